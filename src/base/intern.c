@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * See intern.h. */
+#include "base/intern.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/banned.h"
+
+static uint32_t *slot_for(const struct intern *t, const void *p, size_t n, uint64_t hash)
+{
+	size_t at = hash & (t->n_slots - 1);
+
+	for (; t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
+		const struct intern_item *item = &t->items.v[t->slots[at] - 1];
+
+		if (item->hash == hash && item->n == n && (n == 0 || memcmp(item->p, p, n) == 0))
+			break;
+	}
+	return &t->slots[at];
+}
+
+static void grow(struct intern *t)
+{
+	free(t->slots);
+	t->n_slots = t->n_slots ? t->n_slots * 2 : 64;
+	t->slots = xcalloc(t->n_slots, sizeof *t->slots);
+	for (size_t i = 0; i < t->items.n; i++) {
+		size_t at = t->items.v[i].hash & (t->n_slots - 1);
+
+		while (t->slots[at])
+			at = (at + 1) & (t->n_slots - 1);
+		t->slots[at] = (uint32_t)i + 1;
+	}
+}
+
+uint32_t intern_add(struct intern *t, const void *p, size_t n, bool *ret_added)
+{
+	uint64_t hash = hash_bytes(p, n);
+	uint32_t *slot;
+
+	if ((t->items.n + 1) * 2 > t->n_slots)
+		grow(t);
+	slot = slot_for(t, p, n, hash);
+	if (ret_added)
+		*ret_added = *slot == 0;
+	if (*slot == 0) {
+		vec_push(&t->items, (struct intern_item){
+			.p = arena_strndup(&t->arena, p, n), .n = n, .hash = hash });
+		*slot = (uint32_t)t->items.n;
+	}
+	return *slot - 1;
+}
+
+uint32_t intern_adds(struct intern *t, const char *s)
+{
+	return intern_add(t, s, strlen(s), NULL);
+}
+
+const struct intern_item *intern_get(const struct intern *t, uint32_t id)
+{
+	assert(id < t->items.n);
+	return &t->items.v[id];
+}
+
+void intern_clear(struct intern *t)
+{
+	arena_done(&t->arena);
+	vec_clear(&t->items);
+	if (t->slots)
+		memset(t->slots, 0, t->n_slots * sizeof *t->slots);
+}
+
+void intern_done(struct intern *t)
+{
+	arena_done(&t->arena);
+	vec_done(&t->items);
+	free(t->slots);
+	*t = INTERN_INIT;
+}

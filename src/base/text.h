@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Text for terminals: UTF-8 decoding, display width, cutting to a width, making foreign text safe
+ * to print, and the "did you mean" distance. Independent of the locale (the tool is static). */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf;
+
+/* Decodes one character of s[0..n); returns the bytes used (at least 1 when n > 0). Invalid bytes
+ * decode to U+FFFD, one byte at a time. */
+size_t text_decode(const char *s, size_t n, uint32_t *ret_char);
+
+/* Columns the character or string takes on a terminal: 0 for combining marks, 2 for wide ones. */
+int text_char_width(uint32_t c);
+size_t text_width(const char *s);
+
+enum text_cut {
+	TEXT_CUT_END,    /* "long nam…": names, prose */
+	TEXT_CUT_MIDDLE, /* "src/…/file.py": keeps both ends */
+	TEXT_CUT_START,  /* "…dir/file.py:10": paths, the end says most */
+};
+
+/* Appends s, cut to at most `width` columns with one "…" where something was left out. */
+void text_add_cut(struct buf *out, const char *s, size_t width, enum text_cut how);
+
+/* Appends foreign text so that it cannot move the cursor or forge lines: control characters become
+ * \n, \t, \xNN; invalid UTF-8 becomes U+FFFD. */
+void text_add_printable(struct buf *out, const char *s, size_t n);
+
+/* Appends argv as one line a POSIX shell would split again into the same words. */
+void text_add_command(struct buf *out, char *const argv[]);
+
+/* Edits (insert, delete, replace, swap of neighbours) from a to b; strings over 63 bytes count as far. */
+unsigned text_distance(const char *a, const char *b);
+
+/* Parses all of s as an unsigned decimal number with an optional k, M or G (powers of 1000). */
+bool text_parse_u64(const char *s, uint64_t *ret_value);
+
+/* Parses all of s as a time: "10", "1.5s", "200ms", "10m", "2h"; plain numbers are seconds. */
+bool text_parse_duration_ns(const char *s, uint64_t *ret_ns);
+
+#endif

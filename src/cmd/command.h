@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Commands: one file (cmd/NAME.c) and one row in registry.c. `leadline help`, the man page check
+ * and did-you-mean loop over the table. Only cmd/ talks to the user and decides exit statuses. */
+#ifndef CMD_COMMAND_H
+#define CMD_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/opts.h"
+
+struct buf;
+struct err;
+
+struct command {
+	const char *group;     /* heading in help: "where", "why", "look", "prove", "help" */
+	const char *name;
+	const char *alias;     /* NULL, or another name it answers to */
+	const char *arguments; /* "[options] CMD…" */
+	const char *summary;   /* one sentence */
+	const struct opt *options;
+	size_t n_options;
+	bool runs_program; /* failures of ours exit with 125 instead of the error's own status */
+	const char *examples; /* lines to type, each ended by \n */
+	/* argv[0] is the command's name. Returns the exit status. */
+	int (*run)(const struct command *self, int argc, char **argv);
+};
+
+extern const struct command *const commands[];
+extern const size_t n_commands;
+
+/* Finds by name or alias; NULL when there is none. */
+const struct command *command_find(const char *name);
+
+/* Prints "leadline: NAME: text" and the advice to stderr; returns the exit status for it. */
+int command_fail(const struct command *self, const struct err *e);
+
+/* Prints `leadline help` and `leadline help NAME` to stdout; return the exit status. */
+int command_overview(void);
+int command_usage(const struct command *self);
+
+/* What every command that prints a table shares. */
+struct output {
+	bool colour;  /* NO_COLOR, --color and the terminal decided */
+	size_t width; /* columns; 80 when piped */
+};
+
+/* fd: where the result goes. choice: of --color, COLOR_AUTO … */
+enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+extern const char *const color_choices[]; /* for struct opt; NULL-terminated */
+struct output output_for(int fd, int color_choice);
+
+/* Writes to stdout or stderr; a closed pipe ends the tool quietly. Returns the exit status. */
+int output_write(int fd, const struct buf *text);
+
+#endif

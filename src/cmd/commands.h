@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT
+ * The rows of registry.c, each defined in its own file. */
+#ifndef CMD_COMMANDS_H
+#define CMD_COMMANDS_H
+
+extern const struct command command_doctor, command_help, command_report, command_time;
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * leadline doctor: what works on this machine and what to do about the rest. Asks the checks
+ * (collect/checks.h), the interpreters (sys/interpreters.h) and the collectors, draws the verdict
+ * whether `run` will work, and hands all to view/doctor. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "collect/checks.h"
+#include "sys/interpreters.h"
+#include "view/doctor.h"
+#include "base/banned.h"
+
+struct doctor_options {
+	bool json, no_legend;
+	int color;
+};
+
+static const struct opt options[] = {
+	{
+		.name = "json",
+		.kind = OPT_FLAG,
+		.help = "print JSON: ok, checks, interpreters, collectors",
+		.offset = offsetof(struct doctor_options, json),
+		.given_offset = SIZE_MAX,
+	},
+	{
+		.name = "color",
+		.kind = OPT_CHOICE,
+		.value = "WHEN",
+		.help = "when to use colours",
+		.offset = offsetof(struct doctor_options, color),
+		.given_offset = SIZE_MAX,
+		.choices = color_choices,
+	},
+	{
+		.name = "no-legend",
+		.kind = OPT_FLAG,
+		.help = "leave out the line that explains the marks",
+		.offset = offsetof(struct doctor_options, no_legend),
+		.given_offset = SIZE_MAX,
+	},
+};
+
+static enum doctor_answer to_answer(enum probe_answer a)
+{
+	switch (a) {
+	case PROBE_YES:
+		return DOCTOR_YES;
+	case PROBE_PARTLY:
+		return DOCTOR_PARTLY;
+	case PROBE_NO:
+		return DOCTOR_NO;
+	}
+	return DOCTOR_NO;
+}
+
+static void ask_checks(struct arena *a, struct doctor *d)
+{
+	struct doctor_check *rows = arena_new_n(a, struct doctor_check, n_checks);
+
+	for (size_t i = 0; i < n_checks; i++) {
+		struct probe *said = arena_new(a, struct probe);
+
+		checks[i].probe(said);
+		rows[i] = (struct doctor_check){ checks[i].id, checks[i].title,
+			checks[i].needed_for, to_answer(said->answer), said->reason, said->remedy };
+	}
+	d->checks = rows;
+	d->n_checks = n_checks;
+}
+
+static void ask_collectors(struct arena *a, struct doctor *d)
+{
+	struct doctor_collector *rows = arena_new_n(a, struct doctor_collector, n_collectors);
+
+	for (size_t i = 0; i < n_collectors; i++) {
+		struct probe *said = arena_new(a, struct probe);
+
+		collectors[i]->probe(said);
+		rows[i] = (struct doctor_collector){ collectors[i]->name, collectors[i]->sees,
+			to_answer(said->answer), said->reason, said->remedy };
+	}
+	d->collectors = rows;
+	d->n_collectors = n_collectors;
+}
+
+static void take_interpreters(struct arena *a, const struct interpreters *all, struct doctor *d)
+{
+	struct doctor_interpreter *rows = arena_new_n(a, struct doctor_interpreter, all->n);
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct interpreter *it = &all->v[i];
+
+		rows[i] = (struct doctor_interpreter){ it->path, it->version, it->implementation,
+			it->is_free_threaded, it->is_supported, it->reason, it->chosen_by };
+	}
+	d->interpreters = rows;
+	d->n_interpreters = all->n;
+	d->n_left_out = all->n_left_out;
+}
+
+static const struct doctor_check *find_check(const struct doctor *d, const char *id)
+{
+	for (size_t i = 0; i < d->n_checks; i++)
+		if (strcmp(d->checks[i].id, id) == 0)
+			return &d->checks[i];
+	return NULL;
+}
+
+static const struct interpreter *find_supported(const struct interpreters *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->v[i].is_supported)
+			return &all->v[i];
+	return NULL;
+}
+
+/* `run` works by default where it can read the memory of what it starts, and the interpreter it
+ * takes is one it knows. */
+static void judge(struct arena *a, const struct interpreters *all, struct doctor *d)
+{
+	const struct doctor_check *memory = find_check(d, "remote-memory");
+	const struct interpreter *taken = interpreters_default(all), *other = find_supported(all);
+
+	d->remedy = "";
+	if (memory && memory->answer == DOCTOR_NO) {
+		d->verdict = arena_printf(
+			a, "`leadline run` will not work here because %s", memory->reason);
+		d->remedy = memory->remedy;
+		return;
+	}
+	if (taken && taken->is_supported) {
+		d->is_ok = true;
+		d->verdict = arena_printf(a, "`leadline run` will work here, with %s %s%s",
+			taken->implementation, taken->version, taken->is_free_threaded ? "t" : "");
+		return;
+	}
+	if (taken)
+		d->verdict = arena_printf(a, "`leadline run` will not work here because of %s: %s",
+			taken->path, taken->reason);
+	else
+		d->verdict =
+			"`leadline run` will not work here because there is no python3 on the PATH";
+	if (other)
+		d->remedy = arena_printf(a, "leadline run --python %s script.py", other->path);
+	else
+		d->remedy = "install CPython 3.8 or newer, or put its folder on the PATH";
+}
+
+static int show(const struct doctor *d, const struct doctor_options *o)
+{
+	struct output to = output_for(STDOUT_FILENO, o->color);
+	struct doctor_view view = {
+		.width = to.width,
+		.colour = to.colour,
+		.utf8 = check_is_utf8(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")),
+		.legend = !o->no_legend,
+	};
+	struct buf text = BUF_INIT;
+	int status;
+
+	if (o->json)
+		doctor_json(d, &text);
+	else
+		doctor_print(d, &view, &text);
+	status = output_write(STDOUT_FILENO, &text);
+	buf_done(&text);
+	return status;
+}
+
+static int run_doctor(const struct command *self, int argc, char **argv)
+{
+	struct doctor_options o = { .color = COLOR_AUTO };
+	struct interpreter_places places;
+	struct interpreters all;
+	struct doctor d = { 0 };
+	struct arena a = ARENA_INIT;
+	struct err e = ERR_INIT;
+	char own_folder[4096];
+	int first, status;
+
+	if (opts_parse(options, sizeof options / sizeof *options, &o, argc, argv, false, &first,
+		    &e) < 0)
+		return command_fail(self, &e);
+	if (first < argc) {
+		err_set(&e, ERR_USAGE, "%s: takes no arguments, not '%.60s'", argv[0], argv[first]);
+		return command_fail(self, &e);
+	}
+	places = interpreter_places_read(own_folder, sizeof own_folder);
+	interpreters_find(&all, &places);
+	ask_checks(&a, &d);
+	ask_collectors(&a, &d);
+	take_interpreters(&a, &all, &d);
+	judge(&a, &all, &d);
+	status = show(&d, &o);
+	interpreters_done(&all);
+	if (status == 0 && !d.is_ok)
+		status = 1;
+	arena_done(&a);
+	return status;
+}
+
+const struct command command_doctor = {
+	.group = "help",
+	.name = "doctor",
+	.arguments = "[options]",
+	.summary = "Tell what works on this machine, and what to do about the rest",
+	.options = options,
+	.n_options = sizeof options / sizeof *options,
+	.examples = "  leadline doctor\n"
+		    "  leadline doctor --json | jq '.checks[] | select(.answer != \"yes\")'\n",
+	.run = run_doctor,
+};

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ * See checks.h: the table, in the order it is shown. */
+#include "collect/checks.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+const struct check checks[] = {
+	{
+		.id = "remote-memory",
+		.title = "Remote memory",
+		.needed_for = "sampling: run, attach, top, dump",
+		.probe = check_remote_memory,
+	},
+	{
+		.id = "session-folder",
+		.title = "Session folder",
+		.needed_for = "exact tracing, memory and torch recordings",
+		.probe = check_session_folder,
+	},
+	{
+		.id = "process-tree",
+		.title = "Process tree",
+		.needed_for = "seeing every child, however short it lives",
+		.probe = check_process_tree,
+	},
+	{
+		.id = "clock",
+		.title = "Clock",
+		.needed_for = "cheap time stamps in exact tracing",
+		.probe = check_clock,
+	},
+	{
+		.id = "ebpf",
+		.title = "eBPF",
+		.needed_for = "native and kernel frames, off-CPU time",
+		.probe = check_ebpf,
+	},
+	{
+		.id = "perf-events",
+		.title = "Perf events",
+		.needed_for = "counting instructions and cache misses",
+		.probe = check_perf_events,
+	},
+	{
+		.id = "pressure",
+		.title = "Pressure",
+		.needed_for = "telling whether the machine was short of CPU, memory or I/O",
+		.probe = check_pressure,
+	},
+	{
+		.id = "cgroup",
+		.title = "Cgroup",
+		.needed_for = "knowing the CPUs and the memory a container allows",
+		.probe = check_cgroup,
+	},
+	{
+		.id = "io-accounting",
+		.title = "I/O accounting",
+		.needed_for = "bytes read and written per process",
+		.probe = check_io_accounting,
+	},
+	{
+		.id = "page-pss",
+		.title = "Shared memory",
+		.needed_for = "counting pages that processes share once (PSS)",
+		.probe = check_page_pss,
+	},
+	{
+		.id = "gpu",
+		.title = "GPU",
+		.needed_for = "GPU activity (NVIDIA, through CUPTI)",
+		.probe = check_gpu,
+	},
+	{
+		.id = "terminal",
+		.title = "Terminal",
+		.needed_for = "marks, bars and colours",
+		.probe = check_terminal,
+	},
+};
+const size_t n_checks = sizeof checks / sizeof *checks;
+
+const struct check *check_find(const char *id)
+{
+	for (size_t i = 0; i < n_checks; i++)
+		if (strcmp(checks[i].id, id) == 0)
+			return &checks[i];
+	return NULL;
+}
+
+void check_say(struct probe *ret, enum probe_answer answer, const char *fmt, ...)
+{
+	va_list ap;
+
+	ret->answer = answer;
+	ret->remedy[0] = '\0';
+	va_start(ap, fmt);
+	vsnprintf(ret->reason, sizeof ret->reason, fmt, ap);
+	va_end(ap);
+}
+
+void check_remedy(struct probe *ret, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(ret->remedy, sizeof ret->remedy, fmt, ap);
+	va_end(ap);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Collectors: one contract for every source of records. A collector is one file and one row of
+ * registry.c. `run` and `time` start those whose probe() says yes; `doctor` shows what each said.
+ *
+ * Life: probe → start → (on_event | drain)* → stop. All calls come from the one thread that owns
+ * the writer. A collector appends records and never aggregates for display; it must not stop,
+ * signal or slow down the target, and counts what it loses (RECORD_loss). */
+#ifndef COLLECT_COLLECTOR_H
+#define COLLECT_COLLECTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+struct tree;
+struct tree_event;
+struct writer;
+
+enum probe_answer {
+	PROBE_YES,
+	PROBE_PARTLY, /* works with a limit, told in reason */
+	PROBE_NO,
+};
+
+struct probe {
+	enum probe_answer answer;
+	char reason[240]; /* what was found; also for yes */
+	char remedy[240]; /* the line to type or the thing to change; "" for yes */
+};
+
+struct collect_context {
+	struct writer *writer; /* borrowed, as all here */
+	struct tree *tree;
+};
+
+struct collector {
+	const char *name;
+	const char *sees; /* one phrase: what its records tell */
+	void (*probe)(struct probe *ret);
+	int (*start)(void **ret_state, const struct collect_context *c, struct err *e);
+	/* Looks at the target now; returns when it wants to look again, CLOCK_MONOTONIC ns. */
+	uint64_t (*drain)(void *state, uint64_t now_ns);
+	void (*on_event)(void *state, const struct tree_event *event); /* may be NULL */
+	void (*stop)(void *state);
+};
+
+/* All collectors, in the order they are tried. */
+extern const struct collector *const collectors[];
+extern const size_t n_collectors;
+
+#endif

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT
+ * All collectors, in the order they are tried. */
+#include "collect/collector.h"
+#include "collect/host.h"
+
+const struct collector *const collectors[] = {
+	&collector_host,
+};
+const size_t n_collectors = sizeof collectors / sizeof *collectors;

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading a recording: a list of chunks, each decoded on demand, so memory does not depend on the
+ * length of the file. The file is read with pread, never mapped: a file that shrinks under us is an
+ * error, not a SIGBUS.
+ *
+ *	struct reader *r;
+ *	if (reader_open(&r, path, &e) < 0) …
+ *	for (size_t i = 0; i < r->n_chunks; i++) {
+ *		struct batch b = BATCH_INIT;
+ *		if (r->chunks[i].kind == RECORD_sample && reader_decode(r, i, &b, &e) == 0)
+ *			use(b.records, b.n);
+ *		batch_done(&b);
+ *	}
+ *	reader_close(r);
+ *
+ * Row numbers in a batch are those of its segment; tables.h makes them global.
+ *
+ * A recording is untrusted input. Damage is not an error of reader_open as long as the file begins
+ * like a recording: what can be read is, and `damage` says what cannot. */
+#ifndef STORE_READER_H
+#define STORE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "wire/records.h"
+
+struct err;
+
+struct chunk {
+	uint64_t offset; /* of the head */
+	uint32_t kind;   /* enum record_kind, or a number this version does not know */
+	uint32_t segment;
+	uint32_t n_records;
+	uint64_t t_first_ns, t_last_ns; /* 0 where unknown (no index, or no time column) */
+};
+
+struct damage {
+	bool has_index;           /* false: the recorder did not finish; chunks were found by scanning */
+	uint64_t lost_bytes;      /* not part of any chunk */
+	uint64_t first_lost_byte; /* offset of the first of them */
+	uint64_t n_bad_chunks;    /* whose contents failed their checksum or did not decode, so far */
+};
+
+struct reader {
+	int fd; /* owned */
+	uint64_t size_bytes;
+	uint64_t begun_realtime_ns, begun_monotonic_ns;
+	unsigned major, minor;
+	struct chunk *chunks; /* owned, in file order, without the index's own */
+	size_t n_chunks;
+	uint32_t n_segments; /* highest number seen */
+	struct damage damage;
+	void *zstd; /* owned decompression context */
+};
+
+struct batch {
+	enum record_kind kind;
+	uint32_t segment, first_row;
+	size_t n;
+	void *records;      /* array of the kind's struct */
+	struct arena arena; /* holds all of it */
+};
+
+#define BATCH_INIT ((struct batch){ 0 })
+
+int reader_open(struct reader **ret, const char *path, struct err *e);
+/* Takes the descriptor, also on failure. `name` is for messages. */
+int reader_open_fd(struct reader **ret, int fd, const char *name, struct err *e);
+void reader_close(struct reader *r);
+
+/* Decodes one chunk. An error means that this chunk is lost (counted); others can still be read.
+ * Chunks of unknown kinds give n = 0. */
+int reader_decode(struct reader *r, size_t chunk, struct batch *ret, struct err *e);
+void batch_done(struct batch *b);
+
+#endif

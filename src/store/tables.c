@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ * See tables.h. Tables are merged in the order of their ids: a table refers only to those before it
+ * or to earlier rows of itself, so one pass per table suffices. */
+#include "store/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "base/banned.h"
+
+struct merged {
+	const struct record_type *type;
+	struct intern keys; /* key bytes → global row - 1 */
+	char *rows;         /* owned array of the struct */
+	size_t n, capacity;
+	struct map global; /* segment << 32 | local row → global row */
+};
+
+struct tables {
+	struct reader *reader; /* borrowed */
+	struct arena arena;    /* contents of BYTES columns */
+	struct merged merged[RECORD_meta];
+	uint64_t bad_references;
+};
+
+static uint32_t resolve(struct tables *t, enum record_kind table, uint32_t segment, uint32_t local)
+{
+	uint64_t global;
+
+	if (local == 0)
+		return 0;
+	if (map_find(&t->merged[table].global, (uint64_t)segment << 32 | local, &global))
+		return (uint32_t)global;
+	t->bad_references++;
+	return 0;
+}
+
+static void remap(struct tables *t, const struct record_type *type, uint32_t segment, char *record)
+{
+	for (size_t i = 0; i < type->n_columns; i++) {
+		uint32_t *reference = (uint32_t *)(record + type->columns[i].offset);
+
+		if (type->columns[i].refers_to)
+			*reference = resolve(t, type->columns[i].refers_to, segment, *reference);
+	}
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+static size_t value_bytes(const struct record_column *c)
+{
+	static const size_t width[] = { [COLUMN_u8] = 1, [COLUMN_u16] = 2, [COLUMN_u32] = 4,
+		[COLUMN_u64] = 8, [COLUMN_f64] = 8, [COLUMN_bytes] = sizeof(rec_bytes) };
+
+	return width[c->type];
+}
+
+static void add_key(struct buf *key, const struct record_column *c, const char *value)
+{
+	const rec_bytes *bytes = (const rec_bytes *)value;
+
+	if (c->type != COLUMN_bytes) {
+		buf_add(key, value, value_bytes(c));
+		return;
+	}
+	buf_add(key, &bytes->n, sizeof bytes->n);
+	buf_add(key, bytes->p, bytes->n);
+}
+
+static bool says_something(const struct record_column *c, const char *value)
+{
+	static const char zeros[8];
+
+	if (c->type == COLUMN_bytes)
+		return ((const rec_bytes *)value)->n > 0;
+	return memcmp(value, zeros, value_bytes(c)) != 0;
+}
+
+/* Copies a value into the merged row; contents move into the tables' arena, with a NUL behind. */
+static void copy_value(struct tables *t, const struct record_column *c, char *to, const char *from)
+{
+	memcpy(to, from, value_bytes(c));
+	if (c->type == COLUMN_bytes) {
+		rec_bytes *value = (rec_bytes *)to;
+
+		value->p = arena_strndup(&t->arena, value->p, value->n);
+	}
+}
+
+static char *row_at(const struct merged *m, size_t index)
+{
+	return m->rows + index * m->type->size;
+}
+
+static void merge_record(struct tables *t, struct merged *m, struct buf *key, const char *record,
+	uint32_t segment, uint32_t local)
+{
+	bool added;
+	uint32_t row;
+
+	buf_clear(key);
+	for (size_t i = 0; i < m->type->n_columns; i++)
+		if (m->type->columns[i].is_key)
+			add_key(key, &m->type->columns[i], record + m->type->columns[i].offset);
+	row = intern_add(&m->keys, key->data, key->n, &added);
+	if (added && row >= m->capacity) {
+		m->capacity = m->capacity ? m->capacity * 2 : 64;
+		m->rows = xrealloc(m->rows, m->capacity, m->type->size);
+	}
+	if (added) {
+		memset(row_at(m, row), 0, m->type->size);
+		m->n++;
+	}
+	for (size_t i = 0; i < m->type->n_columns; i++) {
+		const struct record_column *c = &m->type->columns[i];
+
+		if (added || (!c->is_key && says_something(c, record + c->offset)))
+			copy_value(t, c, row_at(m, row) + c->offset, record + c->offset);
+	}
+	map_put(&m->global, (uint64_t)segment << 32 | local, row + 1);
+}
+
+/* Compression lets a small file claim huge tables; no honest one comes near this. */
+static bool is_too_large(const struct tables *t)
+{
+	uint64_t limit = t->reader->size_bytes * 64, used = t->arena.used_bytes;
+
+	if (limit < 256u << 20)
+		limit = 256u << 20;
+	for (int kind = 0; kind < RECORD_meta; kind++) {
+		const struct merged *m = &t->merged[kind];
+
+		used += m->keys.arena.used_bytes + (m->type ? m->capacity * m->type->size : 0) + m->n * 64;
+	}
+	return used > limit;
+}
+
+static int merge_table(struct tables *t, struct merged *m, struct err *e)
+{
+	struct buf key = BUF_INIT;
+	struct err ignored = ERR_INIT; /* counted by the reader */
+	bool too_large = false;
+
+	for (size_t c = 0; c < t->reader->n_chunks && !too_large; c++) {
+		struct batch b = BATCH_INIT;
+
+		if (t->reader->chunks[c].kind != (uint32_t)m->type->kind ||
+			reader_decode(t->reader, c, &b, &ignored) < 0)
+			continue;
+		for (size_t i = 0; i < b.n; i++) {
+			char *record = (char *)b.records + i * m->type->size;
+
+			remap(t, m->type, b.segment, record);
+			merge_record(t, m, &key, record, b.segment, b.first_row + (uint32_t)i);
+		}
+		batch_done(&b);
+		too_large = is_too_large(t);
+	}
+	buf_done(&key);
+	return too_large ? err_set(e, ERR_BAD_FILE, "its tables unpack to over 64 times its size") : 0;
+}
+
+int tables_load(struct tables **ret, struct reader *r, struct err *e)
+{
+	struct tables *t = xcalloc(1, sizeof *t);
+
+	t->reader = r;
+	for (int kind = 0; kind < RECORD_meta; kind++) {
+		t->merged[kind].type = record_type_find((unsigned)kind);
+		if (t->merged[kind].type && merge_table(t, &t->merged[kind], e) < 0) {
+			tables_free(t);
+			return -(int)e->code;
+		}
+	}
+	*ret = t;
+	return 0;
+}
+
+void tables_free(struct tables *t)
+{
+	if (!t)
+		return;
+	for (int kind = 0; kind < RECORD_meta; kind++) {
+		intern_done(&t->merged[kind].keys);
+		map_done(&t->merged[kind].global);
+		free(t->merged[kind].rows);
+	}
+	arena_done(&t->arena);
+	free(t);
+}
+
+/* ---- looking up ------------------------------------------------------------------------------ */
+
+size_t tables_count(const struct tables *t, enum record_kind table)
+{
+	return t->merged[table].n;
+}
+
+const void *tables_row(const struct tables *t, enum record_kind table, uint32_t row)
+{
+	const struct merged *m = &t->merged[table];
+
+	return row >= 1 && row <= m->n ? row_at(m, row - 1) : NULL;
+}
+
+const char *tables_string(const struct tables *t, uint32_t row)
+{
+	const struct rec_string *s = tables_row(t, RECORD_string, row);
+
+	return s ? s->text.p : "";
+}
+
+const struct rec_process *tables_process(const struct tables *t, uint32_t row)
+{
+	return tables_row(t, RECORD_process, row);
+}
+
+uint64_t tables_bad_references(const struct tables *t)
+{
+	return t->bad_references;
+}
+
+struct reader *tables_reader(const struct tables *t)
+{
+	return t->reader;
+}
+
+/* ---- iterating ------------------------------------------------------------------------------- */
+
+struct record_iter record_iter(struct tables *t, enum record_kind kind)
+{
+	return (struct record_iter){ .tables = t, .kind = kind };
+}
+
+static bool next_batch(struct record_iter *it)
+{
+	struct reader *r = it->tables->reader;
+	struct err ignored = ERR_INIT; /* counted by the reader */
+
+	batch_done(&it->batch);
+	for (it->at = 0; it->chunk < r->n_chunks; it->chunk++) {
+		if (r->chunks[it->chunk].kind != (uint32_t)it->kind ||
+			reader_decode(r, it->chunk, &it->batch, &ignored) < 0)
+			continue;
+		it->chunk++;
+		if (it->batch.n)
+			return true;
+		batch_done(&it->batch);
+		it->chunk--;
+	}
+	return false;
+}
+
+const void *record_next(struct record_iter *it)
+{
+	const struct record_type *type = record_type_find(it->kind);
+	char *record;
+
+	if (it->at >= it->batch.n && !next_batch(it))
+		return NULL;
+	record = (char *)it->batch.records + it->at++ * type->size;
+	remap(it->tables, type, it->batch.segment, record);
+	return record;
+}
+
+void record_iter_done(struct record_iter *it)
+{
+	batch_done(&it->batch);
+}

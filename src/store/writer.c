@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT
+ * See writer.h. Encoding is left to columns.c; what the bytes around it mean is in container.h. */
+#include "store/writer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include <zstd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/intern.h"
+#include "base/vec.h"
+#include "store/columns.h"
+#include "store/container.h"
+#include "base/banned.h"
+
+enum {
+	FLUSH_RECORDS = 1 << 15,
+	FLUSH_BYTES = 1 << 20, /* of contents of BYTES columns */
+	SMALLEST_ZSTD = 64,    /* shorter payloads are stored plain */
+};
+
+/* Records of one kind that wait for their chunk. BYTES values hold offsets into `contents` instead
+ * of pointers until they are encoded, because the buffer moves. */
+struct pending {
+	const struct record_type *type;
+	char *records; /* owned, FLUSH_RECORDS of type->size */
+	size_t n;
+	struct buf contents;
+	uint32_t first_row;        /* tables: row number of records[0] */
+	uint64_t oldest_ns;        /* clock of the last poll when records[0] came */
+	uint64_t t_first, t_last;  /* of the time column */
+	struct intern rows;        /* tables: key bytes → row number - 1 */
+	size_t time_offset;        /* of the TIME column, SIZE_MAX without one */
+	bool has_contents;
+};
+
+struct writer {
+	int fd;
+	bool in_memory;
+	struct writer_options options;
+	struct err error; /* the first failure; code 0 while all is well */
+	struct writer_stats stats;
+	uint64_t offset; /* end of the last whole chunk */
+	uint32_t segment;
+	uint64_t segment_offset, segment_start_ns;
+	uint64_t now_ns; /* of the last poll */
+	struct pending *pending[RECORD_MAX_];
+	VEC(struct rec_index) index;
+	struct buf raw, packed, key;
+	ZSTD_CCtx *zstd;
+};
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- bytes to the file ----------------------------------------------------------------------- */
+
+static void fail(struct writer *w)
+{
+	int sys = errno;
+
+	if (w->error.code)
+		return;
+	errno = sys;
+	err_errno(&w->error, ERR_SYSTEM, "writing the recording");
+	if (ftruncate(w->fd, (off_t)w->offset) < 0)
+		err_note(&w->error, "and its last chunk is cut");
+}
+
+static void write_all(struct writer *w, struct iovec *io, int n)
+{
+	uint64_t total = 0;
+
+	for (int i = 0; i < n; i++)
+		total += io[i].iov_len;
+	while (n > 0 && !w->error.code) {
+		ssize_t put = writev(w->fd, io, n);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0) {
+			fail(w);
+			return;
+		}
+		for (; n > 0 && (size_t)put >= io->iov_len; io++, n--)
+			put -= (ssize_t)io->iov_len;
+		if (n > 0) {
+			io->iov_base = (char *)io->iov_base + put;
+			io->iov_len -= (size_t)put;
+		}
+	}
+	if (!w->error.code) {
+		w->offset += total;
+		w->stats.n_bytes += total;
+	}
+}
+
+static void write_chunk(struct writer *w, const struct record_type *type, const void *records, size_t n,
+	uint32_t first_row)
+{
+	static const char zeros[8];
+	struct chunk_head head = {
+		.magic = CHUNK_MAGIC, .kind = (uint16_t)type->kind, .segment = w->segment,
+		.n_records = (uint32_t)n, .first_row = first_row,
+	};
+	const void *payload;
+
+	buf_clear(&w->raw);
+	buf_clear(&w->packed);
+	columns_encode(type, records, n, &w->raw);
+	head.raw_bytes = head.stored_bytes = (uint32_t)w->raw.n;
+	payload = w->raw.data;
+	if (w->raw.n >= SMALLEST_ZSTD) {
+		size_t bound = ZSTD_compressBound(w->raw.n);
+		size_t got = ZSTD_compressCCtx(w->zstd, buf_reserve(&w->packed, bound), bound, w->raw.data,
+			w->raw.n, w->options.zstd_level);
+
+		if (!ZSTD_isError(got) && got < w->raw.n) {
+			head.codec = CODEC_ZSTD;
+			head.stored_bytes = (uint32_t)got;
+			payload = w->packed.data;
+		}
+	}
+	head.payload_checksum = XXH3_64bits(payload, head.stored_bytes);
+	head.head_checksum = (uint32_t)XXH3_64bits(&head, offsetof(struct chunk_head, head_checksum));
+	write_all(w, (struct iovec[]){ { &head, sizeof head }, { (void *)payload, head.stored_bytes },
+			     { (void *)zeros, chunk_padding(head.stored_bytes) } }, 3);
+	if (w->error.code) {
+		w->stats.dropped += n;
+		return;
+	}
+	w->stats.n_chunks++;
+	w->stats.n_records += n;
+}
+
+/* ---- pending records ------------------------------------------------------------------------- */
+
+static struct pending *pending_get(struct writer *w, enum record_kind kind)
+{
+	struct pending *p = w->pending[kind];
+
+	if (p)
+		return p;
+	p = w->pending[kind] = xcalloc(1, sizeof *p);
+	p->type = record_type_find(kind);
+	assert(p->type);
+	p->records = xmalloc(FLUSH_RECORDS * p->type->size);
+	p->first_row = 1;
+	p->time_offset = SIZE_MAX;
+	for (size_t i = 0; i < p->type->n_columns; i++) {
+		if (p->type->columns[i].encoding == ENCODING_TIME)
+			p->time_offset = p->type->columns[i].offset;
+		if (p->type->columns[i].type == COLUMN_bytes)
+			p->has_contents = true;
+	}
+	return p;
+}
+
+static void pending_free(struct pending *p)
+{
+	if (!p)
+		return;
+	free(p->records);
+	buf_done(&p->contents);
+	intern_done(&p->rows);
+	free(p);
+}
+
+/* Turns offsets into pointers, now that `contents` stays where it is. */
+static void resolve_contents(struct pending *p)
+{
+	for (size_t c = 0; c < p->type->n_columns; c++) {
+		char *at = p->records + p->type->columns[c].offset;
+
+		if (p->type->columns[c].type != COLUMN_bytes)
+			continue;
+		for (size_t i = 0; i < p->n; i++, at += p->type->size) {
+			rec_bytes *value = (rec_bytes *)at;
+
+			value->p = p->contents.data + (uintptr_t)value->p;
+		}
+	}
+}
+
+static void flush_one(struct writer *w, struct pending *p)
+{
+	uint64_t offset = w->offset;
+
+	if (!p || p->n == 0)
+		return;
+	if (p->has_contents)
+		resolve_contents(p);
+	write_chunk(w, p->type, p->records, p->n, p->type->role == RECORD_TABLE ? p->first_row : 0);
+	if (!w->error.code)
+		vec_push(&w->index, (struct rec_index){ .offset = offset, .kind = (uint16_t)p->type->kind,
+			.segment = w->segment, .n_records = (uint32_t)p->n,
+			.t_first_ns = p->t_first, .t_last_ns = p->t_last });
+	p->first_row += (uint32_t)p->n;
+	p->n = 0;
+	p->t_first = p->t_last = 0;
+	buf_clear(&p->contents);
+}
+
+/* Tables have the smallest ids and refer only to smaller ones, so this order never leaves a chunk
+ * in the file whose references are not there yet. */
+static void flush_tables(struct writer *w)
+{
+	for (int kind = 0; kind < RECORD_meta; kind++)
+		flush_one(w, w->pending[kind]);
+}
+
+void writer_flush(struct writer *w)
+{
+	for (int kind = 0; kind < RECORD_MAX_; kind++)
+		flush_one(w, w->pending[kind]);
+}
+
+static void append(struct writer *w, struct pending *p, const void *record)
+{
+	char *to = p->records + p->n * p->type->size;
+
+	memcpy(to, record, p->type->size);
+	if (p->n++ == 0)
+		p->oldest_ns = w->now_ns;
+	if (p->time_offset != SIZE_MAX) {
+		uint64_t t;
+
+		memcpy(&t, to + p->time_offset, sizeof t);
+		if (p->t_first == 0 || t < p->t_first)
+			p->t_first = t;
+		if (t > p->t_last)
+			p->t_last = t;
+	}
+	if (!p->has_contents)
+		return;
+	for (size_t i = 0; i < p->type->n_columns; i++) {
+		rec_bytes *value = (rec_bytes *)(to + p->type->columns[i].offset);
+		size_t start = p->contents.n;
+
+		if (p->type->columns[i].type != COLUMN_bytes)
+			continue;
+		if (value->n > COLUMNS_MAX_VALUE)
+			value->n = COLUMNS_MAX_VALUE;
+		buf_add(&p->contents, value->p, value->n);
+		value->p = (const void *)(uintptr_t)start;
+	}
+}
+
+void writer_add(struct writer *w, enum record_kind kind, const void *record)
+{
+	struct pending *p = pending_get(w, kind);
+
+	append(w, p, record);
+	if (p->n < FLUSH_RECORDS && p->contents.n < FLUSH_BYTES)
+		return;
+	if (p->type->role == RECORD_DATA)
+		flush_tables(w);
+	flush_one(w, p);
+}
+
+/* The key columns of a record as bytes, for interning. */
+static void make_key(struct buf *key, const struct record_type *type, const char *record)
+{
+	static const size_t width[] = { [COLUMN_u8] = 1, [COLUMN_u16] = 2, [COLUMN_u32] = 4,
+		[COLUMN_u64] = 8, [COLUMN_f64] = 8 };
+
+	buf_clear(key);
+	for (size_t i = 0; i < type->n_columns; i++) {
+		const struct record_column *c = &type->columns[i];
+
+		if (!c->is_key)
+			continue;
+		if (c->type == COLUMN_bytes) {
+			const rec_bytes *value = (const rec_bytes *)(record + c->offset);
+
+			buf_add(key, &value->n, sizeof value->n);
+			buf_add(key, value->p, value->n);
+		} else {
+			buf_add(key, record + c->offset, width[c->type]);
+		}
+	}
+}
+
+uint32_t writer_row(struct writer *w, enum record_kind table, const void *record)
+{
+	struct pending *p = pending_get(w, table);
+	uint32_t row;
+	bool added;
+
+	assert(p->type->role == RECORD_TABLE);
+	make_key(&w->key, p->type, record);
+	row = intern_add(&p->rows, w->key.data, w->key.n, &added);
+	if (added) {
+		/* A full table chunk must follow the tables it refers to, too. */
+		if (p->n + 1 >= FLUSH_RECORDS || p->contents.n >= FLUSH_BYTES)
+			flush_tables(w);
+		append(w, p, record);
+	}
+	return row + 1;
+}
+
+uint32_t writer_string_n(struct writer *w, const char *s, size_t n)
+{
+	return n ? writer_row(w, RECORD_string, &(struct rec_string){ .text = { s, (uint32_t)n } }) : 0;
+}
+
+uint32_t writer_string(struct writer *w, const char *s)
+{
+	return s ? writer_string_n(w, s, strlen(s)) : 0;
+}
+
+void writer_meta_n(struct writer *w, const char *key, const void *value, size_t n)
+{
+	writer_add(w, RECORD_meta,
+		&(struct rec_meta){ .key = writer_string(w, key), .value = { value, (uint32_t)n } });
+}
+
+void writer_meta(struct writer *w, const char *key, const char *value)
+{
+	writer_meta_n(w, key, value, strlen(value));
+}
+
+/* ---- segments -------------------------------------------------------------------------------- */
+
+static size_t table_bytes(const struct writer *w)
+{
+	size_t sum = 0;
+
+	for (int kind = 0; kind < RECORD_meta; kind++)
+		if (w->pending[kind])
+			sum += w->pending[kind]->rows.arena.used_bytes;
+	return sum;
+}
+
+static void next_segment(struct writer *w)
+{
+	writer_flush(w);
+	for (int kind = 0; kind < RECORD_meta; kind++) {
+		if (!w->pending[kind])
+			continue;
+		intern_clear(&w->pending[kind]->rows);
+		w->pending[kind]->first_row = 1;
+	}
+	w->segment++;
+	w->segment_offset = w->offset;
+	w->segment_start_ns = w->now_ns;
+}
+
+static bool is_old(const struct writer *w, const struct pending *p)
+{
+	return p && p->n && w->now_ns - p->oldest_ns >= w->options.flush_ns;
+}
+
+void writer_poll(struct writer *w, uint64_t now_ns)
+{
+	bool any_old = false;
+
+	w->now_ns = now_ns;
+	if (now_ns - w->segment_start_ns >= w->options.segment_ns ||
+		w->offset - w->segment_offset >= w->options.segment_bytes ||
+		table_bytes(w) >= w->options.table_bytes) {
+		next_segment(w);
+		return;
+	}
+	for (int kind = RECORD_meta; kind < RECORD_MAX_ && !any_old; kind++)
+		any_old = is_old(w, w->pending[kind]);
+	if (any_old)
+		writer_flush(w);
+}
+
+/* ---- open and close -------------------------------------------------------------------------- */
+
+static void read_boot_id(char out[16])
+{
+	struct buf b = BUF_INIT;
+	struct err ignored = ERR_INIT;
+	size_t n = 0;
+
+	memset(out, 0, 16);
+	if (buf_load(&b, "/proc/sys/kernel/random/boot_id", 64, &ignored) == 0)
+		for (size_t i = 0; i < b.n && n < 32; i++) {
+			const char *hex = "0123456789abcdef", *at = strchr(hex, b.data[i]);
+
+			if (!at || !b.data[i])
+				continue;
+			out[n / 2] = (char)(out[n / 2] << 4 | (at - hex));
+			n++;
+		}
+	buf_done(&b);
+}
+
+static void write_file_head(struct writer *w)
+{
+	struct file_head head = { .magic = STORE_MAGIC, .major = STORE_MAJOR, .minor = STORE_MINOR,
+		.monotonic_ns = w->now_ns };
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	head.realtime_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	read_boot_id(head.boot_id);
+	head.checksum = XXH3_64bits(&head, offsetof(struct file_head, checksum));
+	write_all(w, &(struct iovec){ &head, sizeof head }, 1);
+}
+
+static struct writer_options with_defaults(const struct writer_options *given)
+{
+	struct writer_options o = given ? *given : (struct writer_options){ 0 };
+
+	if (!o.segment_ns)
+		o.segment_ns = 60000000000u;
+	if (!o.segment_bytes)
+		o.segment_bytes = 64u << 20;
+	if (!o.table_bytes)
+		o.table_bytes = 128u << 20;
+	if (!o.flush_ns)
+		o.flush_ns = 1000000000u;
+	if (!o.zstd_level)
+		o.zstd_level = 1;
+	return o;
+}
+
+int writer_open(struct writer **ret, const char *path, const struct writer_options *options, struct err *e)
+{
+	struct writer_options o = with_defaults(options);
+	int flags = O_RDWR | O_CREAT | O_CLOEXEC | (o.overwrite ? O_TRUNC : O_EXCL);
+	int fd = path ? open(path, flags, 0666) : memfd_create("leadline-recording", MFD_CLOEXEC);
+	struct writer *w;
+
+	if (fd < 0 && errno == EEXIST)
+		return err_set(e, ERR_SYSTEM, "%s exists already; name another file or remove it", path);
+	if (fd < 0)
+		return err_errno(e, ERR_SYSTEM, "cannot create %s", path ? path : "a recording in memory");
+	w = xcalloc(1, sizeof *w);
+	w->fd = fd;
+	w->in_memory = !path;
+	w->options = o;
+	w->zstd = ZSTD_createCCtx();
+	w->now_ns = w->segment_start_ns = monotonic_ns();
+	w->segment = 1;
+	write_file_head(w);
+	*ret = w;
+	return 0;
+}
+
+static void write_index(struct writer *w)
+{
+	const struct record_type *type = record_type_find(RECORD_index);
+	struct trailer end = { .magic = TRAILER_MAGIC, .index_offset = w->offset };
+
+	for (size_t i = 0; i < w->index.n; i += COLUMNS_MAX_RECORDS) {
+		size_t n = w->index.n - i < COLUMNS_MAX_RECORDS ? w->index.n - i : COLUMNS_MAX_RECORDS;
+
+		write_chunk(w, type, w->index.v + i, n, 0);
+		end.n_index_chunks++;
+	}
+	end.checksum = XXH3_64bits(&end, offsetof(struct trailer, checksum));
+	write_all(w, &(struct iovec){ &end, sizeof end }, 1);
+}
+
+int writer_close_keep_fd(struct writer *w, int *ret_fd, struct err *e)
+{
+	int status = 0;
+
+	writer_flush(w);
+	if (!w->error.code)
+		write_index(w);
+	if (w->error.code) {
+		*e = w->error;
+		status = -(int)e->code;
+	}
+	for (int kind = 0; kind < RECORD_MAX_; kind++)
+		pending_free(w->pending[kind]);
+	vec_done(&w->index);
+	buf_done(&w->raw);
+	buf_done(&w->packed);
+	buf_done(&w->key);
+	ZSTD_freeCCtx(w->zstd);
+	*ret_fd = w->fd;
+	free(w);
+	return status;
+}
+
+int writer_close(struct writer *w, struct err *e)
+{
+	int fd, status;
+
+	if (!w)
+		return 0;
+	status = writer_close_keep_fd(w, &fd, e);
+	if (close(fd) < 0 && status == 0)
+		status = err_errno(e, ERR_SYSTEM, "writing the recording");
+	return status;
+}
+
+uint32_t writer_segment(const struct writer *w)
+{
+	return w->segment;
+}
+
+struct writer_stats writer_stats(const struct writer *w)
+{
+	return w->stats;
+}
+
+const struct err *writer_error(const struct writer *w)
+{
+	return w->error.code ? &w->error : NULL;
+}
+
+int writer_fd(const struct writer *w)
+{
+	return w->fd;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT
+ * See tree.h. */
+#include "sys/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/netlink.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+
+#define LOG_TOPIC "tree"
+#include "base/log.h"
+#include "base/banned.h"
+
+struct tree {
+	int connector; /* netlink socket, -1 without */
+	bool has_missed; /* the connector overflowed, or only children files are looked at */
+	bool has_heard;  /* the connector told of our own child: it works (not in every container) */
+	tree_listener *listener;
+	void *ctx;
+	VEC(struct tree_process) processes;
+	struct map alive; /* pid → index */
+	pid_t root;
+};
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static struct tree_process *find_alive(struct tree *t, pid_t pid)
+{
+	uint64_t index;
+
+	return map_find(&t->alive, (uint64_t)pid, &index) ? &t->processes.v[index] : NULL;
+}
+
+static uint64_t start_of(pid_t pid)
+{
+	char text[1024];
+	struct proc_stat st;
+
+	if (proc_read(text, sizeof text, "/proc/%d/stat", (int)pid) > 0 && proc_stat_parse(text, &st))
+		return st.start_ns;
+	return 0;
+}
+
+static void tell(struct tree *t, struct tree_event event)
+{
+	if (t->listener)
+		t->listener(t->ctx, &event);
+}
+
+static void add_process(struct tree *t, pid_t pid, pid_t parent, uint64_t t_ns)
+{
+	uint64_t start;
+
+	if (find_alive(t, pid))
+		return;
+	start = start_of(pid);
+	map_put(&t->alive, (uint64_t)pid, t->processes.n);
+	vec_push(&t->processes, (struct tree_process){ .pid = pid, .parent = parent,
+		.start_ns = start ? start : t_ns, .seen_ns = t_ns, .is_alive = true,
+		.serial = t->processes.n });
+	log_debug(2, "new process %d, parent %d", (int)pid, (int)parent);
+	tell(t, (struct tree_event){ .kind = TREE_FORK, .t_ns = t_ns,
+		.process = &t->processes.v[t->processes.n - 1] });
+}
+
+static void end_process(struct tree *t, struct tree_process *p, uint64_t t_ns, int status,
+	const struct tree_end *end)
+{
+	p->is_alive = false;
+	map_remove(&t->alive, (uint64_t)p->pid);
+	tell(t, (struct tree_event){ .kind = end ? TREE_REAPED : TREE_EXIT, .t_ns = t_ns, .process = p,
+		.end = end, .status = status });
+}
+
+void tree_add_root(struct tree *t, pid_t pid, uint64_t now_ns)
+{
+	t->root = pid;
+	add_process(t, pid, getpid(), now_ns);
+}
+
+/* ---- proc connector -------------------------------------------------------------------------- */
+
+static int connector_send(int fd, enum proc_cn_mcast_op op)
+{
+	char bytes[NLMSG_SPACE(sizeof(struct cn_msg) + sizeof op)] __attribute__((aligned(NLMSG_ALIGNTO))) = { 0 };
+	struct nlmsghdr *head = (struct nlmsghdr *)bytes;
+	struct cn_msg *message = NLMSG_DATA(head);
+
+	head->nlmsg_len = NLMSG_LENGTH(sizeof *message + sizeof op);
+	head->nlmsg_type = NLMSG_DONE;
+	message->id = (struct cb_id){ CN_IDX_PROC, CN_VAL_PROC };
+	message->len = sizeof op;
+	memcpy(message->data, &op, sizeof op);
+	return send(fd, bytes, head->nlmsg_len, 0) == (ssize_t)head->nlmsg_len ? 0 : -1;
+}
+
+static int connector_open(void)
+{
+	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC };
+	int room = 4 << 20;
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
+	if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+		connector_send(fd, PROC_CN_MCAST_LISTEN) < 0) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void on_proc_event(struct tree *t, const struct proc_event *ev)
+{
+	struct tree_process *p;
+
+	switch ((unsigned)ev->what) {
+	case PROC_EVENT_FORK:
+		if (ev->event_data.fork.child_pid != ev->event_data.fork.child_tgid)
+			return; /* a thread */
+		if (ev->event_data.fork.parent_tgid == getpid() && ev->event_data.fork.child_tgid == t->root)
+			t->has_heard = true;
+		else if (find_alive(t, ev->event_data.fork.parent_tgid))
+			add_process(t, ev->event_data.fork.child_tgid, ev->event_data.fork.parent_tgid,
+				ev->timestamp_ns);
+		return;
+	case PROC_EVENT_EXEC:
+		p = find_alive(t, ev->event_data.exec.process_tgid);
+		if (p)
+			tell(t, (struct tree_event){ .kind = TREE_EXEC, .t_ns = ev->timestamp_ns, .process = p });
+		return;
+	case PROC_EVENT_EXIT:
+		if (ev->event_data.exit.process_pid != ev->event_data.exit.process_tgid)
+			return;
+		p = find_alive(t, ev->event_data.exit.process_tgid);
+		/* Our own children are told of by tree_reap, with all their figures. */
+		if (p && p->pid != t->root && ev->event_data.exit.parent_tgid != getpid())
+			end_process(t, p, ev->timestamp_ns, (int)ev->event_data.exit.exit_code, NULL);
+		return;
+	default:
+		return;
+	}
+}
+
+static void connector_read(struct tree *t)
+{
+	char bytes[8192] __attribute__((aligned(NLMSG_ALIGNTO)));
+
+	for (;;) {
+		ssize_t got = recv(t->connector, bytes, sizeof bytes, 0);
+		struct nlmsghdr *m = (struct nlmsghdr *)bytes;
+
+		if (got < 0 && errno == ENOBUFS) {
+			t->has_missed = true;
+			continue;
+		}
+		if (got <= 0)
+			return;
+		for (unsigned left = (unsigned)got; NLMSG_OK(m, left); m = NLMSG_NEXT(m, left)) {
+			const struct cn_msg *c = NLMSG_DATA(m);
+
+			if (m->nlmsg_len < NLMSG_LENGTH(sizeof *c + sizeof(struct proc_event)) ||
+				c->id.idx != CN_IDX_PROC)
+				continue;
+			on_proc_event(t, (const struct proc_event *)c->data);
+		}
+	}
+}
+
+/* ---- children files -------------------------------------------------------------------------- */
+
+static void add_children_of_thread(struct tree *t, pid_t pid, const char *tid, uint64_t now_ns)
+{
+	char text[16384], *at = text;
+
+	if (proc_read(text, sizeof text, "/proc/%d/task/%.16s/children", (int)pid, tid) <= 0)
+		return;
+	for (;;) {
+		char *end;
+		long child = strtol(at, &end, 10);
+
+		if (end == at || child <= 0)
+			return;
+		add_process(t, (pid_t)child, pid, now_ns);
+		at = end;
+	}
+}
+
+static void add_children(struct tree *t, pid_t pid, uint64_t now_ns)
+{
+	char path[64];
+	struct dirent *entry;
+	DIR *tasks;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	tasks = opendir(path);
+	if (!tasks)
+		return;
+	while ((entry = readdir(tasks)))
+		if (entry->d_name[0] != '.')
+			add_children_of_thread(t, pid, entry->d_name, now_ns);
+	closedir(tasks);
+}
+
+static bool is_gone(const struct tree_process *p)
+{
+	char text[1024];
+	struct proc_stat st;
+
+	return proc_read(text, sizeof text, "/proc/%d/stat", (int)p->pid) <= 0 || !proc_stat_parse(text, &st) ||
+		st.start_ns != p->start_ns;
+}
+
+static void scan_children(struct tree *t, uint64_t now_ns)
+{
+	add_children(t, getpid(), now_ns); /* orphans we adopted */
+	for (size_t i = 0; i < t->processes.n; i++) {
+		if (!t->processes.v[i].is_alive)
+			continue;
+		add_children(t, t->processes.v[i].pid, now_ns);
+		if (is_gone(&t->processes.v[i]))
+			end_process(t, &t->processes.v[i], now_ns, -1, NULL);
+	}
+}
+
+/* ---- polling and waiting --------------------------------------------------------------------- */
+
+void tree_poll(struct tree *t, uint64_t now_ns)
+{
+	if (t->connector >= 0)
+		connector_read(t);
+	/* In some containers the subscription succeeds and nothing ever comes. */
+	if (!t->has_heard)
+		scan_children(t, now_ns);
+}
+
+static void read_zombie(pid_t pid, struct tree_end *end)
+{
+	char text[2048];
+
+	end->has_stat = proc_read(text, sizeof text, "/proc/%d/stat", (int)pid) > 0 &&
+		proc_stat_parse(text, &end->stat);
+	if (proc_read(text, sizeof text, "/proc/%d/io", (int)pid) <= 0)
+		text[0] = '\0';
+	proc_io_parse(text, &end->io);
+}
+
+void tree_reap(struct tree *t, uint64_t now_ns, bool *ret_root_ended)
+{
+	if (t->connector >= 0)
+		connector_read(t); /* forks come before the exits they explain */
+	for (;;) {
+		struct tree_end end = { 0 };
+		struct tree_process *p;
+		siginfo_t who = { 0 };
+		pid_t pid;
+
+		if (waitid(P_ALL, 0, &who, WEXITED | WNOHANG | WNOWAIT) < 0 || who.si_pid == 0)
+			return;
+		pid = who.si_pid;
+		read_zombie(pid, &end);
+		if (wait4(pid, &end.status, 0, &end.usage) != pid)
+			return;
+		if (!find_alive(t, pid)) { /* an orphan that ended before anybody saw it */
+			add_process(t, pid, end.has_stat ? end.stat.parent : 0, now_ns);
+			if (end.has_stat)
+				t->processes.v[t->processes.n - 1].start_ns = end.stat.start_ns;
+		}
+		p = find_alive(t, pid);
+		end_process(t, p, now_ns, end.status, &end);
+		if (pid == t->root)
+			*ret_root_ended = true;
+	}
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+int tree_open(struct tree **ret, bool allow_connector, tree_listener *listener, void *ctx, struct err *e)
+{
+	struct tree *t;
+
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return err_errno(e, ERR_SYSTEM, "become the reaper of orphaned children");
+	t = xcalloc(1, sizeof *t);
+	t->listener = listener;
+	t->ctx = ctx;
+	t->connector = allow_connector ? connector_open() : -1;
+	log_debug(1, "children are found by %s", tree_method(t));
+	*ret = t;
+	return 0;
+}
+
+void tree_close(struct tree *t)
+{
+	if (!t)
+		return;
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+	if (t->connector >= 0) {
+		connector_send(t->connector, PROC_CN_MCAST_IGNORE);
+		close(t->connector);
+	}
+	vec_done(&t->processes);
+	map_done(&t->alive);
+	free(t);
+}
+
+int tree_fd(const struct tree *t)
+{
+	return t->connector;
+}
+
+const struct tree_process *tree_processes(const struct tree *t, size_t *ret_n)
+{
+	*ret_n = t->processes.n;
+	return t->processes.v;
+}
+
+const char *tree_method(const struct tree *t)
+{
+	return t->connector >= 0 ? "proc connector" : "children files";
+}
+
+bool tree_is_complete(const struct tree *t)
+{
+	return t->has_heard && !t->has_missed;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The processes that descend from the program we started, orphans included.
+ *
+ *   subreaper      orphans become our children, so we can wait for them (always)
+ *   proc connector the kernel tells of every fork, exec and exit at once (root): nothing is missed
+ *   children files /proc/PID/task/TID/children, looked at in each tree_poll otherwise: children that
+ *                  live shorter than the time between two looks can be missed
+ *
+ * Waiting is tree_reap: it reads what /proc still says of a zombie before it is gone. */
+#ifndef SYS_TREE_H
+#define SYS_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include "sys/proc.h"
+
+struct err;
+struct tree;
+
+struct tree_process {
+	pid_t pid, parent;
+	uint64_t start_ns; /* after boot, or of the fork event (CLOCK_MONOTONIC) for one never seen */
+	uint64_t seen_ns;  /* CLOCK_MONOTONIC, when we learned of it */
+	bool is_alive;
+	uint64_t serial; /* 0, 1, 2 … in order of discovery: never reused, unlike pids */
+};
+
+enum tree_event_kind {
+	TREE_FORK,   /* `process` is new */
+	TREE_EXEC,   /* it runs another program now */
+	TREE_EXIT,   /* it ended; somebody else waits for it */
+	TREE_REAPED, /* it was our child (or became it) and tree_reap waited for it */
+};
+
+struct tree_end { /* with TREE_REAPED */
+	int status;          /* as wait(2) */
+	struct rusage usage; /* with waited-for children */
+	bool has_stat;
+	struct proc_stat stat; /* its own */
+	struct proc_io io;     /* with waited-for children; PROC_UNKNOWN where not permitted */
+};
+
+struct tree_event {
+	enum tree_event_kind kind;
+	uint64_t t_ns; /* CLOCK_MONOTONIC */
+	const struct tree_process *process;
+	const struct tree_end *end; /* TREE_REAPED only */
+	int status;                 /* TREE_EXIT: as wait(2) where the connector told, else -1 */
+};
+
+typedef void tree_listener(void *ctx, const struct tree_event *event);
+
+/* Becomes subreaper and subscribes. allow_connector false: children files only. */
+int tree_open(struct tree **ret, bool allow_connector, tree_listener *listener, void *ctx, struct err *e);
+void tree_close(struct tree *t); /* accepts NULL */
+
+/* The program just started. */
+void tree_add_root(struct tree *t, pid_t pid, uint64_t now_ns);
+/* Readable when there is news; -1 without the connector (poll now and then). */
+int tree_fd(const struct tree *t);
+/* Takes in all news; events reach the listener. */
+void tree_poll(struct tree *t, uint64_t now_ns);
+/* Waits, without blocking, for children of ours that ended; each gives TREE_REAPED. *ret_root_ended
+ * becomes true when the root was among them. */
+void tree_reap(struct tree *t, uint64_t now_ns, bool *ret_root_ended);
+
+/* Known processes, dead ones too, in order of discovery; valid until the next call that polls. */
+const struct tree_process *tree_processes(const struct tree *t, size_t *ret_n);
+
+/* How children are found, for people: "proc connector" or "children files". */
+const char *tree_method(const struct tree *t);
+/* Whether no process can have been missed so far. */
+bool tree_is_complete(const struct tree *t);
+
+#endif

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT
+ * See doctor.h. Text is wrapped, never cut: a remedy without its end is none. */
+#include "view/doctor.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json_write.h"
+#include "base/text.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+enum {
+	MARK_WIDTH = 8, /* "~ partly" */
+	GAP = 2,
+	TITLE_MAX = 20,
+	TEXT_MIN = 28, /* narrower, and the text goes below the title */
+	NARROW_INDENT = 4,
+};
+
+static const struct {
+	const char *mark, *word;
+	enum style style;
+} answers[] = {
+	[DOCTOR_YES] = { "\xe2\x9c\x93 ", "ok", STYLE_ACCENT },
+	[DOCTOR_PARTLY] = { "~ ", "partly", STYLE_WARNING },
+	[DOCTOR_NO] = { "\xe2\x9c\x97 ", "no", STYLE_BOLD },
+};
+
+struct page {
+	const struct doctor_view *v;
+	struct buf *out;
+	size_t title_width;
+	size_t indent; /* of the text */
+};
+
+static const char *arrow(const struct page *p)
+{
+	return p->v->utf8 ? "\xe2\x86\x92 " : "> ";
+}
+
+/* The bytes of s[0..n) that fill at most `room` columns, at least one character. */
+static size_t fitting(const char *s, size_t n, size_t room)
+{
+	size_t at = 0, used = 0;
+	uint32_t c;
+
+	while (at < n) {
+		size_t step = text_decode(s + at, n - at, &c);
+
+		used += (size_t)text_char_width(c);
+		if (at && used > room)
+			break;
+		at += step;
+	}
+	return at;
+}
+
+static size_t width_of(const char *s, size_t n)
+{
+	struct buf word = BUF_INIT;
+	size_t width;
+
+	buf_add(&word, s, n);
+	width = text_width(buf_str(&word));
+	buf_done(&word);
+	return width;
+}
+
+static void begin_line(struct page *p, enum style s, size_t column)
+{
+	style_end(p->out, s, p->v->colour);
+	buf_addc(p->out, '\n');
+	buf_fill(p->out, ' ', column);
+	style_begin(p->out, s, p->v->colour);
+}
+
+/* Adds safe text in a style, from column `at` on, further lines from `indent`. Words that are wider
+ * than a line (paths) are broken. Ends the line. */
+static void add_wrapped(struct page *p, const char *text, enum style s, size_t at, size_t indent)
+{
+	size_t width = p->v->width > indent + 8 ? p->v->width : indent + 8;
+	bool is_first = true;
+
+	style_begin(p->out, s, p->v->colour);
+	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+		size_t n = strcspn(text, " "), columns = width_of(text, n);
+
+		if (at + !is_first + columns > width && at > indent) {
+			begin_line(p, s, indent);
+			at = indent;
+		} else if (!is_first) {
+			buf_addc(p->out, ' ');
+			at++;
+		}
+		while (at + columns > width) {
+			size_t part = fitting(text, n, width - at);
+
+			buf_add(p->out, text, part);
+			text += part;
+			n -= part;
+			columns = width_of(text, n);
+			begin_line(p, s, indent);
+			at = indent;
+		}
+		buf_add(p->out, text, n);
+		at += columns;
+		text += n;
+		is_first = false;
+	}
+	style_end(p->out, s, p->v->colour);
+	buf_addc(p->out, '\n');
+}
+
+/* The same, for text of others. */
+static void add_text(struct page *p, const char *text, enum style s, size_t at, size_t indent)
+{
+	struct buf safe = BUF_INIT;
+
+	text_add_printable(&safe, text, strlen(text));
+	add_wrapped(p, buf_str(&safe), s, at, indent);
+	buf_done(&safe);
+}
+
+static void add_answer(struct page *p, enum doctor_answer answer)
+{
+	struct buf word = BUF_INIT;
+
+	buf_printf(&word, "%s%s", p->v->utf8 ? answers[answer].mark : "", answers[answer].word);
+	style_add(p->out, answers[answer].style, p->v->colour, "%s", buf_str(&word));
+	buf_fill(p->out, ' ', MARK_WIDTH - text_width(buf_str(&word)));
+	buf_done(&word);
+}
+
+static void add_remedy(struct page *p, const char *remedy, size_t indent)
+{
+	if (!*remedy)
+		return;
+	buf_fill(p->out, ' ', indent - 2);
+	style_add(p->out, STYLE_ACCENT, p->v->colour, "%s", arrow(p));
+	add_text(p, remedy, STYLE_ACCENT, indent, indent);
+}
+
+struct row {
+	enum doctor_answer answer;
+	const char *title, *text;
+	const char *more; /* dim; "": nothing */
+	const char *remedy;
+};
+
+static void add_row(struct page *p, const struct row *r)
+{
+	size_t at = MARK_WIDTH + GAP;
+	size_t used;
+
+	add_answer(p, r->answer);
+	buf_fill(p->out, ' ', GAP);
+	style_add(p->out, STYLE_BOLD, p->v->colour, "%s", r->title);
+	used = at + text_width(r->title);
+	if (p->indent == NARROW_INDENT || used + GAP > p->indent) {
+		buf_addc(p->out, '\n');
+		used = 0;
+	}
+	buf_fill(p->out, ' ', p->indent - used);
+	add_text(p, r->text, STYLE_PLAIN, p->indent, p->indent);
+	if (*r->more) {
+		buf_fill(p->out, ' ', p->indent);
+		add_text(p, r->more, STYLE_DIM, p->indent, p->indent);
+	}
+	add_remedy(p, r->remedy, p->indent);
+}
+
+static void add_heading(struct page *p, const char *heading)
+{
+	buf_addc(p->out, '\n');
+	style_add(p->out, STYLE_BOLD, p->v->colour, "%s", heading);
+	buf_addc(p->out, '\n');
+}
+
+/* "CPython 3.13.5t", safe to print. */
+static void add_interpreter_title(struct buf *out, const struct doctor_interpreter *i)
+{
+	if (!*i->version) {
+		buf_adds(out, "unknown");
+		return;
+	}
+	text_add_printable(out, i->implementation, strlen(i->implementation));
+	buf_addc(out, ' ');
+	text_add_printable(out, i->version, strlen(i->version));
+	if (i->is_free_threaded)
+		buf_addc(out, 't');
+}
+
+static void add_interpreter(struct page *p, const struct doctor_interpreter *i)
+{
+	struct buf title = BUF_INIT, more = BUF_INIT;
+	struct row r = { .answer = i->is_supported ? DOCTOR_YES : DOCTOR_NO, .remedy = "" };
+
+	add_interpreter_title(&title, i);
+	buf_adds(&more, i->reason);
+	if (i->is_free_threaded)
+		buf_printf(&more, "%sfree-threaded", more.n ? "; " : "");
+	if (i->chosen_by)
+		buf_printf(&more, "%s\"leadline run\" takes this one (%s)", more.n ? "; " : "",
+			i->chosen_by);
+	r.title = buf_str(&title);
+	r.text = i->path;
+	r.more = buf_str(&more);
+	add_row(p, &r);
+	buf_done(&title);
+	buf_done(&more);
+}
+
+static void add_interpreters(struct page *p, const struct doctor *d)
+{
+	add_heading(p, "Interpreters");
+	for (size_t i = 0; i < d->n_interpreters; i++)
+		add_interpreter(p, &d->interpreters[i]);
+	if (d->n_interpreters == 0)
+		buf_adds(p->out, "none found\n");
+	if (d->n_left_out)
+		buf_printf(p->out, "and %zu more that were not asked\n", d->n_left_out);
+}
+
+static void add_checks(struct page *p, const struct doctor *d)
+{
+	add_heading(p, "Checks");
+	for (size_t i = 0; i < d->n_checks; i++) {
+		const struct doctor_check *c = &d->checks[i];
+		struct buf more = BUF_INIT;
+		struct row r = { c->answer, c->title, c->reason, "", c->remedy };
+
+		if (c->answer != DOCTOR_YES)
+			buf_printf(&more, "needed for %s", c->needed_for);
+		r.more = buf_str(&more);
+		add_row(p, &r);
+		buf_done(&more);
+	}
+}
+
+static void add_collectors(struct page *p, const struct doctor *d)
+{
+	add_heading(p, "Collectors");
+	for (size_t i = 0; i < d->n_collectors; i++) {
+		const struct doctor_collector *c = &d->collectors[i];
+		bool is_ok = c->answer == DOCTOR_YES;
+		struct row r = { c->answer, c->name, c->sees, is_ok ? "" : c->reason, c->remedy };
+
+		add_row(p, &r);
+	}
+}
+
+static void layout(struct page *p, const struct doctor *d)
+{
+	size_t widest = 0;
+
+	for (size_t i = 0; i < d->n_checks; i++)
+		widest = text_width(d->checks[i].title) > widest ? text_width(d->checks[i].title)
+								 : widest;
+	for (size_t i = 0; i < d->n_interpreters; i++) {
+		struct buf title = BUF_INIT;
+		size_t width;
+
+		add_interpreter_title(&title, &d->interpreters[i]);
+		width = text_width(buf_str(&title));
+		if (width > widest && width <= TITLE_MAX)
+			widest = width;
+		buf_done(&title);
+	}
+	p->title_width = widest;
+	p->indent = MARK_WIDTH + GAP + widest + GAP;
+	if (p->indent + TEXT_MIN > p->v->width)
+		p->indent = NARROW_INDENT;
+}
+
+static void add_verdict(struct page *p, const struct doctor *d)
+{
+	enum style s = d->is_ok ? STYLE_ACCENT : STYLE_WARNING;
+
+	if (p->v->utf8)
+		style_add(p->out, s, p->v->colour, "%s",
+			answers[d->is_ok ? DOCTOR_YES : DOCTOR_NO].mark);
+	add_text(p, d->verdict, STYLE_BOLD, p->v->utf8 ? 2 : 0, p->v->utf8 ? 2 : 0);
+	add_remedy(p, d->remedy, 2);
+}
+
+static void add_legend(struct page *p)
+{
+	struct buf text = BUF_INIT;
+
+	buf_printf(&text,
+		"ok: works; partly: works with the limit told; no: not here; %swhat to do",
+		arrow(p));
+	buf_addc(p->out, '\n');
+	add_wrapped(p, buf_str(&text), STYLE_DIM, 0, 0);
+	buf_done(&text);
+}
+
+/* For terminals that know no UTF-8: one column for each character that is not ASCII. */
+static void make_ascii(struct buf *b, size_t from)
+{
+	size_t to = from;
+	uint32_t c;
+
+	for (size_t at = from; at < b->n;) {
+		size_t step = text_decode(b->data + at, b->n - at, &c);
+
+		b->data[to++] = c < 0x80 ? (char)c : '?';
+		at += step;
+	}
+	b->n = to;
+	if (b->data)
+		b->data[to] = '\0';
+}
+
+void doctor_print(const struct doctor *d, const struct doctor_view *v, struct buf *out)
+{
+	struct page p = { .v = v, .out = out };
+	size_t from = out->n;
+
+	layout(&p, d);
+	add_verdict(&p, d);
+	add_checks(&p, d);
+	add_interpreters(&p, d);
+	add_collectors(&p, d);
+	if (v->legend)
+		add_legend(&p);
+	if (!v->utf8)
+		make_ascii(out, from);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static const char *const json_answers[] = {
+	[DOCTOR_YES] = "yes",
+	[DOCTOR_PARTLY] = "partly",
+	[DOCTOR_NO] = "no",
+};
+
+static void put_answer(
+	struct json_writer *w, enum doctor_answer answer, const char *reason, const char *remedy)
+{
+	json_kv_string(w, "answer", json_answers[answer]);
+	json_kv_string(w, "reason", reason);
+	json_kv_string(w, "remedy", remedy);
+}
+
+static void put_interpreter(struct json_writer *w, const struct doctor_interpreter *i)
+{
+	bool is_known = *i->version;
+
+	json_object_begin(w);
+	json_kv_string(w, "path", i->path);
+	json_kv_string(w, "version", is_known ? i->version : NULL);
+	json_kv_string(w, "implementation", is_known ? i->implementation : NULL);
+	json_key(w, "free_threaded");
+	if (is_known)
+		json_bool(w, i->is_free_threaded);
+	else
+		json_null(w);
+	json_kv_bool(w, "supported", i->is_supported);
+	json_kv_string(w, "reason", i->reason);
+	json_kv_string(w, "chosen_by", i->chosen_by);
+	json_object_end(w);
+}
+
+void doctor_json(const struct doctor *d, struct buf *out)
+{
+	struct json_writer w;
+
+	json_init(&w, out, true);
+	json_object_begin(&w);
+	json_kv_bool(&w, "ok", d->is_ok);
+	json_kv_string(&w, "verdict", d->verdict);
+	json_kv_string(&w, "remedy", d->remedy);
+	json_key(&w, "checks");
+	json_array_begin(&w);
+	for (size_t i = 0; i < d->n_checks; i++) {
+		json_object_begin(&w);
+		json_kv_string(&w, "id", d->checks[i].id);
+		json_kv_string(&w, "title", d->checks[i].title);
+		json_kv_string(&w, "needed_for", d->checks[i].needed_for);
+		put_answer(&w, d->checks[i].answer, d->checks[i].reason, d->checks[i].remedy);
+		json_object_end(&w);
+	}
+	json_array_end(&w);
+	json_key(&w, "interpreters");
+	json_array_begin(&w);
+	for (size_t i = 0; i < d->n_interpreters; i++)
+		put_interpreter(&w, &d->interpreters[i]);
+	json_array_end(&w);
+	json_key(&w, "collectors");
+	json_array_begin(&w);
+	for (size_t i = 0; i < d->n_collectors; i++) {
+		json_object_begin(&w);
+		json_kv_string(&w, "name", d->collectors[i].name);
+		json_kv_string(&w, "sees", d->collectors[i].sees);
+		put_answer(&w, d->collectors[i].answer, d->collectors[i].reason,
+			d->collectors[i].remedy);
+		json_object_end(&w);
+	}
+	json_array_end(&w);
+	json_object_end(&w);
+	buf_addc(out, '\n');
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * One line per process of a run, children under their parents (`time --tree`). */
+#ifndef VIEW_PROCESS_TREE_H
+#define VIEW_PROCESS_TREE_H
+
+struct buf;
+struct usage;
+struct usage_view;
+
+void process_tree_print(const struct usage *u, const struct usage_view *v, struct buf *out);
+
+#endif

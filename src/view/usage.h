@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Terminal and JSON pages of analyze/usage and analyze/bound: what `leadline time` and `report`
+ * print of a run. */
+#ifndef VIEW_USAGE_H
+#define VIEW_USAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct bound;
+struct buf;
+struct json_writer;
+struct usage;
+
+struct usage_view {
+	size_t width;
+	bool colour;
+	bool tree;   /* one line per process */
+	bool legend; /* the line that explains */
+};
+
+void usage_print(const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out);
+/* The keys of the JSON contract for `time`, inside an object the caller opened. */
+void usage_json(const struct usage *u, const struct bound *b, struct json_writer *w);
+/* POSIX `time -p`: real, user and sys in seconds. */
+void usage_print_posix(const struct usage *u, struct buf *out);
+
+#endif

@@ -1,0 +1,68 @@
+"""The CPython interpreters that tools/interpreters has put into the cache.
+
+This only reads what that script wrote; it makes and looks for nothing itself.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+# What the tests run against, in the order to report it in.
+EXPECTED = ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.15")
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """One interpreter: a line of pythons.tsv."""
+
+    label: str  # of EXPECTED
+    root: str  # "/", or the folder to chroot into (as root)
+    exe: str  # its path as seen inside root
+    version: str  # in full, such as "3.13.5"
+
+    @property
+    def free_threaded(self) -> bool:
+        """Whether it is a build without the GIL."""
+        return self.label.endswith("t")
+
+    def command(self, *args: str) -> list[str]:
+        """The command line that runs it with these arguments.
+
+        Paths among the arguments must be paths inside root.
+        """
+        prefix = [] if self.root == "/" else ["chroot", self.root]
+        return [*prefix, self.exe, *args]
+
+
+def cache() -> Path:
+    """The cache folder, chosen as tools/interpreters chooses it."""
+    if os.environ.get("LEADLINE_CACHE"):
+        return Path(os.environ["LEADLINE_CACHE"])
+    if os.geteuid() == 0:
+        return Path("/var/cache/leadline")
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "leadline"
+
+
+def load() -> dict[str, Interpreter]:
+    """What there is, by label; empty where tools/interpreters has not run."""
+    try:
+        lines = (cache() / "pythons.tsv").read_text().splitlines()
+    except FileNotFoundError:
+        return {}
+    return {line.split("\t")[0]: Interpreter(*line.split("\t")) for line in lines}
+
+
+def require(label: str) -> Interpreter:
+    """The interpreter of that label, without which a test fails.
+
+    With LEADLINE_PYTHONS=available in the environment it is skipped instead.
+    """
+    found = load().get(label)
+    if found is not None:
+        return found
+    reason = f"python {label} is missing: run tools/interpreters"
+    if os.environ.get("LEADLINE_PYTHONS") == "available":
+        pytest.skip(reason)
+    raise LookupError(reason)

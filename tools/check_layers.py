@@ -1,0 +1,70 @@
+"""Who may include whom: the table of docs/ARCHITECTURE.md, checked against every #include.
+
+A folder may include itself and the folders named here; nothing else of ours. `agent` and `bpf` live in
+other people's processes and may use `wire` only.
+"""
+import pathlib
+import re
+import sys
+
+BASE = {"base", "wire"}
+ALLOWED = {
+    "base": set(),
+    "wire": set(),
+    "sys": BASE,
+    "cpython": BASE,
+    "store": BASE,
+    "symbol": BASE | {"sys"},
+    "collect": BASE | {"sys", "cpython", "store", "symbol"},
+    "agent": {"wire"},
+    "bpf": {"wire"},
+    "analyze": BASE | {"store", "cpython", "symbol"},
+    "advise": {"base", "analyze", "store"},
+    "formats": {"base", "analyze", "store"},
+    "view": {"base", "analyze"},
+    "bench": {"base", "wire", "analyze", "store", "sys", "collect"},
+    "serve": {"base", "analyze", "store", "formats"},
+    "cmd": None,  # everything
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+VERSION_IF = re.compile(r"^\s*#\s*if.*PY_VERSION", re.MULTILINE)
+PRINTING = re.compile(r"(?<![A-Za-z_])(printf|puts|putchar|perror|exit)\s*\(")
+# Printing and exiting belong to cmd/. These two say why they differ in their own header.
+MAY_PRINT = {"base/log.c", "base/xalloc.c"}
+
+
+def problems(source: pathlib.Path):
+    for path in sorted(source.rglob("*.[ch]")) + sorted(source.rglob("*.def")):
+        folder, name = path.relative_to(source).parts[0], path.relative_to(source).as_posix()
+        text = path.read_text()
+        is_test = path.name.endswith("_test.c")
+        if folder not in ALLOWED:
+            yield f"{name}: the folder {folder} is not in the layer table"
+            continue
+        for included in INCLUDE.findall(text):
+            target = included.split("/")[0]
+            allowed = ALLOWED[folder]
+            if "/" not in included:
+                yield f"{name}: includes {included} without its folder"
+            elif allowed is not None and target != folder and target not in allowed and not is_test:
+                yield f"{name}: {folder} may not include {included}"
+        if VERSION_IF.search(text) and name != "agent/compat.h":
+            yield f"{name}: interpreter versions are told apart in agent/compat.h only"
+        if folder not in ("cmd", "agent") and not is_test and name not in MAY_PRINT:
+            code = re.sub(r"/\*.*?\*/|\"(\\.|[^\"\\])*\"", "", text, flags=re.DOTALL)
+            for match in PRINTING.finditer(code):
+                yield f"{name}: calls {match.group(1)}; only cmd/ talks to the user"
+
+
+def main() -> int:
+    source = pathlib.Path(__file__).resolve().parent.parent / "src"
+    found = list(problems(source))
+    for line in found:
+        print(f"check_layers: {line}", file=sys.stderr)
+    if not found:
+        print(f"layers: {len(list(source.rglob('*.[ch]')))} files keep to the table")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
