@@ -56,9 +56,12 @@ static void generate(struct rec_sample *s, size_t n)
 		t += 500000 + next_random() % 1000000; /* 1 kHz, randomised by half an interval */
 		thread = next_random() % 4 ? 1 : 1 + (uint32_t)(next_random() % N_THREADS);
 		stack = next_random() % 3 ? 1 + skewed(N_STACKS) : stack;
-		s[i] = (struct rec_sample){ .t_ns = t, .thread = thread, .stack = stack,
+		s[i] = (struct rec_sample){ .t_ns = t,
+			.thread = thread,
+			.stack = stack,
 			.leaf_code = 1 + (stack * 7 + skewed(4)) % N_CODES,
-			.leaf_offset = 2 * (skewed(200)), .state = (uint16_t)(thread == 1 ? 3 : 0) };
+			.leaf_offset = 2 * (skewed(200)),
+			.state = (uint16_t)(thread == 1 ? 3 : 0) };
 	}
 }
 
@@ -68,14 +71,17 @@ static void add_tables(struct writer *w)
 
 	for (uint32_t i = 0; i < N_CODES; i++) {
 		snprintf(name, sizeof name, "module_%u.function_%u", i / 20, i);
-		writer_row(w, RECORD_code, &(struct rec_code){ .file = writer_string(w, "program.py"),
-			.qualname = writer_string(w, name), .first_line = i * 10 });
+		writer_row(w, RECORD_code,
+			&(struct rec_code){ .file = writer_string(w, "program.py"),
+				.qualname = writer_string(w, name),
+				.first_line = i * 10 });
 		writer_row(w, RECORD_frame, &(struct rec_frame){ .code = i + 1 });
 	}
 	for (uint32_t i = 0; i < N_THREADS; i++)
 		writer_row(w, RECORD_thread, &(struct rec_thread){ .tid = 100 + i });
 	for (uint32_t i = 0; i < N_STACKS; i++)
-		writer_row(w, RECORD_stack, &(struct rec_stack){ .parent = i / 3, .frame = 1 + i * 31 % N_CODES });
+		writer_row(w, RECORD_stack,
+			&(struct rec_stack){ .parent = i / 3, .frame = 1 + i * 31 % N_CODES });
 }
 
 static void die(const struct err *e)
@@ -110,8 +116,8 @@ static void write_samples(const char *path, const struct rec_sample *s, size_t n
 /* References are global after reading; here they were the same in every segment. */
 static size_t read_and_compare(const char *path, const struct rec_sample *s, size_t n)
 {
-	struct reader *r;
-	struct tables *t;
+	struct reader *r = NULL;
+	struct tables *t = NULL;
 	struct err e = ERR_INIT;
 	struct record_iter it;
 	size_t i = 0;
@@ -177,8 +183,8 @@ int main(int argc, char **argv)
 	write_samples(path, s, n, 1);
 	took = now_s() - start;
 	stat(path, &st);
-	printf("write: %.1f M records/s on one core, %.2f bytes per record\n", (double)n / took / 1e6,
-		(double)st.st_size / (double)n);
+	printf("write: %.1f M records/s on one core, %.2f bytes per record\n",
+		(double)n / took / 1e6, (double)st.st_size / (double)n);
 	start = now_s();
 	if (read_and_compare(path, s, n) != n)
 		return 1;

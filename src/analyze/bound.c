@@ -21,9 +21,9 @@ const char *const bound_names[BOUND_MAX_] = {
 };
 
 struct demand {
-	double busy_s;     /* wall time in which something was running or runnable */
-	double runnable_s; /* thread time of the same, at most cpus_allowed at once */
-	double queue_s;    /* part of it waiting for a CPU */
+	double busy_s;                 /* wall time in which something was running or runnable */
+	double runnable_s;             /* thread time of the same, at most cpus_allowed at once */
+	double queue_s;                /* part of it waiting for a CPU */
 	double idle_looks, disk_looks; /* looks with nothing running, and those of them with D */
 };
 
@@ -41,7 +41,12 @@ static struct demand measure(const struct usage *u)
 
 	for (size_t i = 0; i < u->n_ticks; i++) {
 		const struct usage_tick *t = &u->ticks[i];
-		double running = fmin(t->cpu, most), queue = fmin(t->queue, fmax(0, most - running));
+		double running = fmin(t->cpu, most), idle = fmax(0, 1 - t->cpu - t->queue);
+		/* Waiting for a CPU goes where the rest of the time goes: for a program that mostly
+		 * sleeps it is the latency of waking up, not a lack of CPUs. */
+		double queue = running > 0 ? t->queue * running / (running + idle) : 0;
+
+		queue = fmin(queue, fmax(0, most - running));
 
 		seen += t->cpu * t->dt_s;
 		d.runnable_s += (running + queue) * t->dt_s;
@@ -74,8 +79,8 @@ static void split_memory(const struct usage *u, struct bound *b)
 
 	if (!units_is_known(stall) || stall < 0.01 || !(u->major_faults > 0))
 		return;
-	stall = fmin(stall, b->share[BOUND_SYSTEM] + b->share[BOUND_WAITING] +
-			    or_zero(b->share[BOUND_IO]));
+	stall = fmin(stall,
+		b->share[BOUND_SYSTEM] + b->share[BOUND_WAITING] + or_zero(b->share[BOUND_IO]));
 	b->share[BOUND_MEMORY] = stall;
 	from_waiting = fmin(stall, b->share[BOUND_WAITING]);
 	b->share[BOUND_WAITING] -= from_waiting;
@@ -91,10 +96,18 @@ static void split_memory(const struct usage *u, struct bound *b)
 
 static enum bound_kind choose(const struct bound *b)
 {
+	enum bound_kind first = BOUND_CPU;
+	double second = 0;
+
 	for (int k = 0; k < BOUND_MIXED; k++)
-		if (units_is_known(b->share[k]) && b->share[k] >= BOUND_SHARE)
-			return (enum bound_kind)k;
-	return BOUND_MIXED;
+		if (units_is_known(b->share[k]) && b->share[k] > b->share[first])
+			first = (enum bound_kind)k;
+	for (int k = 0; k < BOUND_MIXED; k++)
+		if (units_is_known(b->share[k]) && (enum bound_kind)k != first)
+			second = fmax(second, b->share[k]);
+	return b->share[first] >= BOUND_SHARE && b->share[first] >= BOUND_LEAD * second
+		? first
+		: BOUND_MIXED;
 }
 
 struct bound bound_build(const struct usage *u)
@@ -109,9 +122,10 @@ struct bound bound_build(const struct usage *u)
 		b.parallelism_wanted = fmax(1, d.runnable_s / d.busy_s);
 	b.queue_s = d.queue_s;
 	user_share = fmin(1, or_zero(u->user_s) / (wall * b.parallelism_wanted));
-	b.share[BOUND_SYSTEM] = fmin(1 - user_share, or_zero(u->system_s) / (wall * b.parallelism_wanted));
-	b.share[BOUND_CPU] = fmin(1 - b.share[BOUND_SYSTEM],
-		user_share + d.queue_s / (wall * b.parallelism_wanted));
+	b.share[BOUND_SYSTEM] =
+		fmin(1 - user_share, or_zero(u->system_s) / (wall * b.parallelism_wanted));
+	b.share[BOUND_CPU] = fmin(
+		1 - b.share[BOUND_SYSTEM], user_share + d.queue_s / (wall * b.parallelism_wanted));
 	gil = fmin(b.share[BOUND_CPU], gil_seconds(u) / wall);
 	b.share[BOUND_GIL] = gil;
 	b.share[BOUND_CPU] -= gil;

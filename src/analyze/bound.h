@@ -4,7 +4,7 @@
  *
  *   P        mean number of threads running or runnable while any was, at least 1, at most the CPUs
  *            allowed (a thread that waits for the GIL sleeps, so it does not count)
- *   cpu      user time / (wall × P), with the time spent ready and waiting for a CPU
+ *   cpu      user time / (wall × P), and the time a computing thread was ready but had no CPU
  *   system   system time / (wall × P)
  *   gil      the part of `cpu` in which two or more threads of one Python process took turns on one
  *            core while more were allowed; an estimate until a sampler sees the GIL itself
@@ -13,7 +13,8 @@
  *   memory   stalls on memory the kernel reported (pressure), only with major faults; an estimate
  *   gpu      not known to the host records
  *
- * The verdict is the key with at least BOUND_SHARE of the time, else mixed. */
+ * The verdict is the largest share if it is at least BOUND_SHARE of the time and BOUND_LEAD times
+ * the next one, else mixed. */
 #ifndef ANALYZE_BOUND_H
 #define ANALYZE_BOUND_H
 
@@ -33,14 +34,15 @@ enum bound_kind {
 	BOUND_MAX_
 };
 
-#define BOUND_SHARE 0.6
+#define BOUND_SHARE 0.5
+#define BOUND_LEAD  1.5
 
 struct bound {
 	enum bound_kind verdict;
-	double share[BOUND_MAX_]; /* of wall; UNITS_UNKNOWN where nothing can be said */
+	double share[BOUND_MAX_];  /* of wall; UNITS_UNKNOWN where nothing can be said */
 	double parallelism_wanted; /* P */
-	double queue_s; /* ready and waiting for a CPU, of all threads that were seen */
-	bool is_estimate; /* the verdict rests on an estimated share */
+	double queue_s;            /* ready and waiting for a CPU, of all threads that were seen */
+	bool is_estimate;          /* the verdict rests on an estimated share */
 	bool has_states; /* D and S were told apart; else `waiting` holds both and io is unknown */
 	double faults_per_s; /* minor and major */
 };

@@ -16,19 +16,21 @@
 #include "wire/records.h"
 #include "base/banned.h"
 
-#define WINDOW_NS 200000000.0 /* GIL turns take 5 ms: shares per thread need a longer window */
+#define WINDOW_S 0.2 /* GIL turns take 5 ms: shares per thread need a longer window */
 
 struct thread_state { /* of one thread while thread_usage is read */
 	uint64_t cpu_ns, queue_ns;
-	uint64_t window;    /* number of the window its cpu_in_window belongs to */
-	double cpu_in_window; /* ns */
-	unsigned sleeps, futex_sleeps; /* in the window */
+	size_t window; /* number of the window its cpu_in_window belongs to */
+	double cpu_in_window, queue_in_window; /* ns */
+	unsigned sleeps, futex_sleeps;         /* in the window */
 };
 
 struct gil_window { /* one process in one window */
 	uint32_t process;
+	size_t window;
 	unsigned n_active;
-	double sum; /* cores, of the active threads */
+	double cpu;   /* cores, of the active threads */
+	double queue; /* the same waiting for a core */
 	unsigned sleeps, futex_sleeps;
 };
 
@@ -40,9 +42,12 @@ struct builder {
 	uint32_t root; /* row of the program itself */
 	VEC(struct usage_tick) ticks;
 	VEC(uint64_t) tick_ns;
+	VEC(size_t)
+	tick_window;          /* the window each tick belongs to: whole ticks, WINDOW_S or longer */
+	VEC(double) window_s; /* their lengths */
 	struct usage_process *processes; /* by row - 1 */
 	VEC(struct gil_window) windows;
-	struct map window_index; /* process << 32 | window → index */
+	struct map window_index;      /* process << 32 | window → index */
 	struct thread_state *threads; /* by row - 1 */
 };
 
@@ -208,8 +213,9 @@ static struct usage_tick *tick_at(struct builder *b, uint64_t t_ns)
 		uint64_t before = b->tick_ns.n ? b->tick_ns.v[b->tick_ns.n - 1] : b->start_ns;
 
 		vec_push(&b->tick_ns, t_ns);
-		vec_push(&b->ticks, (struct usage_tick){ .t_s = since_start(b, t_ns),
-			.dt_s = t_ns > before ? (double)(t_ns - before) / 1e9 : 0 });
+		vec_push(&b->ticks,
+			(struct usage_tick){ .t_s = since_start(b, t_ns),
+				.dt_s = t_ns > before ? (double)(t_ns - before) / 1e9 : 0 });
 	}
 	return &b->ticks.v[b->ticks.n - 1];
 }
@@ -219,13 +225,20 @@ static void end_at_last_look(struct builder *b, uint32_t row, const struct rec_p
 {
 	struct usage_process *p = process_at(b, row);
 
-	add_totals(b->u, &(struct rec_process_end){ .source = END_RUNNING, .own_user_ns = r->user_ns,
-		.own_system_ns = r->system_ns, .minor_faults = r->minor_faults,
-		.major_faults = r->major_faults, .voluntary_switches = RECORD_UNKNOWN,
-		.involuntary_switches = RECORD_UNKNOWN, .read_chars = r->read_chars,
-		.write_chars = r->write_chars, .read_calls = r->read_calls,
-		.write_calls = r->write_calls, .read_bytes = r->read_bytes,
-		.write_bytes = r->write_bytes });
+	add_totals(b->u,
+		&(struct rec_process_end){ .source = END_RUNNING,
+			.own_user_ns = r->user_ns,
+			.own_system_ns = r->system_ns,
+			.minor_faults = r->minor_faults,
+			.major_faults = r->major_faults,
+			.voluntary_switches = RECORD_UNKNOWN,
+			.involuntary_switches = RECORD_UNKNOWN,
+			.read_chars = r->read_chars,
+			.write_chars = r->write_chars,
+			.read_calls = r->read_calls,
+			.write_calls = r->write_calls,
+			.read_bytes = r->read_bytes,
+			.write_bytes = r->write_bytes });
 	p->end_s = since_start(b, r->t_ns);
 	p->user_s = (double)r->user_ns / 1e9;
 	p->system_s = (double)r->system_ns / 1e9;
@@ -256,7 +269,8 @@ static void read_process_usage(struct builder *b)
 			raise_to(&p->max_rss_bytes, (double)r->rss_bytes);
 		if (units_is_known(read) && tick->dt_s > 0) {
 			tick->read_bytes_per_s += fmax(0, read - last->read_bytes) / tick->dt_s;
-			tick->write_bytes_per_s += fmax(0, written - last->write_bytes) / tick->dt_s;
+			tick->write_bytes_per_s +=
+				fmax(0, written - last->write_bytes) / tick->dt_s;
 			last->read_bytes = read;
 			last->write_bytes = written;
 		}
@@ -271,28 +285,32 @@ static void read_process_usage(struct builder *b)
 static void close_window(struct builder *b, uint32_t process, struct thread_state *s)
 {
 	uint64_t key = (uint64_t)process << 32 | (s->window & UINT32_MAX), index;
-	double share = s->cpu_in_window / WINDOW_NS;
+	double length = s->window < b->window_s.n ? b->window_s.v[s->window] : 0;
+	double share = length > 0 ? s->cpu_in_window / 1e9 / length : 0;
 
 	if (share >= 0.1) {
 		if (!map_find(&b->window_index, key, &index)) {
 			index = b->windows.n;
 			map_put(&b->window_index, key, index);
-			vec_push(&b->windows, (struct gil_window){ .process = process });
+			vec_push(&b->windows,
+				(struct gil_window){ .process = process, .window = s->window });
 		}
 		b->windows.v[index].n_active++;
-		b->windows.v[index].sum += share;
+		b->windows.v[index].cpu += share;
+		b->windows.v[index].queue += s->queue_in_window / 1e9 / length;
 		b->windows.v[index].sleeps += s->sleeps;
 		b->windows.v[index].futex_sleeps += s->futex_sleeps;
 	}
-	s->cpu_in_window = 0;
+	s->cpu_in_window = s->queue_in_window = 0;
 	s->sleeps = s->futex_sleeps = 0;
 }
 
-static void add_thread_usage(struct builder *b, const struct rec_thread_usage *r, struct usage_tick *tick)
+static void add_thread_usage(struct builder *b, const struct rec_thread_usage *r, size_t tick_index)
 {
+	struct usage_tick *tick = &b->ticks.v[tick_index];
 	const struct rec_thread *thread = tables_row(b->t, RECORD_thread, r->thread);
 	struct thread_state *s = thread ? &b->threads[r->thread - 1] : NULL;
-	uint64_t window = r->t_ns > b->start_ns ? (uint64_t)((double)(r->t_ns - b->start_ns) / WINDOW_NS) : 0;
+	size_t window = b->tick_window.v[tick_index];
 	double cpu, queue;
 
 	if (!s || r->cpu_ns < s->cpu_ns || r->queue_ns < s->queue_ns)
@@ -309,8 +327,19 @@ static void add_thread_usage(struct builder *b, const struct rec_thread_usage *r
 		close_window(b, thread->process, s);
 	s->window = window;
 	s->cpu_in_window += cpu;
+	s->queue_in_window += queue;
 	s->sleeps += r->state == 'S' && r->waits_on_futex != TRISTATE_UNKNOWN;
 	s->futex_sleeps += r->waits_on_futex == TRISTATE_YES;
+}
+
+static void make_windows(struct builder *b)
+{
+	for (size_t i = 0; i < b->ticks.n; i++) {
+		if (b->window_s.n == 0 || b->window_s.v[b->window_s.n - 1] >= WINDOW_S)
+			vec_push(&b->window_s, 0);
+		b->window_s.v[b->window_s.n - 1] += b->ticks.v[i].dt_s;
+		vec_push(&b->tick_window, b->window_s.n - 1);
+	}
 }
 
 static void read_thread_usage(struct builder *b)
@@ -323,7 +352,7 @@ static void read_thread_usage(struct builder *b)
 		while (at < b->ticks.n && b->tick_ns.v[at] < r->t_ns)
 			at++;
 		if (at < b->ticks.n && b->tick_ns.v[at] == r->t_ns)
-			add_thread_usage(b, r, &b->ticks.v[at]);
+			add_thread_usage(b, r, at);
 	}
 	record_iter_done(&it);
 	for (uint32_t i = 0; i < n_threads; i++) {
@@ -333,17 +362,25 @@ static void read_thread_usage(struct builder *b)
 	}
 }
 
-/* The rule of DESIGN: at least two threads with 10 % of a core each, together 0.9 to 1.05 cores,
- * asleep on a futex in between, and more CPUs allowed. */
+/* At least two threads with 10 % of a core each that together use one core (or would, if other
+ * programs did not have it: then they are in the queue), sleep on a futex in between, and more CPUs
+ * are allowed. Threads that merely share a busy CPU do not sleep: they are all in the queue. */
+static bool is_gil_limited(const struct builder *b, const struct gil_window *w)
+{
+	double wanted = w->cpu + w->queue;
+
+	return w->n_active >= 2 && b->u->cpus_allowed >= 1.5 && w->cpu <= 1.05 && wanted >= 0.9 &&
+		wanted <= w->n_active - 0.4 && w->futex_sleeps > 0 &&
+		w->futex_sleeps * 2 >= w->sleeps;
+}
+
 static void find_gil_windows(struct builder *b)
 {
-	vec_each(&b->windows, w)
-	{
+	vec_each (&b->windows, w) {
 		struct usage_process *p = process_at(b, w->process);
 
-		if (p && p->is_python && w->n_active >= 2 && w->sum >= 0.9 && w->sum <= 1.05 &&
-			b->u->cpus_allowed >= 1.5 && w->futex_sleeps * 2 >= w->sleeps && w->futex_sleeps > 0)
-			p->gil_s += WINDOW_NS / 1e9;
+		if (p && p->is_python && is_gil_limited(b, w))
+			p->gil_s += b->window_s.v[w->window];
 	}
 }
 
@@ -351,7 +388,8 @@ static void find_gil_windows(struct builder *b)
 
 static double pressure_share(uint64_t first_us, uint64_t last_us, double wall_s)
 {
-	if (first_us == RECORD_UNKNOWN || last_us == RECORD_UNKNOWN || last_us < first_us || wall_s <= 0)
+	if (first_us == RECORD_UNKNOWN || last_us == RECORD_UNKNOWN || last_us < first_us ||
+		wall_s <= 0)
 		return UNITS_UNKNOWN;
 	return (double)(last_us - first_us) / 1e6 / wall_s;
 }
@@ -421,9 +459,13 @@ static void make_processes(struct builder *b)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct rec_process *p = tables_process(b->t, i + 1);
 
-		b->processes[i] = (struct usage_process){ .pid = p->pid, .parent = p->parent_pid,
-			.command = tables_string(b->t, p->command), .user_s = UNITS_UNKNOWN,
-			.system_s = UNITS_UNKNOWN, .max_rss_bytes = UNITS_UNKNOWN, .end_s = UNITS_UNKNOWN,
+		b->processes[i] = (struct usage_process){ .pid = p->pid,
+			.parent = p->parent_pid,
+			.command = tables_string(b->t, p->command),
+			.user_s = UNITS_UNKNOWN,
+			.system_s = UNITS_UNKNOWN,
+			.max_rss_bytes = UNITS_UNKNOWN,
+			.end_s = UNITS_UNKNOWN,
 			.status = -1 };
 	}
 	b->u->processes = b->processes;
@@ -433,6 +475,7 @@ static void make_processes(struct builder *b)
 static void build(struct builder *b)
 {
 	read_process_usage(b);
+	make_windows(b);
 	read_thread_usage(b);
 	find_gil_windows(b);
 	if (!units_is_known(b->u->wall_s))
@@ -449,13 +492,22 @@ const struct usage *usage_build(struct arena *a, struct tables *t)
 	struct builder b = { .a = a, .t = t, .u = u };
 	static const char *const no_words[] = { NULL };
 
-	*u = (struct usage){ .command = "", .argv = no_words, .tool = "", .system = "", .method = "unknown means",
+	*u = (struct usage){ .command = "",
+		.argv = no_words,
+		.tool = "",
+		.system = "",
+		.method = "unknown means",
 		.status = -1 };
-	u->wall_s = u->user_s = u->system_s = u->max_rss_bytes = u->peak_tree_rss_bytes = UNITS_UNKNOWN;
-	u->mean_tree_rss_bytes = u->peak_pss_bytes = u->minor_faults = u->major_faults = UNITS_UNKNOWN;
-	u->voluntary_switches = u->involuntary_switches = u->read_chars = u->write_chars = UNITS_UNKNOWN;
-	u->read_calls = u->write_calls = u->read_bytes = u->write_bytes = u->peak_threads = UNITS_UNKNOWN;
-	u->rss_growth_per_s = u->own_cpu_s = u->n_looks = u->cpus_allowed = u->cpus_online = UNITS_UNKNOWN;
+	u->wall_s = u->user_s = u->system_s = u->max_rss_bytes = u->peak_tree_rss_bytes =
+		UNITS_UNKNOWN;
+	u->mean_tree_rss_bytes = u->peak_pss_bytes = u->minor_faults = u->major_faults =
+		UNITS_UNKNOWN;
+	u->voluntary_switches = u->involuntary_switches = u->read_chars = u->write_chars =
+		UNITS_UNKNOWN;
+	u->read_calls = u->write_calls = u->read_bytes = u->write_bytes = u->peak_threads =
+		UNITS_UNKNOWN;
+	u->rss_growth_per_s = u->own_cpu_s = u->n_looks = u->cpus_allowed = u->cpus_online =
+		UNITS_UNKNOWN;
 	make_processes(&b);
 	read_meta(&b);
 	read_life(&b);
@@ -464,6 +516,8 @@ const struct usage *usage_build(struct arena *a, struct tables *t)
 		build(&b);
 	vec_done(&b.ticks);
 	vec_done(&b.tick_ns);
+	vec_done(&b.tick_window);
+	vec_done(&b.window_s);
 	vec_done(&b.windows);
 	map_done(&b.window_index);
 	return b.root ? u : NULL;

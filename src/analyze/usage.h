@@ -24,15 +24,15 @@ struct usage_process {
 	double max_rss_bytes;    /* its own, of what was seen; exact for those we waited for */
 	bool is_exact;           /* the kernel's final figures; else seen last, a lower bound */
 	bool is_running;         /* outlived the program, or the recording */
-	bool is_python;          /* maps a CPython runtime (asked only of busy multi-threaded ones) */
-	int status;              /* as wait(2); -1 unknown */
-	double gil_s;            /* time in which its threads took turns on one core, see bound.h */
+	bool is_python; /* maps a CPython runtime (asked only of busy multi-threaded ones) */
+	int status;     /* as wait(2); -1 unknown */
+	double gil_s;   /* time in which its threads took turns on one core, see bound.h */
 };
 
 struct usage_tick { /* one look; rates are over the time since the look before */
 	double t_s, dt_s;
-	double cpu, queue;       /* threads on a CPU, threads waiting for one: means */
-	double rss_bytes;        /* sum over the tree, now */
+	double cpu, queue; /* threads on a CPU, threads waiting for one: means */
+	double rss_bytes;  /* sum over the tree, now */
 	double read_bytes_per_s, write_bytes_per_s; /* storage */
 	double n_threads, n_processes;
 	unsigned n_running, n_disk; /* threads in state R, D now */
@@ -44,18 +44,19 @@ struct usage {
 	const char *tool, *system;
 	double wall_s, user_s, system_s;
 	double cpus_allowed, cpus_online;
-	double max_rss_bytes;      /* of the largest process */
+	double max_rss_bytes;                            /* of the largest process */
 	double peak_tree_rss_bytes, mean_tree_rss_bytes; /* seen at the looks */
-	double peak_pss_bytes;     /* largest PSS read of one process */
+	double peak_pss_bytes;                           /* largest PSS read of one process */
 	double minor_faults, major_faults;
 	double voluntary_switches, involuntary_switches;
 	double read_chars, write_chars, read_calls, write_calls, read_bytes, write_bytes;
 	double peak_threads;
-	double pressure_cpu, pressure_io, pressure_memory; /* share of wall the host stalled ("some") */
+	double pressure_cpu, pressure_io,
+		pressure_memory; /* share of wall the host stalled ("some") */
 	double rss_growth_per_s; /* over the last minute at most; UNITS_UNKNOWN when too short */
 	double rss_growth_span_s;
 	int status; /* as wait(2) of the program; -1: it had not ended when the recording stops */
-	bool is_complete; /* no process can have been missed */
+	bool is_complete;   /* no process can have been missed */
 	const char *method; /* how processes were found */
 	double own_cpu_s;
 	double n_looks;
@@ -65,8 +66,8 @@ struct usage {
 	size_t n_ticks;
 };
 
-/* NULL when the recording holds no run. One that was cut off (recorder killed) is told up to its last
- * look. Everything lives in the arena. */
+/* NULL when the recording holds no run. One that was cut off (recorder killed) is told up to its
+ * last look. Everything lives in the arena. */
 const struct usage *usage_build(struct arena *a, struct tables *t);
 
 #endif

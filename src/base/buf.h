@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Growing byte buffer. `data` is always followed by a NUL that does not count, so a buffer of text
- * may be used as a C string (buf_str). Owns its memory until buf_done; buf_clear keeps it for reuse.
+ * may be used as a C string (buf_str). Owns its memory until buf_done; buf_clear keeps it for
+ * reuse.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -36,7 +37,8 @@ const char *buf_str(const struct buf *b);
 void buf_clear(struct buf *b);
 void buf_done(struct buf *b);
 
-/* Reads a whole file, at most limit_bytes (more is an error). Files of /proc, whose size is 0, work. */
+/* Reads a whole file, at most limit_bytes (more is an error). Files of /proc, whose size is 0,
+ * work. */
 int buf_load(struct buf *b, const char *path, size_t limit_bytes, struct err *e);
 /* Writes all of it to a descriptor, going on after short writes and EINTR. */
 int buf_write(const struct buf *b, int fd, struct err *e);

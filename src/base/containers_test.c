@@ -50,7 +50,8 @@ static void vec_grows_and_removes(void **state)
 	assert_int_equal(v.n, 1000);
 	vec_remove_swap(&v, 0);
 	assert_int_equal(v.v[0], 999);
-	vec_each(&v, item) sum += *item;
+	vec_each (&v, item)
+		sum += *item;
 	assert_int_equal(sum, 999 * 1000 / 2);
 	vec_done(&v);
 }

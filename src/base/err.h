@@ -31,7 +31,8 @@ int err_set(struct err *e, enum err_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* As err_set, and appends ": " and the words for errno. The code is derived from errno where that
- * says more than `fallback` (EACCES and EPERM: NO_PERMISSION, ENOENT: NO_FILE, ESRCH: NO_PROCESS). */
+ * says more than `fallback` (EACCES and EPERM: NO_PERMISSION, ENOENT: NO_FILE, ESRCH: NO_PROCESS).
+ */
 int err_errno(struct err *e, enum err_code fallback, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

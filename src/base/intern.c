@@ -46,8 +46,9 @@ uint32_t intern_add(struct intern *t, const void *p, size_t n, bool *ret_added)
 	if (ret_added)
 		*ret_added = *slot == 0;
 	if (*slot == 0) {
-		vec_push(&t->items, (struct intern_item){
-			.p = arena_strndup(&t->arena, p, n), .n = n, .hash = hash });
+		vec_push(&t->items,
+			(struct intern_item){
+				.p = arena_strndup(&t->arena, p, n), .n = n, .hash = hash });
 		*slot = (uint32_t)t->items.n;
 	}
 	return *slot - 1;

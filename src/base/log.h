@@ -16,10 +16,10 @@ void log_init(const char *spec);
 bool log_wants(const char *topic, int level);
 void log_line(const char *topic, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-#define log_debug(level, ...)                                   \
-	do {                                                    \
-		if (log_wants(LOG_TOPIC, (level)))              \
-			log_line(LOG_TOPIC, __VA_ARGS__);       \
+#define log_debug(level, ...)                             \
+	do {                                              \
+		if (log_wants(LOG_TOPIC, (level)))        \
+			log_line(LOG_TOPIC, __VA_ARGS__); \
 	} while (0)
 
 #endif

@@ -35,7 +35,8 @@ void text_add_printable(struct buf *out, const char *s, size_t n);
 /* Appends argv as one line a POSIX shell would split again into the same words. */
 void text_add_command(struct buf *out, char *const argv[]);
 
-/* Edits (insert, delete, replace, swap of neighbours) from a to b; strings over 63 bytes count as far. */
+/* Edits (insert, delete, replace, swap of neighbours) from a to b; strings over 63 bytes count as
+ * far. */
 unsigned text_distance(const char *a, const char *b);
 
 /* Parses all of s as an unsigned decimal number with an optional k, M or G (powers of 1000). */

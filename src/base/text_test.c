@@ -13,12 +13,12 @@ static void widths(void **state)
 {
 	(void)state;
 	assert_int_equal(text_width("abc"), 3);
-	assert_int_equal(text_width("\xc3\xa9"), 1);            /* é */
-	assert_int_equal(text_width("e\xcc\x81"), 1);           /* e + combining acute */
+	assert_int_equal(text_width("\xc3\xa9"), 1);                 /* é */
+	assert_int_equal(text_width("e\xcc\x81"), 1);                /* e + combining acute */
 	assert_int_equal(text_width("\xe6\xbc\xa2\xe5\xad\x97"), 4); /* two ideographs */
-	assert_int_equal(text_width("\xf0\x9f\x98\x80"), 2);    /* emoji */
-	assert_int_equal(text_width("\xff\xc3"), 2);            /* invalid bytes, one column each */
-	assert_int_equal(text_width("\xed\xa0\x80"), 3);        /* a surrogate is invalid */
+	assert_int_equal(text_width("\xf0\x9f\x98\x80"), 2);         /* emoji */
+	assert_int_equal(text_width("\xff\xc3"), 2);     /* invalid bytes, one column each */
+	assert_int_equal(text_width("\xed\xa0\x80"), 3); /* a surrogate is invalid */
 }
 
 static const char *cut(struct buf *b, const char *s, size_t width, enum text_cut how)
@@ -35,12 +35,16 @@ static void cutting_keeps_the_informative_end(void **state)
 	(void)state;
 	assert_string_equal(cut(&b, "short", 5, TEXT_CUT_END), "short");
 	assert_string_equal(cut(&b, "longer", 5, TEXT_CUT_END), "long\xe2\x80\xa6");
-	assert_string_equal(cut(&b, "src/deep/file.py:12", 11, TEXT_CUT_START), "\xe2\x80\xa6" "file.py:12");
+	assert_string_equal(cut(&b, "src/deep/file.py:12", 11, TEXT_CUT_START),
+		"\xe2\x80\xa6"
+		"file.py:12");
 	assert_string_equal(cut(&b, "abcdefghij", 5, TEXT_CUT_MIDDLE), "ab\xe2\x80\xa6ij");
 	assert_string_equal(cut(&b, "abc", 0, TEXT_CUT_END), "");
 	/* a wide character is never cut in two: a column may stay empty */
-	assert_string_equal(cut(&b, "\xe6\xbc\xa2\xe5\xad\x97", 3, TEXT_CUT_END), "\xe6\xbc\xa2\xe2\x80\xa6");
-	assert_int_equal(text_width(cut(&b, "\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2", 4, TEXT_CUT_START)), 3);
+	assert_string_equal(
+		cut(&b, "\xe6\xbc\xa2\xe5\xad\x97", 3, TEXT_CUT_END), "\xe6\xbc\xa2\xe2\x80\xa6");
+	assert_int_equal(
+		text_width(cut(&b, "\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2", 4, TEXT_CUT_START)), 3);
 	buf_done(&b);
 }
 

@@ -14,7 +14,8 @@ static int digits_after_point(double value)
 	return a < 9.995 ? 2 : a < 99.95 ? 1 : 0;
 }
 
-static const char *scaled(char *out, double value, double step, const char *const names[], int n_names)
+static const char *scaled(
+	char *out, double value, double step, const char *const names[], int n_names)
 {
 	int scale = 0;
 
@@ -22,8 +23,9 @@ static const char *scaled(char *out, double value, double step, const char *cons
 		value /= step;
 		scale++;
 	}
-	snprintf(out, UNITS_TEXT, "%.*f%s%s", scale || value != floor(value) ? digits_after_point(value) : 0,
-		value, *names[scale] ? " " : "", names[scale]);
+	snprintf(out, UNITS_TEXT, "%.*f%s%s",
+		scale || value != floor(value) ? digits_after_point(value) : 0, value,
+		*names[scale] ? " " : "", names[scale]);
 	return out;
 }
 
@@ -45,7 +47,8 @@ static const char *seconds(char *out, double s)
 		value /= 1000;
 		scale++;
 	}
-	snprintf(out, UNITS_TEXT, "%.*f %s", value == 0 || scale == 0 ? 0 : digits_after_point(value), value,
+	snprintf(out, UNITS_TEXT, "%.*f %s",
+		value == 0 || scale == 0 ? 0 : digits_after_point(value), value,
 		names[value == 0 ? 3 : scale]);
 	return out;
 }
@@ -70,7 +73,8 @@ const char *units_format(char out[UNITS_TEXT], enum unit unit, double value)
 	case UNIT_HERTZ:
 		return scaled(out, value, 1000, hertz, 4);
 	case UNIT_SHARE:
-		snprintf(out, UNITS_TEXT, "%.*f %%", fabs(value) < 0.9995 && value != 0 ? 1 : 0, value * 100);
+		snprintf(out, UNITS_TEXT, "%.*f %%", fabs(value) < 0.9995 && value != 0 ? 1 : 0,
+			value * 100);
 		return out;
 	case UNIT_RATIO:
 		snprintf(out, UNITS_TEXT, "%.*f", digits_after_point(value), value);

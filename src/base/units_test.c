@@ -42,7 +42,8 @@ static void numbers_have_three_digits_and_a_unit(void **state)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char text[UNITS_TEXT];
 
-		assert_string_equal(units_format(text, cases[i].unit, cases[i].value), cases[i].text);
+		assert_string_equal(
+			units_format(text, cases[i].unit, cases[i].value), cases[i].text);
 	}
 }
 

@@ -14,14 +14,14 @@ struct buf;
 struct err;
 
 struct command {
-	const char *group;     /* heading in help: "where", "why", "look", "prove", "help" */
+	const char *group; /* heading in help: "where", "why", "look", "prove", "help" */
 	const char *name;
 	const char *alias;     /* NULL, or another name it answers to */
 	const char *arguments; /* "[options] CMD…" */
 	const char *summary;   /* one sentence */
 	const struct opt *options;
 	size_t n_options;
-	bool runs_program; /* failures of ours exit with 125 instead of the error's own status */
+	bool runs_program;    /* failures of ours exit with 125 instead of the error's own status */
 	const char *examples; /* lines to type, each ended by \n */
 	/* argv[0] is the command's name. Returns the exit status. */
 	int (*run)(const struct command *self, int argc, char **argv);

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "collect/checks.h"
@@ -70,7 +71,7 @@ static void ask_checks(struct arena *a, struct doctor *d)
 	for (size_t i = 0; i < n_checks; i++) {
 		struct probe *said = arena_new(a, struct probe);
 
-		checks[i].probe(said);
+		check_run(&checks[i], said);
 		rows[i] = (struct doctor_check){ checks[i].id, checks[i].title,
 			checks[i].needed_for, to_answer(said->answer), said->reason, said->remedy };
 	}
@@ -124,6 +125,19 @@ static const struct interpreter *find_supported(const struct interpreters *all)
 	return NULL;
 }
 
+static const char *propose(struct arena *a, char *path)
+{
+	char words[][16] = { "leadline", "run", "--python", "script.py" };
+	char *const argv[] = { words[0], words[1], words[2], path, words[3], NULL };
+	struct buf line = BUF_INIT;
+	const char *text;
+
+	text_add_command(&line, argv);
+	text = arena_strdup(a, buf_str(&line));
+	buf_done(&line);
+	return text;
+}
+
 /* `run` works by default where it can read the memory of what it starts, and the interpreter it
  * takes is one it knows. */
 static void judge(struct arena *a, const struct interpreters *all, struct doctor *d)
@@ -151,7 +165,7 @@ static void judge(struct arena *a, const struct interpreters *all, struct doctor
 		d->verdict =
 			"`leadline run` will not work here because there is no python3 on the PATH";
 	if (other)
-		d->remedy = arena_printf(a, "leadline run --python %s script.py", other->path);
+		d->remedy = propose(a, other->path);
 	else
 		d->remedy = "install CPython 3.8 or newer, or put its folder on the PATH";
 }

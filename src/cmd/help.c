@@ -43,10 +43,13 @@ int command_overview(void)
 	struct buf text = BUF_INIT;
 	int status;
 
-	buf_adds(&text, "leadline: where a Python program is slow, why, and whether a change helped\n\n"
-			"  leadline COMMAND [options] …\n");
+	buf_adds(&text,
+		"leadline: where a Python program is slow, why, and whether a change helped\n\n"
+		"  leadline COMMAND [options] …\n");
 	add_groups(&text);
-	buf_adds(&text, "\n'leadline help COMMAND' tells the options of one, 'leadline help WORD' explains:\n ");
+	buf_adds(&text,
+		"\n'leadline help COMMAND' tells the options of one, 'leadline help WORD' "
+		"explains:\n ");
 	for (size_t i = 0; i < n_terms; i++)
 		buf_printf(&text, " %s", terms[i].word);
 	buf_adds(&text, "\n");

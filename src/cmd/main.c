@@ -26,9 +26,11 @@ static int unknown(const char *word)
 		}
 	}
 	if (nearest)
-		fprintf(stderr, "leadline: there is no command '%s'; did you mean '%s'?\n", word, nearest);
+		fprintf(stderr, "leadline: there is no command '%s'; did you mean '%s'?\n", word,
+			nearest);
 	else
-		fprintf(stderr, "leadline: there is no command or file '%s'; see 'leadline help'\n", word);
+		fprintf(stderr, "leadline: there is no command or file '%s'; see 'leadline help'\n",
+			word);
 	return 2;
 }
 
@@ -49,7 +51,9 @@ int main(int argc, char **argv)
 	if (c)
 		return c->run(c, argc - 1, argv + 1);
 	if (argv[1][0] == '-') {
-		fprintf(stderr, "leadline: unknown option %s before the command; see 'leadline help'\n", argv[1]);
+		fprintf(stderr,
+			"leadline: unknown option %s before the command; see 'leadline help'\n",
+			argv[1]);
 		return 2;
 	}
 	if (access(argv[1], F_OK) == 0)

@@ -10,6 +10,7 @@
 const struct command *const commands[] = {
 	&command_time,
 	&command_report,
+	&command_doctor,
 	&command_help,
 };
 const size_t n_commands = sizeof commands / sizeof *commands;

@@ -29,12 +29,14 @@ struct options {
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 0, "processes", OPT_FLAG, NULL, false, "also show each process, children under their parents",
-		FIELD(tree), SIZE_MAX, NULL },
-	{ 0, "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
-	{ 0, "color", OPT_CHOICE, "WHEN", false, "auto, always or never", FIELD(color), SIZE_MAX, color_choices },
-	{ 0, "no-legend", OPT_FLAG, NULL, false, "leave out the line that explains", FIELD(no_legend), SIZE_MAX,
+	{ 0, "processes", OPT_FLAG, NULL, false,
+		"also show each process, children under their parents", FIELD(tree), SIZE_MAX,
 		NULL },
+	{ 0, "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
+	{ 0, "color", OPT_CHOICE, "WHEN", false, "auto, always or never", FIELD(color), SIZE_MAX,
+		color_choices },
+	{ 0, "no-legend", OPT_FLAG, NULL, false, "leave out the line that explains",
+		FIELD(no_legend), SIZE_MAX, NULL },
 };
 
 /* What is missing from the file, in words, before any number that rests on it. */
@@ -44,23 +46,30 @@ static void tell_damage(const struct reader *r, const struct tables *t, const ch
 	char lost[UNITS_TEXT];
 
 	if (!d->has_index)
-		fprintf(stderr, "leadline: %s: the recorder did not finish; everything written before is here\n", path);
+		fprintf(stderr,
+			"leadline: %s: the recorder did not finish; everything written before is "
+			"here\n",
+			path);
 	if (d->lost_bytes)
-		fprintf(stderr, "leadline: %s: %s from byte %" PRIu64 " on could not be read\n", path,
-			units_format(lost, UNIT_BYTES, (double)d->lost_bytes), d->first_lost_byte);
+		fprintf(stderr, "leadline: %s: %s from byte %" PRIu64 " on could not be read\n",
+			path, units_format(lost, UNIT_BYTES, (double)d->lost_bytes),
+			d->first_lost_byte);
 	if (d->n_bad_chunks)
-		fprintf(stderr, "leadline: %s: %" PRIu64 " damaged chunks were left out\n", path, d->n_bad_chunks);
+		fprintf(stderr, "leadline: %s: %" PRIu64 " damaged chunks were left out\n", path,
+			d->n_bad_chunks);
 	if (tables_bad_references(t))
-		fprintf(stderr, "leadline: %s: %" PRIu64 " references lead nowhere and show as unknown\n", path,
-			tables_bad_references(t));
+		fprintf(stderr,
+			"leadline: %s: %" PRIu64 " references lead nowhere and show as unknown\n",
+			path, tables_bad_references(t));
 }
 
 static void print_usage(const struct usage *u, const struct options *o, struct buf *text)
 {
 	struct bound bound = bound_build(u);
 	struct output out = output_for(STDOUT_FILENO, o->color);
-	struct usage_view v = { .width = out.width, .colour = out.colour, .tree = o->tree,
-		.legend = !o->no_legend };
+	struct usage_view v = {
+		.width = out.width, .colour = out.colour, .tree = o->tree, .legend = !o->no_legend
+	};
 	struct json_writer w;
 
 	if (!o->json) {
@@ -108,12 +117,13 @@ static int run(const struct command *self, int argc, char **argv)
 	struct err e = ERR_INIT;
 	int first;
 
-	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv, false, &first,
-		    &e) < 0)
+	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv,
+		    false, &first, &e) < 0)
 		return command_fail(self, &e);
 	if (argc - first != 1) {
-		err_set(&e, ERR_USAGE, argc == first ? "which recording? For example: leadline report run.lead" :
-						       "one recording at a time");
+		err_set(&e, ERR_USAGE,
+			argc == first ? "which recording? For example: leadline report run.lead"
+				      : "one recording at a time");
 		return command_fail(self, &e);
 	}
 	return report(self, argv[first], &o);

@@ -32,23 +32,28 @@ struct options {
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 'o', "output", OPT_STRING, "FILE", false, "keep the recording, with the time line, in FILE (.lead)",
-		FIELD(output), SIZE_MAX, NULL },
-	{ 'v', "tree", OPT_FLAG, NULL, false, "also show each process, children under their parents", FIELD(tree),
-		SIZE_MAX, NULL },
-	{ 'p', "portability", OPT_FLAG, NULL, false, "print only real, user and sys, as POSIX time -p does",
-		FIELD(posix), SIZE_MAX, NULL },
-	{ 0, "json", OPT_STRING, "FILE", true,
-		"write JSON to FILE, or last on stdout (the program's own stdout then goes to stderr)",
-		FIELD(json), FIELD(has_json), NULL },
-	{ 0, "report", OPT_STRING, "FILE", false, "write the report to FILE instead of stderr", FIELD(report),
-		SIZE_MAX, NULL },
-	{ 0, "color", OPT_CHOICE, "WHEN", false, "auto, always or never", FIELD(color), SIZE_MAX, color_choices },
-	{ 0, "no-legend", OPT_FLAG, NULL, false, "leave out the line that explains", FIELD(no_legend), SIZE_MAX,
+	{ 'o', "output", OPT_STRING, "FILE", false,
+		"keep the recording, with the time line, in FILE (.lead)", FIELD(output), SIZE_MAX,
 		NULL },
+	{ 'v', "tree", OPT_FLAG, NULL, false,
+		"also show each process, children under their parents", FIELD(tree), SIZE_MAX,
+		NULL },
+	{ 'p', "portability", OPT_FLAG, NULL, false,
+		"print only real, user and sys, as POSIX time -p does", FIELD(posix), SIZE_MAX,
+		NULL },
+	{ 0, "json", OPT_STRING, "FILE", true,
+		"write JSON to FILE, or last on stdout (the program's own stdout then goes to "
+		"stderr)",
+		FIELD(json), FIELD(has_json), NULL },
+	{ 0, "report", OPT_STRING, "FILE", false, "write the report to FILE instead of stderr",
+		FIELD(report), SIZE_MAX, NULL },
+	{ 0, "color", OPT_CHOICE, "WHEN", false, "auto, always or never", FIELD(color), SIZE_MAX,
+		color_choices },
+	{ 0, "no-legend", OPT_FLAG, NULL, false, "leave out the line that explains",
+		FIELD(no_legend), SIZE_MAX, NULL },
 	{ 0, "no-connector", OPT_FLAG, NULL, false,
-		"find children by looking at /proc only, as for users who are not root", FIELD(no_connector),
-		SIZE_MAX, NULL },
+		"find children by looking at /proc only, as for users who are not root",
+		FIELD(no_connector), SIZE_MAX, NULL },
 };
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -102,8 +107,10 @@ static int print_json(const struct result *r, const struct options *o, struct er
 static int print_report(const struct result *r, const struct options *o, struct err *e)
 {
 	struct output out = output_for(STDERR_FILENO, o->color);
-	struct usage_view v = { .width = o->report ? 80 : out.width, .colour = out.colour && !o->report,
-		.tree = o->tree, .legend = !o->no_legend };
+	struct usage_view v = { .width = o->report ? 80 : out.width,
+		.colour = out.colour && !o->report,
+		.tree = o->tree,
+		.legend = !o->no_legend };
 	struct buf text = BUF_INIT;
 	int status = 0;
 
@@ -114,8 +121,9 @@ static int print_report(const struct result *r, const struct options *o, struct 
 			buf_addc(&text, '\n');
 		usage_print(r->usage, &r->bound, &v, &text);
 		if (o->output)
-			buf_printf(&text, "Recording: %s  (show it again with: leadline report %s)\n", o->output,
-				o->output);
+			buf_printf(&text,
+				"Recording: %s  (show it again with: leadline report %s)\n",
+				o->output, o->output);
 	}
 	if (o->report)
 		status = buf_save(&text, o->report, e);
@@ -141,10 +149,14 @@ static int show(const struct options *o, int fd, struct err *e)
 	return status;
 }
 
-static int run_and_show(const struct command *self, const struct options *o, char **argv, struct err *e)
+static int run_and_show(
+	const struct command *self, const struct options *o, char **argv, struct err *e)
 {
-	struct program_options p = { .argv = argv, .collectors = collectors, .n_collectors = n_collectors,
-		.no_connector = o->no_connector, .stdout_to_stderr = o->has_json && !o->json };
+	struct program_options p = { .argv = argv,
+		.collectors = collectors,
+		.n_collectors = n_collectors,
+		.no_connector = o->no_connector,
+		.stdout_to_stderr = o->has_json && !o->json };
 	struct program_result result;
 	struct writer *w;
 	struct err closing = ERR_INIT;
@@ -153,10 +165,12 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 	if (writer_open(&w, o->output, NULL, e) < 0)
 		return command_fail(self, e);
 	if (p.stdout_to_stderr)
-		fprintf(stderr, "leadline: --json: the program's standard output goes to standard error\n");
+		fprintf(stderr,
+			"leadline: --json: the program's standard output goes to standard error\n");
 	status = program_run(&p, w, &result, e);
 	if (writer_close_keep_fd(w, &fd, &closing) < 0 && status == 0)
-		fprintf(stderr, "leadline: %s; the report tells what was recorded until then\n", closing.text);
+		fprintf(stderr, "leadline: %s; the report tells what was recorded until then\n",
+			closing.text);
 	if (status < 0) {
 		close(fd);
 		if (o->output)
@@ -174,11 +188,12 @@ static int run(const struct command *self, int argc, char **argv)
 	struct err e = ERR_INIT;
 	int first;
 
-	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv, true, &first,
-		    &e) < 0)
+	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv,
+		    true, &first, &e) < 0)
 		return command_fail(self, &e);
 	if (first >= argc) {
-		err_set(&e, ERR_USAGE, "which command? For example: leadline time python3 script.py");
+		err_set(&e, ERR_USAGE,
+			"which command? For example: leadline time python3 script.py");
 		return command_fail(self, &e);
 	}
 	return run_and_show(self, &o, argv + first, &e);
@@ -188,13 +203,15 @@ const struct command command_time = {
 	.group = "why",
 	.name = "time",
 	.arguments = "[options] CMD [ARGUMENT…]",
-	.summary = "Run a command and tell what it used and what it is bound by, with all its children",
+	.summary = "Run a command and tell what it used and what it is bound by, with all its "
+		   "children",
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,
 	.runs_program = true,
-	.examples = "  leadline time python3 script.py\n"
-		    "  leadline time --tree make -j4\n"
-		    "  leadline time -o run.lead python3 train.py   then: leadline report run.lead\n"
-		    "  leadline time --json=run.json python3 script.py\n",
+	.examples =
+		"  leadline time python3 script.py\n"
+		"  leadline time --tree make -j4\n"
+		"  leadline time -o run.lead python3 train.py   then: leadline report run.lead\n"
+		"  leadline time --json=run.json python3 script.py\n",
 	.run = run,
 };

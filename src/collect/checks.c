@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/banned.h"
 
@@ -13,18 +14,21 @@ const struct check checks[] = {
 		.id = "remote-memory",
 		.title = "Remote memory",
 		.needed_for = "sampling: run, attach, top, dump",
+		.needs_proc = true,
 		.probe = check_remote_memory,
 	},
 	{
 		.id = "session-folder",
 		.title = "Session folder",
 		.needed_for = "exact tracing, memory and torch recordings",
+		.needs_proc = true,
 		.probe = check_session_folder,
 	},
 	{
 		.id = "process-tree",
 		.title = "Process tree",
 		.needed_for = "seeing every child, however short it lives",
+		.needs_proc = true,
 		.probe = check_process_tree,
 	},
 	{
@@ -37,36 +41,42 @@ const struct check checks[] = {
 		.id = "ebpf",
 		.title = "eBPF",
 		.needed_for = "native and kernel frames, off-CPU time",
+		.needs_proc = true,
 		.probe = check_ebpf,
 	},
 	{
 		.id = "perf-events",
 		.title = "Perf events",
 		.needed_for = "counting instructions and cache misses",
+		.needs_proc = true,
 		.probe = check_perf_events,
 	},
 	{
 		.id = "pressure",
 		.title = "Pressure",
 		.needed_for = "telling whether the machine was short of CPU, memory or I/O",
+		.needs_proc = true,
 		.probe = check_pressure,
 	},
 	{
 		.id = "cgroup",
 		.title = "Cgroup",
 		.needed_for = "knowing the CPUs and the memory a container allows",
+		.needs_proc = true,
 		.probe = check_cgroup,
 	},
 	{
 		.id = "io-accounting",
 		.title = "I/O accounting",
 		.needed_for = "bytes read and written per process",
+		.needs_proc = true,
 		.probe = check_io_accounting,
 	},
 	{
 		.id = "page-pss",
 		.title = "Shared memory",
 		.needed_for = "counting pages that processes share once (PSS)",
+		.needs_proc = true,
 		.probe = check_page_pss,
 	},
 	{
@@ -83,6 +93,16 @@ const struct check checks[] = {
 	},
 };
 const size_t n_checks = sizeof checks / sizeof *checks;
+
+void check_run(const struct check *c, struct probe *ret)
+{
+	if (!c->needs_proc || access("/proc/self/status", R_OK) == 0) {
+		c->probe(ret);
+		return;
+	}
+	check_say(ret, PROBE_NO, "/proc is not mounted");
+	check_remedy(ret, "mount -t proc proc /proc");
+}
 
 const struct check *check_find(const char *id)
 {

@@ -23,11 +23,15 @@ struct check {
 	const char *id;         /* in --json: never changes */
 	const char *title;      /* at most 16 columns */
 	const char *needed_for; /* a phrase that goes on after "needed for" */
+	bool needs_proc;        /* without /proc there is nothing to try */
 	void (*probe)(struct probe *ret);
 };
 
 extern const struct check checks[];
 extern const size_t n_checks;
+
+/* Calls the probe, unless the check needs /proc and there is none. */
+void check_run(const struct check *c, struct probe *ret);
 
 /* NULL when there is no such id. */
 const struct check *check_find(const char *id);
@@ -66,7 +70,7 @@ struct perf_facts {
 	int paranoid; /* kernel.perf_event_paranoid; PERF_ABSENT without perf events */
 	int clock_errno, instructions_errno;
 };
-enum { PERF_ABSENT = -100 };
+enum { PERF_ABSENT = 100 };
 void check_judge_perf_events(
 	const struct privilege *p, const struct perf_facts *f, struct probe *ret);
 

@@ -27,6 +27,8 @@
 #include "sys/proc.h"
 #include "base/banned.h"
 
+#define UNCONFINED "--security-opt seccomp=unconfined"
+
 /* A number that is all a file of /proc or /sys holds. */
 static int read_number(const char *path, int if_absent)
 {
@@ -39,10 +41,11 @@ static int read_number(const char *path, int if_absent)
 	return end == text || value < INT_MIN || value > INT_MAX ? if_absent : (int)value;
 }
 
-/* Container runtimes filter system calls and drop capabilities; both are changed from outside. */
+/* Container runtimes filter system calls and drop capabilities, root's too; that is changed from
+ * outside. */
 static bool is_confined(const struct privilege *p)
 {
-	return p->seccomp == SECCOMP_FILTERED || !p->is_initial_pid_ns;
+	return p->seccomp == SECCOMP_FILTERED || !p->is_initial_pid_ns || p->uid == 0;
 }
 
 /* ---- remote memory --------------------------------------------------------------------------- */
@@ -68,6 +71,7 @@ static int read_from_child(void)
 		failed = errno;
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_DUMPABLE, 1); /* as a program is after its exec, whatever we are */
 		*word = written;
 		if (write(ends[1], "r", 1) == 1)
 			for (;;)
@@ -118,17 +122,18 @@ static void judge_refused_child(const struct privilege *p, int child_errno, stru
 		check_remedy(ret, "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and boot again");
 	} else if (p->yama_scope == 2 && !has_ptrace) {
 		check_say(ret, PROBE_NO,
-			"our own child cannot be read: Yama scope 2 (%s), which uid %u does not "
-			"have",
+			"our own child cannot be read: "
+			"Yama scope 2 (%s), which uid %u does not have",
 			privilege_yama_meaning(2), p->uid);
 		check_remedy(ret, "sudo sysctl kernel.yama.ptrace_scope=1");
 	} else if (p->seccomp == SECCOMP_FILTERED) {
 		check_say(ret, PROBE_NO,
-			"our own child cannot be read (%s): most likely the seccomp filter, since "
-			"%s",
+			"our own child cannot be read (%s): "
+			"most likely the seccomp filter, since %s",
 			strerror(child_errno),
 			has_ptrace ? "CAP_SYS_PTRACE is there" : "a child needs no capability");
-		check_remedy(ret, "start the container with --cap-add SYS_PTRACE");
+		check_remedy(ret, "start the container with %s",
+			has_ptrace ? UNCONFINED : "--cap-add SYS_PTRACE");
 	} else {
 		check_say(ret, PROBE_NO, "our own child cannot be read: process_vm_readv: %s",
 			strerror(child_errno));
@@ -152,16 +157,15 @@ void check_judge_remote_memory(const struct privilege *p, int child_errno, struc
 			"programs we start; no running ones: CAP_SYS_PTRACE is missing; %s",
 			limits);
 		check_remedy(ret,
-			is_confined(p) ? "start it with \"leadline run\", or the container with "
-					 "--cap-add SYS_PTRACE"
-				       : "start it with \"leadline run\", or use sudo for attach, "
-					 "top and dump, or: "
-					 "sudo sysctl kernel.yama.ptrace_scope=0");
+			is_confined(p)
+				? "start it with \"leadline run\", or the container with "
+				  "--cap-add SYS_PTRACE"
+				: "start it with \"leadline run\", or use sudo to attach, or: "
+				  "sudo sysctl kernel.yama.ptrace_scope=0");
 	} else {
 		check_say(ret, PROBE_PARTLY,
-			"programs we start and those of uid %u; not other users': CAP_SYS_PTRACE "
-			"is "
-			"missing; %s",
+			"programs we start and those of uid %u; not other users': "
+			"CAP_SYS_PTRACE is missing; %s",
 			p->uid, limits);
 		check_remedy(ret,
 			is_confined(p) ? "for other users' processes start the container with "
@@ -249,9 +253,8 @@ static void judge_refused_bpf(
 				  "\"$(command -v leadline)\"");
 	} else if (!p->is_initial_user_ns) {
 		check_say(ret, PROBE_NO,
-			"the capabilities count only in this user namespace; bpf() wants them in "
-			"the "
-			"initial one (%s)",
+			"the capabilities count only in this user namespace; "
+			"bpf() wants them in the initial one (%s)",
 			strerror(failed));
 		check_remedy(ret, "run leadline on the host as root: sudo leadline attach PID");
 	} else {
@@ -260,7 +263,7 @@ static void judge_refused_bpf(
 			p->seccomp == SECCOMP_FILTERED ? "; a seccomp filter is active" : "");
 		check_remedy(ret,
 			p->seccomp == SECCOMP_FILTERED
-				? "start the container with --security-opt seccomp=unconfined"
+				? "start the container with " UNCONFINED
 				: "look for kernel lockdown: cat /sys/kernel/security/lockdown");
 	}
 }
@@ -347,7 +350,8 @@ static void judge_refused_event(
 		strerror(f->clock_errno), f->paranoid, paranoid_meaning(f->paranoid),
 		p->seccomp == SECCOMP_FILTERED ? "; a seccomp filter is active" : "");
 	if (p->seccomp == SECCOMP_FILTERED)
-		check_remedy(ret, "start the container with --cap-add PERFMON");
+		check_remedy(ret, "start the container with %s",
+			privilege_has_perfmon(p) ? UNCONFINED : "--cap-add PERFMON");
 	else
 		check_remedy(ret, "sudo sysctl kernel.perf_event_paranoid=1");
 }
@@ -355,14 +359,17 @@ static void judge_refused_event(
 void check_judge_perf_events(
 	const struct privilege *p, const struct perf_facts *f, struct probe *ret)
 {
-	bool sees_kernel = privilege_has_perfmon(p) || f->paranoid <= 1;
+	bool is_free = privilege_has_perfmon(p) && p->is_initial_user_ns;
+	bool sees_kernel = is_free || f->paranoid <= 1;
 	char scope[120];
 
 	if (f->clock_errno) {
 		judge_refused_event(p, f, ret);
 		return;
 	}
-	if (privilege_has_perfmon(p))
+	if (f->paranoid == PERF_ABSENT)
+		snprintf(scope, sizeof scope, "kernel.perf_event_paranoid is unknown");
+	else if (is_free)
 		snprintf(scope, sizeof scope, "CAP_PERFMON lifts kernel.perf_event_paranoid = %d",
 			f->paranoid);
 	else
@@ -403,21 +410,20 @@ void check_perf_events(struct probe *ret)
 
 static int connector_send(int fd, enum proc_cn_mcast_op op)
 {
-	struct {
-		struct nlmsghdr head;
-		struct cn_msg message;
-		enum proc_cn_mcast_op op;
-	} __attribute__((packed, aligned(NLMSG_ALIGNTO))) m = {
-		.head = { .nlmsg_len = sizeof m, .nlmsg_type = NLMSG_DONE },
-		.message = { .id = { CN_IDX_PROC, CN_VAL_PROC }, .len = sizeof op },
-		.op = op,
-	};
+	char bytes[NLMSG_SPACE(sizeof(struct cn_msg) + sizeof op)]
+		__attribute__((aligned(NLMSG_ALIGNTO))) = { 0 };
+	struct nlmsghdr *head = (struct nlmsghdr *)bytes;
+	struct cn_msg *message = NLMSG_DATA(head);
 
-	return send(fd, &m, sizeof m, 0) == (ssize_t)sizeof m ? 0 : -1;
+	head->nlmsg_len = NLMSG_LENGTH(sizeof *message + sizeof op);
+	head->nlmsg_type = NLMSG_DONE;
+	message->id = (struct cb_id){ CN_IDX_PROC, CN_VAL_PROC };
+	message->len = sizeof op;
+	memcpy(message->data, &op, sizeof op);
+	return send(fd, bytes, head->nlmsg_len, 0) == (ssize_t)head->nlmsg_len ? 0 : -1;
 }
 
-/* Subscribes, waits for the kernel's acknowledgement (in a container none comes, without an error),
- * and leaves again. 0 or an errno. */
+/* Subscribes, waits for the kernel's acknowledgement and leaves again. 0 or an errno. */
 static int try_connector(void)
 {
 	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC };
@@ -438,39 +444,47 @@ static int try_connector(void)
 	return failed;
 }
 
+/* What keeps the kernel from telling us; NULL when nothing does. In a pid namespace it may tell,
+ * but of pids that are not ours; root was needed before Linux 6.6. */
+static const char *no_connector(const struct privilege *p, int failed)
+{
+	if (!p->is_initial_user_ns)
+		return "this is not the initial user namespace";
+	if (!p->is_initial_pid_ns)
+		return "this is not the initial pid namespace";
+	if (failed == ECONNREFUSED)
+		return "this is not the initial network namespace";
+	if (failed && !privilege_has(p, CAP_NET_ADMIN))
+		return "CAP_NET_ADMIN is missing";
+	return failed ? strerror(failed) : NULL;
+}
+
 void check_process_tree(struct probe *ret)
 {
 	bool has_children = access("/proc/thread-self/children", R_OK) == 0;
-	int failed = try_connector(), is_subreaper;
+	int is_subreaper;
 	bool has_subreaper = prctl(PR_GET_CHILD_SUBREAPER, &is_subreaper) == 0;
 	struct privilege p;
 	const char *why;
 
 	privilege_read(&p);
-	if (!failed && has_children && has_subreaper) {
-		check_say(ret, PROBE_YES,
-			"the kernel tells of every fork and exit (proc connector); orphans are "
-			"kept");
-		return;
-	}
+	why = no_connector(&p, try_connector());
 	if (!has_children || !has_subreaper) {
 		check_say(ret, PROBE_NO, "%s",
 			has_subreaper
 				? "no /proc/PID/task/TID/children: only the program itself is seen"
 				: "this kernel has no child subreaper (Linux 3.4)");
 		check_remedy(ret, "use a kernel with CONFIG_PROC_CHILDREN, and mount /proc");
-		return;
+	} else if (why) {
+		check_say(ret, PROBE_PARTLY,
+			"children files are looked at now and then: a process that lives only some "
+			"ms can be "
+			"missed; no proc connector: %s",
+			why);
+		check_remedy(ret, "as root on the host none is missed: sudo leadline");
+	} else {
+		check_say(ret, PROBE_YES,
+			"the kernel tells of every fork and exit (proc connector); "
+			"orphans are kept");
 	}
-	why = !privilege_has(&p, CAP_NET_ADMIN) ? "CAP_NET_ADMIN is missing"
-		: !p.is_initial_user_ns         ? "this is not the initial user namespace"
-		: !p.is_initial_pid_ns          ? "this is not the initial pid namespace"
-						: strerror(failed);
-	check_say(ret, PROBE_PARTLY,
-		"children files are looked at now and then: a process that lives only some ms can "
-		"be "
-		"missed; no proc connector: %s",
-		why);
-	check_remedy(ret,
-		"nothing to do unless the fidelity line says so; as root on the host none is "
-		"missed");
 }

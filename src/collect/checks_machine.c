@@ -70,8 +70,7 @@ void check_pressure(struct probe *ret)
 
 uint64_t check_parse_memory_limit(const char *text)
 {
-	static const uint64_t none_from = 1ull
-		<< 62; /* v1: the largest multiple of a page */
+	static const uint64_t none_from = 1ull << 62; /* v1: the largest multiple of a page */
 	char *end;
 	uint64_t value;
 
@@ -126,33 +125,31 @@ static uint64_t memory_limit(char *groups)
 void check_cgroup(struct probe *ret)
 {
 	struct cpus c = cpus_read();
-	char groups[4096], memory[UNITS_TEXT] = "no memory limit", quota[UNITS_TEXT] = "no quota";
+	char groups[4096], memory[UNITS_TEXT] = "", quota[UNITS_TEXT] = "no quota";
+	bool is_v2 = access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0;
 	uint64_t limit;
-	const char *version;
 
 	if (proc_read(groups, sizeof groups, "/proc/self/cgroup") <= 0) {
-		check_say(ret, PROBE_NO,
-			"no cgroups (/proc/self/cgroup); %d of %d CPUs by affinity", c.affinity,
+		check_say(ret, PROBE_NO, "this kernel has no cgroups; %d of %d CPUs", c.affinity,
 			c.online);
-		check_remedy(ret, "nothing to do unless this is a container with limits");
+		check_remedy(ret, "nothing to do: then there are no limits to know either");
 		return;
 	}
-	version =
-		access("/sys/fs/cgroup/cgroup.controllers", F_OK) == 0 ? "version 2" : "version 1";
+	if (!is_v2 && access("/sys/fs/cgroup/cpu", F_OK) != 0) {
+		check_say(ret, PROBE_PARTLY,
+			"/sys/fs/cgroup is not mounted, limits are unknown; "
+			"%d of %d CPUs by affinity",
+			c.affinity, c.online);
+		check_remedy(ret, "sudo mount -t cgroup2 none /sys/fs/cgroup");
+		return;
+	}
 	limit = memory_limit(groups);
 	if (limit != UINT64_MAX)
 		units_format(memory, UNIT_BYTES, (double)limit);
 	if (isfinite(c.quota))
 		snprintf(quota, sizeof quota, "quota %.3g CPUs", c.quota);
-	check_say(ret, PROBE_YES, "%s; %d of %d CPUs, %s; %s%s", version, c.affinity, c.online,
-		quota, limit != UINT64_MAX ? "memory limit " : "", memory);
-	if (access("/sys/fs/cgroup", X_OK) != 0) {
-		check_say(ret, PROBE_PARTLY,
-			"/sys/fs/cgroup cannot be read: limits are unknown; %d of %d "
-			"CPUs by affinity",
-			c.affinity, c.online);
-		check_remedy(ret, "mount it: sudo mount -t cgroup2 none /sys/fs/cgroup");
-	}
+	check_say(ret, PROBE_YES, "version %d; %d of %d CPUs, %s; %s%s", is_v2 ? 2 : 1, c.affinity,
+		c.online, quota, *memory ? "memory limit " : "no memory limit", memory);
 }
 
 /* ---- files of /proc -------------------------------------------------------------------------- */
@@ -296,8 +293,7 @@ void check_gpu(struct probe *ret)
 
 	driver_version(driver, sizeof driver);
 	if (!n && !has_driver) {
-		check_say(ret, PROBE_NO, "no NVIDIA GPU: no /dev/nvidia*, no driver loaded%s",
-			has_cupti ? " (libcupti is there)" : "");
+		check_say(ret, PROBE_NO, "no NVIDIA GPU: no /dev/nvidia*, no driver loaded");
 		check_remedy(ret, "nothing to do without a GPU; a container needs --gpus all");
 	} else if (!n || !has_cuda) {
 		check_say(ret, PROBE_NO, "NVIDIA driver %s, but %s", driver,
@@ -366,8 +362,7 @@ void check_session_folder(struct probe *ret)
 
 	if (session_open(&session, &defaults, &e) < 0) {
 		check_say(ret, PROBE_NO, "%s", e.text);
-		check_remedy(
-			ret, "name a folder of yours with a short path: export TMPDIR=/dev/shm");
+		check_remedy(ret, "name a folder of yours with a short path: export TMPDIR=FOLDER");
 		return;
 	}
 	snprintf(folder, sizeof folder, "%s", session_dir(session));

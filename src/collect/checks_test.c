@@ -47,7 +47,7 @@ static void every_probe_answers_quickly(void **state)
 			uint64_t begin_ns = clock_monotonic_ns();
 
 			memset(&p, 'x', sizeof p);
-			checks[i].probe(&p);
+			check_run(&checks[i], &p);
 			begin_ns = clock_monotonic_ns() - begin_ns;
 			best_ns = begin_ns < best_ns ? begin_ns : best_ns;
 		}
@@ -114,6 +114,11 @@ static void remote_memory_names_the_piece(void **state)
 		&said, PROBE_PARTLY, "a seccomp filter, a user namespace", "--cap-add SYS_PTRACE");
 	check_judge_remote_memory(&p, EPERM, &said);
 	assert_says(&said, PROBE_NO, "seccomp filter", "--cap-add SYS_PTRACE");
+
+	p = user();
+	p.uid = 0; /* whose capabilities were taken away */
+	check_judge_remote_memory(&p, 0, &said);
+	assert_says(&said, PROBE_PARTLY, "uid 0", "--cap-add SYS_PTRACE");
 
 	p = user();
 	p.yama_scope = 2;

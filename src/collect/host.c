@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The host collector: /proc of every process and thread of the tree, at a pace that keeps its own
- * cost under a third of a percent of one CPU. It looks often while the program is young and more
+ * cost under half a percent of one CPU. It looks often while the program is young and more
  * rarely later; what a process did in total is exact all the same, because tree_reap hands over
  * the kernel's own sums when it ends. */
 #include <dirent.h>
@@ -29,11 +29,15 @@
 static const uint64_t MS = 1000000;
 
 enum {
-	COST_SHARE = 300,     /* 1/300 of one CPU for looking */
-	PSS_SHARE = 500,      /* 1/500 for reading PSS, which can take 25 ms */
+	PSS_SHARE = 1000,     /* 1/1000 of one CPU for reading PSS, which can take 25 ms at once */
 	OPEN_FILES_MOST = 96, /* descriptors kept open for speed */
 	RELIST_TICKS = 16,    /* threads are listed anew at least this often */
 };
+
+/* Looking may cost 2 ms at first and 0.25 % of one CPU in the long run. What is measured inside a
+ * look counts double: the other half stands for being woken up. */
+static const uint64_t CREDIT_NS = 2000000;
+static const double COST_SHARE = 0.0025;
 
 struct host_thread {
 	pid_t tid;
@@ -66,6 +70,8 @@ struct host {
 	struct map by_serial;               /* serial → index */
 	uint64_t start_ns, n_ticks;
 	uint64_t next_pss_ns, next_pressure_ns;
+	uint64_t spent_ns;       /* CPU time of all looks, doubled, without PSS */
+	uint64_t pss_cost_ns;    /* of this look: has its own budget */
 	size_t next_pss_process; /* round robin */
 	int open_files;
 	char boot_id[40];
@@ -115,20 +121,26 @@ static uint32_t process_row(struct host *h, struct host_process *p, const struct
 		return p->row;
 	proc_command(t->pid, command, sizeof command);
 	p->segment = writer_segment(h->c.writer);
-	p->row = writer_row(h->c.writer, RECORD_process, &(struct rec_process){
-		.boot = writer_string(h->c.writer, h->boot_id), .pid = (uint32_t)t->pid,
-		.start_ns = t->start_ns, .parent_pid = (uint32_t)t->parent,
-		.command = writer_string(h->c.writer, command) });
+	p->row = writer_row(h->c.writer, RECORD_process,
+		&(struct rec_process){ .boot = writer_string(h->c.writer, h->boot_id),
+			.pid = (uint32_t)t->pid,
+			.start_ns = t->start_ns,
+			.parent_pid = (uint32_t)t->parent,
+			.command = writer_string(h->c.writer, command) });
 	return p->row;
 }
 
-static uint32_t thread_row(struct host *h, struct host_thread *t, uint32_t process, const char *name)
+static uint32_t thread_row(
+	struct host *h, struct host_thread *t, uint32_t process, const char *name)
 {
 	if (t->row && t->segment == writer_segment(h->c.writer))
 		return t->row;
 	t->segment = writer_segment(h->c.writer);
-	t->row = writer_row(h->c.writer, RECORD_thread, &(struct rec_thread){ .process = process,
-		.tid = (uint32_t)t->tid, .start_ns = t->start_ns, .name = writer_string(h->c.writer, name) });
+	t->row = writer_row(h->c.writer, RECORD_thread,
+		&(struct rec_thread){ .process = process,
+			.tid = (uint32_t)t->tid,
+			.start_ns = t->start_ns,
+			.name = writer_string(h->c.writer, name) });
 	return t->row;
 }
 
@@ -148,9 +160,13 @@ static struct host_process *get_process(struct host *h, const struct tree_proces
 	if (p)
 		return p;
 	map_put(&h->by_serial, t->serial, h->processes.n);
-	vec_push(&h->processes, (struct host_process){ .pid = t->pid, .serial = t->serial, .stat_fd = -1,
-		.io_fd = -1, .io = { PROC_UNKNOWN, PROC_UNKNOWN, PROC_UNKNOWN, PROC_UNKNOWN, PROC_UNKNOWN,
-		PROC_UNKNOWN } });
+	vec_push(&h->processes,
+		(struct host_process){ .pid = t->pid,
+			.serial = t->serial,
+			.stat_fd = -1,
+			.io_fd = -1,
+			.io = { PROC_UNKNOWN, PROC_UNKNOWN, PROC_UNKNOWN, PROC_UNKNOWN,
+				PROC_UNKNOWN, PROC_UNKNOWN } });
 	return &h->processes.v[h->processes.n - 1];
 }
 
@@ -182,7 +198,9 @@ static void drop_process(struct host *h, uint64_t serial)
 
 static struct host_thread *find_thread(struct host_process *p, pid_t tid)
 {
-	vec_each(&p->threads, t) if (t->tid == tid) return t;
+	vec_each (&p->threads, t)
+		if (t->tid == tid)
+			return t;
 	return NULL;
 }
 
@@ -196,14 +214,18 @@ static void list_threads(struct host *h, struct host_process *p)
 	tasks = opendir(path);
 	if (!tasks)
 		return;
-	vec_each(&p->threads, t) t->is_seen = false;
+	vec_each (&p->threads, t)
+		t->is_seen = false;
 	while ((entry = readdir(tasks))) {
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 		struct host_thread *t = tid > 0 ? find_thread(p, tid) : NULL;
 
 		if (tid > 0 && !t)
-			vec_push(&p->threads, (struct host_thread){ .tid = tid, .sched_fd = -1, .stat_fd = -1,
-				.is_seen = true });
+			vec_push(&p->threads,
+				(struct host_thread){ .tid = tid,
+					.sched_fd = -1,
+					.stat_fd = -1,
+					.is_seen = true });
 		if (t)
 			t->is_seen = true;
 	}
@@ -226,8 +248,8 @@ static uint8_t futex_state(const struct host_process *p, const struct host_threa
 	return strtol(text, NULL, 10) == SYS_futex ? TRISTATE_YES : TRISTATE_NO;
 }
 
-static void look_at_thread(struct host *h, struct host_process *p, struct host_thread *t, uint32_t process,
-	uint64_t now_ns)
+static void look_at_thread(struct host *h, struct host_process *p, struct host_thread *t,
+	uint32_t process, uint64_t now_ns)
 {
 	char path[96], text[1024];
 	struct proc_sched sched = t->last;
@@ -239,7 +261,8 @@ static void look_at_thread(struct host *h, struct host_process *p, struct host_t
 		return;
 	if (p->threads.n > 1 || t->tid != p->pid) {
 		snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)p->pid, (int)t->tid);
-		if (look(h, &t->stat_fd, text, sizeof text, path) <= 0 || !proc_stat_parse(text, &st))
+		if (look(h, &t->stat_fd, text, sizeof text, path) <= 0 ||
+			!proc_stat_parse(text, &st))
 			return;
 	}
 	t->state = st.state;
@@ -247,12 +270,17 @@ static void look_at_thread(struct host *h, struct host_process *p, struct host_t
 	t->idle_ticks = sched.cpu_ns == t->last.cpu_ns ? t->idle_ticks + 1 : 0;
 	t->futex = p->threads.n > 1 && t->idle_ticks < 20 ? futex_state(p, t) : TRISTATE_UNKNOWN;
 	/* A thread that did nothing since the last look needs no record. */
-	if (t->row && t->idle_ticks && state_before == t->state && sched.queue_ns == t->last.queue_ns)
+	if (t->row && t->idle_ticks && state_before == t->state &&
+		sched.queue_ns == t->last.queue_ns)
 		return;
 	t->last = sched;
-	writer_add(h->c.writer, RECORD_thread_usage, &(struct rec_thread_usage){ .t_ns = now_ns,
-		.thread = thread_row(h, t, process, st.name), .cpu_ns = sched.cpu_ns,
-		.queue_ns = sched.queue_ns, .state = (uint8_t)st.state, .waits_on_futex = t->futex });
+	writer_add(h->c.writer, RECORD_thread_usage,
+		&(struct rec_thread_usage){ .t_ns = now_ns,
+			.thread = thread_row(h, t, process, st.name),
+			.cpu_ns = sched.cpu_ns,
+			.queue_ns = sched.queue_ns,
+			.state = (uint8_t)st.state,
+			.waits_on_futex = t->futex });
 }
 
 /* Several threads at work: is it Python, so that the GIL can be what limits them? Asked once. */
@@ -260,15 +288,20 @@ static void ask_python(struct host *h, struct host_process *p, uint32_t row, uin
 {
 	unsigned busy = 0;
 
-	vec_each(&p->threads, t) busy += t->idle_ticks < 3 && t->last.cpu_ns > 20 * MS;
+	vec_each (&p->threads, t)
+		busy += t->idle_ticks < 3 && t->last.cpu_ns > 20 * MS;
 	if (p->was_asked_python || busy < 2)
 		return;
 	p->was_asked_python = true;
-	writer_add(h->c.writer, RECORD_life, &(struct rec_life){ .t_ns = now_ns, .process = row,
-		.event = LIFE_PYTHON, .value = elf_process_is_python(p->pid) });
+	writer_add(h->c.writer, RECORD_life,
+		&(struct rec_life){ .t_ns = now_ns,
+			.process = row,
+			.event = LIFE_PYTHON,
+			.value = elf_process_is_python(p->pid) });
 }
 
-static uint64_t read_pss(struct host *h, const struct host_process *p, size_t index, uint64_t now_ns)
+static uint64_t read_pss(
+	struct host *h, const struct host_process *p, size_t index, uint64_t now_ns)
 {
 	char text[4096];
 	uint64_t before, cost, kib;
@@ -277,10 +310,12 @@ static uint64_t read_pss(struct host *h, const struct host_process *p, size_t in
 		return RECORD_UNKNOWN;
 	h->next_pss_process++;
 	before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	kib = proc_read(text, sizeof text, "/proc/%d/smaps_rollup", (int)p->pid) > 0 ? proc_field(text, "Pss") :
-										       PROC_UNKNOWN;
+	kib = proc_read(text, sizeof text, "/proc/%d/smaps_rollup", (int)p->pid) > 0
+		? proc_field(text, "Pss")
+		: PROC_UNKNOWN;
 	cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
 	h->next_pss_ns = now_ns + cost * PSS_SHARE;
+	h->pss_cost_ns += cost;
 	return kib == PROC_UNKNOWN ? RECORD_UNKNOWN : kib * 1024;
 }
 
@@ -292,8 +327,8 @@ static void look_at_process(struct host *h, const struct tree_process *t, uint64
 	size_t index = (size_t)(p - h->processes.v);
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)p->pid);
-	if (look(h, &p->stat_fd, text, sizeof text, path) <= 0 || !proc_stat_parse(text, &p->stat) ||
-		p->stat.state == 'Z')
+	if (look(h, &p->stat_fd, text, sizeof text, path) <= 0 ||
+		!proc_stat_parse(text, &p->stat) || p->stat.state == 'Z')
 		return;
 	snprintf(path, sizeof path, "/proc/%d/io", (int)p->pid);
 	if (look(h, &p->io_fd, text, sizeof text, path) > 0)
@@ -302,8 +337,7 @@ static void look_at_process(struct host *h, const struct tree_process *t, uint64
 	u.process = process_row(h, p, t);
 	if (p->stat.n_threads != p->threads.n || ++p->ticks_since_listing >= RELIST_TICKS)
 		list_threads(h, p);
-	vec_each(&p->threads, thread)
-	{
+	vec_each (&p->threads, thread) {
 		look_at_thread(h, p, thread, u.process, now_ns);
 		u.n_running += thread->state == 'R';
 		u.n_disk += thread->state == 'D';
@@ -347,16 +381,28 @@ static uint64_t pace(const struct host *h, uint64_t now_ns)
 
 	if (h->n_ticks < 4)
 		return MS << h->n_ticks;
-	return age < 5000 * MS ? 10 * MS : age < 60000 * MS ? 20 * MS : 50 * MS;
+	return age < 2000 * MS ? 10 * MS : age < 20000 * MS ? 20 * MS : 50 * MS;
+}
+
+/* At the pace, or later when the budget is spent: when it will have grown to what was spent. */
+static uint64_t next_look(const struct host *h, uint64_t now_ns)
+{
+	uint64_t at_pace = now_ns + pace(h, now_ns), affordable = 0;
+
+	if (h->spent_ns > CREDIT_NS)
+		affordable =
+			h->start_ns + (uint64_t)((double)(h->spent_ns - CREDIT_NS) / COST_SHARE);
+	return affordable > at_pace ? affordable : at_pace;
 }
 
 static uint64_t host_drain(void *state, uint64_t now_ns)
 {
 	struct host *h = state;
-	uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID), cost, wait;
+	uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	const struct tree_process *all;
 	size_t n;
 
+	h->pss_cost_ns = 0;
 	all = tree_processes(h->c.tree, &n);
 	for (size_t i = 0; i < n; i++)
 		if (all[i].is_alive)
@@ -364,9 +410,8 @@ static uint64_t host_drain(void *state, uint64_t now_ns)
 	if (now_ns >= h->next_pressure_ns)
 		record_pressure(h, now_ns);
 	h->n_ticks++;
-	cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
-	wait = pace(h, now_ns);
-	return now_ns + (cost * COST_SHARE > wait ? cost * COST_SHARE : wait);
+	h->spent_ns += 2 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - before - h->pss_cost_ns);
+	return next_look(h, now_ns);
 }
 
 static uint64_t timeval_ns(struct timeval t)
@@ -400,7 +445,8 @@ static struct rec_process_end reaped(const struct tree_end *end)
 }
 
 /* For one that we did not wait for: what was seen last, RECORD_UNKNOWN where nothing was. */
-static struct rec_process_end last_seen(const struct host_process *p, enum end_source source, int status)
+static struct rec_process_end last_seen(
+	const struct host_process *p, enum end_source source, int status)
 {
 	bool seen = p->n_looks > 0;
 
@@ -425,7 +471,8 @@ static struct rec_process_end last_seen(const struct host_process *p, enum end_s
 	};
 }
 
-static void record_end(struct host *h, const struct tree_process *t, struct rec_process_end end, uint64_t t_ns)
+static void record_end(
+	struct host *h, const struct tree_process *t, struct rec_process_end end, uint64_t t_ns)
 {
 	end.t_ns = t_ns;
 	end.process = process_row(h, get_process(h, t), t);
@@ -439,9 +486,11 @@ static void record_exec(struct host *h, const struct tree_event *ev)
 
 	if (!proc_command(ev->process->pid, command, sizeof command))
 		return;
-	writer_add(h->c.writer, RECORD_life, &(struct rec_life){ .t_ns = ev->t_ns,
-		.process = process_row(h, get_process(h, ev->process), ev->process), .event = LIFE_EXEC,
-		.command = writer_string(h->c.writer, command) });
+	writer_add(h->c.writer, RECORD_life,
+		&(struct rec_life){ .t_ns = ev->t_ns,
+			.process = process_row(h, get_process(h, ev->process), ev->process),
+			.event = LIFE_EXEC,
+			.command = writer_string(h->c.writer, command) });
 }
 
 static void host_event(void *state, const struct tree_event *ev)
@@ -450,16 +499,18 @@ static void host_event(void *state, const struct tree_event *ev)
 
 	switch (ev->kind) {
 	case TREE_FORK:
-		writer_add(h->c.writer, RECORD_life, &(struct rec_life){ .t_ns = ev->t_ns,
-			.process = process_row(h, get_process(h, ev->process), ev->process),
-			.event = LIFE_START });
+		writer_add(h->c.writer, RECORD_life,
+			&(struct rec_life){ .t_ns = ev->t_ns,
+				.process = process_row(h, get_process(h, ev->process), ev->process),
+				.event = LIFE_START });
 		break;
 	case TREE_EXEC:
 		record_exec(h, ev);
 		break;
 	case TREE_EXIT:
 		record_end(h, ev->process,
-			last_seen(get_process(h, ev->process), END_LAST_SEEN, ev->status), ev->t_ns);
+			last_seen(get_process(h, ev->process), END_LAST_SEEN, ev->status),
+			ev->t_ns);
 		break;
 	case TREE_REAPED:
 		record_end(h, ev->process, reaped(ev->end), ev->t_ns);
@@ -479,8 +530,10 @@ static void host_probe(struct probe *ret)
 		snprintf(ret->remedy, sizeof ret->remedy, "use a kernel with CONFIG_SCHED_INFO");
 	} else if (proc_read(text, sizeof text, "/proc/self/io") <= 0) {
 		ret->answer = PROBE_PARTLY;
-		snprintf(ret->reason, sizeof ret->reason, "no /proc/PID/io: bytes read and written are unknown");
-		snprintf(ret->remedy, sizeof ret->remedy, "use a kernel with CONFIG_TASK_IO_ACCOUNTING");
+		snprintf(ret->reason, sizeof ret->reason,
+			"no /proc/PID/io: bytes read and written are unknown");
+		snprintf(ret->remedy, sizeof ret->remedy,
+			"use a kernel with CONFIG_TASK_IO_ACCOUNTING");
 	} else {
 		snprintf(ret->reason, sizeof ret->reason, "/proc tells all it is asked for");
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See program.h. One thread, one poll loop: signals, news of children, the collectors' next look. */
+ * See program.h. One thread, one poll loop: signals, news of children, the collectors' next look.
+ */
 #include "collect/program.h"
 
 #include <errno.h>
@@ -23,7 +24,11 @@
 #include "sys/tree.h"
 #include "base/banned.h"
 
-enum { COLLECTORS_MOST = 16 };
+enum {
+	COLLECTORS_MOST = 16,
+	WAKES_PER_SECOND = 20, /* that news of other people's processes may cost us */
+	WAKES_AT_ONCE = 40,
+};
 
 struct running {
 	const struct program_options *o;
@@ -34,7 +39,9 @@ struct running {
 	bool has_ended;
 	int status;
 	uint64_t n_looks;
-	size_t n; /* collectors started */
+	uint64_t start_ns;
+	uint64_t n_wakes; /* by news of processes */
+	size_t n;         /* collectors started */
 	void *state[COLLECTORS_MOST];
 	uint64_t next_ns[COLLECTORS_MOST];
 };
@@ -71,7 +78,8 @@ static void write_context(const struct program_options *o, struct writer *w)
 	if (uname(&machine) == 0) {
 		char text[300];
 
-		snprintf(text, sizeof text, "%s %s %s", machine.sysname, machine.release, machine.machine);
+		snprintf(text, sizeof text, "%s %s %s", machine.sysname, machine.release,
+			machine.machine);
 		writer_meta(w, "system", text);
 		writer_meta(w, "host", machine.nodename);
 	}
@@ -91,7 +99,8 @@ static void write_outcome(struct running *r)
  * us together with the program and fg continues both. */
 static void forwarded_signals(sigset_t *set)
 {
-	static const int list[] = { SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGALRM };
+	static const int list[] = { SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
+		SIGALRM };
 
 	sigemptyset(set);
 	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
@@ -134,7 +143,8 @@ static int timeout_ms(const struct running *r, uint64_t now, struct timespec *re
 	if (next == UINT64_MAX)
 		return -1;
 	next = next > now ? next - now : 0;
-	*ret = (struct timespec){ .tv_sec = (time_t)(next / 1000000000u), .tv_nsec = (long)(next % 1000000000u) };
+	*ret = (struct timespec){ .tv_sec = (time_t)(next / 1000000000u),
+		.tv_nsec = (long)(next % 1000000000u) };
 	return 0;
 }
 
@@ -155,15 +165,25 @@ static void look(struct running *r, uint64_t now)
 	writer_poll(r->writer, now);
 }
 
+/* The connector tells of every process of the machine. On a busy one we take the news in at the
+ * next look instead of at once; the socket's buffer holds thousands. */
+static bool may_wake_for_news(const struct running *r)
+{
+	uint64_t seconds = (now_ns(CLOCK_MONOTONIC) - r->start_ns) / 1000000000u;
+
+	return r->n_wakes < WAKES_AT_ONCE + WAKES_PER_SECOND * seconds;
+}
+
 static void watch(struct running *r)
 {
 	while (!r->has_ended) {
 		struct pollfd fds[] = { { .fd = r->signals, .events = POLLIN },
-			{ .fd = tree_fd(r->tree), .events = POLLIN } };
+			{ .fd = may_wake_for_news(r) ? tree_fd(r->tree) : -1, .events = POLLIN } };
 		struct timespec wait;
 		int has_wait = timeout_ms(r, now_ns(CLOCK_MONOTONIC), &wait) == 0;
 
 		ppoll(fds, 2, has_wait ? &wait : NULL, NULL);
+		r->n_wakes += fds[1].revents != 0;
 		if (fds[1].revents)
 			tree_poll(r->tree, now_ns(CLOCK_MONOTONIC));
 		if (fds[0].revents) {
@@ -188,21 +208,24 @@ static int start_collectors(struct running *r, struct err *e)
 	return 0;
 }
 
-static int run_to_the_end(struct running *r, const struct signal_state *signals, struct program_result *ret,
-	struct err *e)
+static int run_to_the_end(struct running *r, const struct signal_state *signals,
+	struct program_result *ret, struct err *e)
 {
-	uint64_t start = now_ns(CLOCK_MONOTONIC);
+	uint64_t start = r->start_ns = now_ns(CLOCK_MONOTONIC);
 
 	if (spawn_program(r->o->argv, signals, r->o->stdout_to_stderr, &r->pid, e) < 0)
 		return -(int)e->code;
 	tree_add_root(r->tree, r->pid, start);
 	watch(r);
-	*ret = (struct program_result){ .pid = r->pid, .status = r->status,
-		.wall_ns = now_ns(CLOCK_MONOTONIC) - start, .n_looks = r->n_looks };
+	*ret = (struct program_result){ .pid = r->pid,
+		.status = r->status,
+		.wall_ns = now_ns(CLOCK_MONOTONIC) - start,
+		.n_looks = r->n_looks };
 	return 0;
 }
 
-int program_run(const struct program_options *o, struct writer *w, struct program_result *ret, struct err *e)
+int program_run(const struct program_options *o, struct writer *w, struct program_result *ret,
+	struct err *e)
 {
 	struct running r = { .o = o, .writer = w, .signals = -1 };
 	struct signal_state before;

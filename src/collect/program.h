@@ -33,7 +33,8 @@ struct program_result {
 
 /* Returns when the program ended; children that outlive it go on undisturbed. What a recording
  * should say of the run (command, machine, CPUs, how children were found) is written as meta. */
-int program_run(const struct program_options *o, struct writer *w, struct program_result *ret, struct err *e);
+int program_run(const struct program_options *o, struct writer *w, struct program_result *ret,
+	struct err *e);
 
 /* The exit status to pass on: the program's, or 128 + the signal that killed it. */
 int program_exit_status(int wait_status);

@@ -302,11 +302,13 @@ static void conn_open(struct session *s, int fd)
  * and out again. */
 static void turn_away(struct session *s)
 {
+	char unread;
 	int fd;
 
 	close(s->spare_fd);
 	fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0) {
+		recv(fd, &unread, 1, MSG_DONTWAIT); /* else closing resets what we say */
 		refuse(s, fd, EMFILE, "the tool is out of file descriptors");
 		close(fd);
 	}
@@ -550,8 +552,8 @@ void session_close(struct session *s)
 	close_beacon(s);
 	for (size_t i = 0; i < SESSION_CONNS_MAX; i++)
 		close_fd(s->conns[i].fd);
-	vec_each (&s->processes, it)
-		session_process_free(*it);
+	for (size_t i = 0; i < s->processes.n; i++)
+		session_process_free(s->processes.v[i]);
 	vec_done(&s->processes);
 	map_done(&s->n_hellos);
 	close_fd(s->listen_fd);

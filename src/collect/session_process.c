@@ -97,8 +97,8 @@ static uint32_t count_hello(struct session *s, const struct process *p)
 /* Whatever had this pid before and is not the same image has ended: exec, or the pid came round. */
 static void end_predecessors(struct session *s, const struct process *p)
 {
-	vec_each (&s->processes, it) {
-		struct process *old = *it;
+	for (size_t i = 0; i < s->processes.n; i++) {
+		struct process *old = s->processes.v[i];
 
 		if (old->pub.pid == p->pub.pid && !old->has_ended &&
 			(old->pub.start_ns != p->pub.start_ns || old->pub.image != p->pub.image))
@@ -150,7 +150,10 @@ void session_process_look_up(struct session *s, uint64_t now_ns)
 	if (now_ns - s->checked_ns < CHECK_MS * (uint64_t)1000000)
 		return;
 	s->checked_ns = now_ns;
-	vec_each (&s->processes, it)
-		if ((*it)->pid_fd < 0 && !(*it)->has_ended && is_gone(*it))
-			session_process_end(s, *it);
+	for (size_t i = 0; i < s->processes.n; i++) {
+		struct process *p = s->processes.v[i];
+
+		if (p->pid_fd < 0 && !p->has_ended && is_gone(p))
+			session_process_end(s, p);
+	}
 }

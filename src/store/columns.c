@@ -54,20 +54,20 @@ static inline const unsigned char *get_varint(
 	return NULL;
 }
 
-#define ENCODE_LOOP(type_t, expression)                          \
-	for (size_t i = 0; i < n; i++, at += stride) {           \
-		type_t value;                                    \
-		memcpy(&value, at, sizeof value);                \
-		to = put_varint(to, (expression));               \
-		before = value;                                  \
+#define ENCODE_LOOP(type_t, expression)                \
+	for (size_t i = 0; i < n; i++, at += stride) { \
+		type_t value;                          \
+		memcpy(&value, at, sizeof value);      \
+		to = put_varint(to, (expression));     \
+		before = value;                        \
 	}
 
-#define ENCODE_WIDTH(type_t)                                      \
-	do {                                                      \
-		if (is_delta)                                     \
+#define ENCODE_WIDTH(type_t)                                        \
+	do {                                                        \
+		if (is_delta)                                       \
 			ENCODE_LOOP(type_t, zigzag(value - before)) \
-		else                                              \
-			ENCODE_LOOP(type_t, value)                \
+		else                                                \
+			ENCODE_LOOP(type_t, value)                  \
 	} while (0)
 
 static void encode_numbers(
@@ -163,21 +163,22 @@ struct stream {
 	const unsigned char *at, *end;
 };
 
-#define DECODE_WIDTH(type_t)                                              \
-	for (size_t i = 0; i < n; i++, to += stride) {                    \
-		type_t narrow;                                            \
-		s->at = get_varint(s->at, s->end, &v);                    \
-		if (!s->at)                                               \
-			return -1;                                        \
-		before = is_delta ? before + unzigzag(v) : v;             \
-		narrow = (type_t)before;                                  \
-		if (narrow != before && !is_delta)                        \
-			return -1;                                        \
-		memcpy(to, &narrow, sizeof narrow);                       \
-	}                                                                 \
+#define DECODE_WIDTH(type_t)                                  \
+	for (size_t i = 0; i < n; i++, to += stride) {        \
+		type_t narrow;                                \
+		s->at = get_varint(s->at, s->end, &v);        \
+		if (!s->at)                                   \
+			return -1;                            \
+		before = is_delta ? before + unzigzag(v) : v; \
+		narrow = (type_t)before;                      \
+		if (narrow != before && !is_delta)            \
+			return -1;                            \
+		memcpy(to, &narrow, sizeof narrow);           \
+	}                                                     \
 	break
 
-static int decode_bytes(struct stream *s, struct stream *contents, char *to, size_t stride, size_t n)
+static int decode_bytes(
+	struct stream *s, struct stream *contents, char *to, size_t stride, size_t n)
 {
 	uint64_t length;
 
@@ -249,7 +250,8 @@ static int next_stream(struct cursor *c, struct stream *ret)
 
 static int bad(struct err *e, const struct record_type *type, const char *column)
 {
-	return err_set(e, ERR_BAD_FILE, "column '%s' of '%s' records does not decode", column, type->name);
+	return err_set(
+		e, ERR_BAD_FILE, "column '%s' of '%s' records does not decode", column, type->name);
 }
 
 int columns_decode(const struct record_type *type, const void *raw, size_t raw_bytes, size_t n,
@@ -260,7 +262,8 @@ int columns_decode(const struct record_type *type, const void *raw, size_t raw_b
 	char *records;
 
 	if (raw_bytes < 4 || n > COLUMNS_MAX_RECORDS)
-		return err_set(e, ERR_BAD_FILE, "%zu '%s' records in %zu bytes", n, type->name, raw_bytes);
+		return err_set(
+			e, ERR_BAD_FILE, "%zu '%s' records in %zu bytes", n, type->name, raw_bytes);
 	memcpy(&streams, raw, 4);
 	c.lengths += 4;
 	if (streams > (raw_bytes - 4) / 4)
@@ -273,7 +276,8 @@ int columns_decode(const struct record_type *type, const void *raw, size_t raw_b
 
 		if (next_stream(&c, &s) < 0 ||
 			(column->type == COLUMN_bytes && next_stream(&c, &contents) < 0) ||
-			decode_column(column, &s, &contents, records + column->offset, type->size, n) < 0)
+			decode_column(
+				column, &s, &contents, records + column->offset, type->size, n) < 0)
 			return bad(e, type, column->name);
 	}
 	*ret_records = records;

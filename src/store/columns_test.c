@@ -73,7 +73,8 @@ static void assert_same(const struct record_type *type, const char *a, const cha
 		size_t at = type->columns[i].offset;
 
 		if (type->columns[i].type == COLUMN_bytes) {
-			const rec_bytes *x = (const rec_bytes *)(a + at), *y = (const rec_bytes *)(b + at);
+			const rec_bytes *x = (const rec_bytes *)(a + at),
+					*y = (const rec_bytes *)(b + at);
 
 			assert_int_equal(x->n, y->n);
 			assert_memory_equal(x->p, y->p, x->n);
@@ -164,7 +165,8 @@ static void columns_may_be_appended(void **state)
 
 static void hostile_bytes_are_refused_or_harmless(void **state)
 {
-	static const enum record_kind kinds[] = { RECORD_string, RECORD_sample, RECORD_bench, RECORD_code };
+	static const enum record_kind kinds[] = { RECORD_string, RECORD_sample, RECORD_bench,
+		RECORD_code };
 
 	(void)state;
 	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
@@ -179,12 +181,14 @@ static void hostile_bytes_are_refused_or_harmless(void **state)
 		for (int round = 0; round < 20000; round++) {
 			struct arena a = ARENA_INIT;
 			struct err e = ERR_INIT;
-			size_t at = random_u64() % raw.n, cut = random_u64() % 4 ? raw.n : random_u64() % raw.n;
+			size_t at = random_u64() % raw.n,
+			       cut = random_u64() % 4 ? raw.n : random_u64() % raw.n;
 			char before = raw.data[at];
 			void *back;
 
 			raw.data[at] = (char)random_u64();
-			refused += columns_decode(type, raw.data, cut, random_u64() % 12, &a, &back, &e) < 0;
+			refused += columns_decode(type, raw.data, cut, random_u64() % 12, &a, &back,
+					   &e) < 0;
 			raw.data[at] = before;
 			arena_done(&a);
 		}
@@ -201,8 +205,8 @@ static void too_many_records_are_refused(void **state)
 	void *back;
 
 	(void)state;
-	assert_true(columns_decode(record_type_find(RECORD_sample), raw, sizeof raw, COLUMNS_MAX_RECORDS + 1, &a,
-			    &back, &e) < 0);
+	assert_true(columns_decode(record_type_find(RECORD_sample), raw, sizeof raw,
+			    COLUMNS_MAX_RECORDS + 1, &a, &back, &e) < 0);
 	assert_int_equal(e.code, ERR_BAD_FILE);
 	arena_done(&a);
 }

@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 enum {
-	STORE_MAJOR = 1, /* readers refuse a greater one */
-	STORE_MINOR = 0, /* readers accept any */
+	STORE_MAJOR = 1,          /* readers refuse a greater one */
+	STORE_MINOR = 0,          /* readers accept any */
 	CHUNK_MAGIC = 0x4b43444c, /* "LDCK" */
 };
 

@@ -42,8 +42,9 @@ static void write_until_killed(const char *path)
 		_exit(1);
 	for (uint64_t i = 0;; i++) {
 		snprintf(name, sizeof name, "region %u", (unsigned)(mix(i) % 5000));
-		writer_add(w, RECORD_region, &(struct rec_region){ .t_ns = i, .duration_ns = mix(i),
-			.name = writer_string(w, name) });
+		writer_add(w, RECORD_region,
+			&(struct rec_region){
+				.t_ns = i, .duration_ns = mix(i), .name = writer_string(w, name) });
 		if (i % PER_FLUSH != PER_FLUSH - 1)
 			continue;
 		writer_flush(w);
@@ -108,7 +109,8 @@ static void killed_writers_lose_only_what_was_not_flushed(void **state)
 		tables_free(t);
 		reader_close(r);
 	}
-	printf("%d kills: %u left a cut-off chunk, %u had several segments\n", KILLS, cut_short, with_segments);
+	printf("%d kills: %u left a cut-off chunk, %u had several segments\n", KILLS, cut_short,
+		with_segments);
 	assert_true(with_segments > 0);
 	unlink(path);
 }

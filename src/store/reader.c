@@ -30,7 +30,8 @@ static int read_at(const struct reader *r, uint64_t offset, void *to, size_t n, 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return err_errno(e, ERR_SYSTEM, "read at byte %llu", (unsigned long long)offset);
+			return err_errno(
+				e, ERR_SYSTEM, "read at byte %llu", (unsigned long long)offset);
 		if (got == 0)
 			return err_set(e, ERR_BAD_FILE, "ends at byte %llu inside a chunk",
 				(unsigned long long)(offset + done));
@@ -42,7 +43,8 @@ static int read_at(const struct reader *r, uint64_t offset, void *to, size_t n, 
 static bool head_is_valid(const struct chunk_head *h)
 {
 	return h->magic == CHUNK_MAGIC &&
-		h->head_checksum == (uint32_t)XXH3_64bits(h, offsetof(struct chunk_head, head_checksum)) &&
+		h->head_checksum ==
+		(uint32_t)XXH3_64bits(h, offsetof(struct chunk_head, head_checksum)) &&
 		h->stored_bytes <= COLUMNS_MAX_BYTES && h->raw_bytes <= COLUMNS_MAX_BYTES &&
 		h->n_records <= COLUMNS_MAX_RECORDS;
 }
@@ -65,7 +67,9 @@ static const char *looks_like(const unsigned char *start, size_t n)
 		{ "\x1f\x8b", 2, "it is gzip data" },
 		{ "\x28\xb5\x2f\xfd", 4, "it is zstd data" },
 		{ "PK\x03\x04", 4, "it is a zip archive" },
-		{ "\x7f" "ELF", 4, "it is an ELF program or library" },
+		{ "\x7f"
+		  "ELF",
+			4, "it is an ELF program or library" },
 		{ "SQLite format 3", 15, "it is an SQLite database" },
 		{ "PERFILE2", 8, "it is a perf.data file" },
 		{ "{", 1, "it looks like JSON" },
@@ -94,10 +98,12 @@ static int check_file_head(struct reader *r, struct err *e)
 	if (n < sizeof h)
 		return err_set(e, ERR_BAD_FILE, "cut off after %zu bytes, inside the file head", n);
 	if (h.major > STORE_MAJOR)
-		return err_set(e, ERR_NEWER_FILE, "has format version %u.%u, this leadline reads up to %d.x",
-			h.major, h.minor, STORE_MAJOR);
+		return err_set(e, ERR_NEWER_FILE,
+			"has format version %u.%u, this leadline reads up to %d.x", h.major,
+			h.minor, STORE_MAJOR);
 	if (h.checksum != XXH3_64bits(&h, offsetof(struct file_head, checksum)))
-		return err_set(e, ERR_BAD_FILE, "the file head is damaged (bytes 0 to %zu)", sizeof h - 1);
+		return err_set(
+			e, ERR_BAD_FILE, "the file head is damaged (bytes 0 to %zu)", sizeof h - 1);
 	r->begun_realtime_ns = h.realtime_ns;
 	r->begun_monotonic_ns = h.monotonic_ns;
 	r->major = h.major;
@@ -109,7 +115,8 @@ static int check_file_head(struct reader *r, struct err *e)
 
 typedef VEC(struct chunk) chunk_vec;
 
-static int decode_at(struct reader *r, uint64_t offset, struct batch *ret, uint64_t *ret_end, struct err *e);
+static int decode_at(
+	struct reader *r, uint64_t offset, struct batch *ret, uint64_t *ret_end, struct err *e);
 
 /* Offsets must grow by at least a head, so a small file cannot claim many chunks. */
 static int add_index_rows(const struct batch *b, uint64_t index_offset, chunk_vec *to)
@@ -117,15 +124,19 @@ static int add_index_rows(const struct batch *b, uint64_t index_offset, chunk_ve
 	const struct rec_index *rows = b->records;
 
 	for (size_t i = 0; i < b->n; i++) {
-		uint64_t least = to->n ? to->v[to->n - 1].offset + sizeof(struct chunk_head) :
-					 sizeof(struct file_head);
+		uint64_t least = to->n ? to->v[to->n - 1].offset + sizeof(struct chunk_head)
+				       : sizeof(struct file_head);
 
-		if (rows[i].offset < least || rows[i].offset >= index_offset || rows[i].offset % 8 ||
-			rows[i].n_records > COLUMNS_MAX_RECORDS)
+		if (rows[i].offset < least || rows[i].offset >= index_offset ||
+			rows[i].offset % 8 || rows[i].n_records > COLUMNS_MAX_RECORDS)
 			return -1;
-		vec_push(to, (struct chunk){ .offset = rows[i].offset, .kind = rows[i].kind,
-			.segment = rows[i].segment, .n_records = rows[i].n_records,
-			.t_first_ns = rows[i].t_first_ns, .t_last_ns = rows[i].t_last_ns });
+		vec_push(to,
+			(struct chunk){ .offset = rows[i].offset,
+				.kind = rows[i].kind,
+				.segment = rows[i].segment,
+				.n_records = rows[i].n_records,
+				.t_first_ns = rows[i].t_first_ns,
+				.t_last_ns = rows[i].t_last_ns });
 	}
 	return 0;
 }
@@ -150,7 +161,8 @@ static int load_index(struct reader *r, chunk_vec *to)
 		int status = decode_at(r, at, &b, &at, &ignored);
 
 		if (status == 0)
-			status = b.kind == RECORD_index ? add_index_rows(&b, t.index_offset, to) : -1;
+			status = b.kind == RECORD_index ? add_index_rows(&b, t.index_offset, to)
+							: -1;
 		batch_done(&b);
 		if (status < 0)
 			return -1;
@@ -177,7 +189,8 @@ static uint64_t find_head(const struct reader *r, uint64_t from)
 	char window[WINDOW];
 	struct err ignored = ERR_INIT;
 
-	for (from = (from + 7) & ~7ull; from + sizeof(struct chunk_head) <= r->size_bytes; from += WINDOW) {
+	for (from = (from + 7) & ~7ull; from + sizeof(struct chunk_head) <= r->size_bytes;
+		from += WINDOW) {
 		uint64_t room = r->size_bytes - from;
 		size_t n = room < WINDOW ? (size_t)room : WINDOW;
 
@@ -188,7 +201,8 @@ static uint64_t find_head(const struct reader *r, uint64_t from)
 
 			if (memcmp(window + at, &magic, sizeof magic) == 0 &&
 				from + at + sizeof h <= r->size_bytes &&
-				read_at(r, from + at, &h, sizeof h, &ignored) == 0 && head_is_valid(&h))
+				read_at(r, from + at, &h, sizeof h, &ignored) == 0 &&
+				head_is_valid(&h))
 				return from + at;
 		}
 	}
@@ -213,8 +227,8 @@ static void scan(struct reader *r, chunk_vec *to)
 	vec_clear(to);
 	while (at < r->size_bytes && !is_trailer(r, at)) {
 		struct chunk_head h;
-		bool fits = at + sizeof h <= r->size_bytes && read_at(r, at, &h, sizeof h, &ignored) == 0 &&
-			head_is_valid(&h);
+		bool fits = at + sizeof h <= r->size_bytes &&
+			read_at(r, at, &h, sizeof h, &ignored) == 0 && head_is_valid(&h);
 
 		if (fits && chunk_end(at, &h) > r->size_bytes) { /* the last one was not finished */
 			note_lost(r, at, r->size_bytes);
@@ -228,8 +242,11 @@ static void scan(struct reader *r, chunk_vec *to)
 			continue;
 		}
 		if (h.kind != RECORD_index)
-			vec_push(to, (struct chunk){ .offset = at, .kind = h.kind, .segment = h.segment,
-				.n_records = h.n_records });
+			vec_push(to,
+				(struct chunk){ .offset = at,
+					.kind = h.kind,
+					.segment = h.segment,
+					.n_records = h.n_records });
 		at = chunk_end(at, &h);
 	}
 }
@@ -248,6 +265,8 @@ static int unpack(struct reader *r, const struct chunk_head *h, struct arena *a,
 	}
 	if (h->codec != CODEC_ZSTD)
 		return err_set(e, ERR_BAD_FILE, "unknown compression %u", h->codec);
+	if (!r->zstd)
+		r->zstd = ZSTD_createDCtx();
 	raw = arena_alloc(a, h->raw_bytes);
 	got = ZSTD_decompressDCtx(r->zstd, raw, h->raw_bytes, stored, h->stored_bytes);
 	if (ZSTD_isError(got) || got != h->raw_bytes)
@@ -256,8 +275,8 @@ static int unpack(struct reader *r, const struct chunk_head *h, struct arena *a,
 	return 0;
 }
 
-static int decode_payload(struct reader *r, uint64_t offset, const struct chunk_head *h, struct batch *b,
-	struct err *e)
+static int decode_payload(struct reader *r, uint64_t offset, const struct chunk_head *h,
+	struct batch *b, struct err *e)
 {
 	const struct record_type *type = record_type_find(h->kind);
 	void *stored = arena_alloc(&b->arena, h->stored_bytes);
@@ -270,13 +289,15 @@ static int decode_payload(struct reader *r, uint64_t offset, const struct chunk_
 	if (!type)
 		return 0; /* a newer writer's: skipped */
 	if (unpack(r, h, &b->arena, stored, &raw, e) < 0 ||
-		columns_decode(type, raw, h->raw_bytes, h->n_records, &b->arena, &b->records, e) < 0)
+		columns_decode(type, raw, h->raw_bytes, h->n_records, &b->arena, &b->records, e) <
+			0)
 		return -(int)e->code;
 	b->n = h->n_records;
 	return 0;
 }
 
-static int decode_at(struct reader *r, uint64_t offset, struct batch *ret, uint64_t *ret_end, struct err *e)
+static int decode_at(
+	struct reader *r, uint64_t offset, struct batch *ret, uint64_t *ret_end, struct err *e)
 {
 	struct batch b = BATCH_INIT;
 	struct chunk_head h;
@@ -353,7 +374,6 @@ int reader_open_fd(struct reader **ret, int fd, const char *name, struct err *e)
 	struct reader *r = xcalloc(1, sizeof *r);
 
 	r->fd = fd;
-	r->zstd = ZSTD_createDCtx();
 	if (open_checked(r, e) < 0) {
 		reader_close(r);
 		return err_note(e, "%s", name);

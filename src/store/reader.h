@@ -39,10 +39,10 @@ struct chunk {
 };
 
 struct damage {
-	bool has_index;           /* false: the recorder did not finish; chunks were found by scanning */
-	uint64_t lost_bytes;      /* not part of any chunk */
+	bool has_index;      /* false: the recorder did not finish; chunks were found by scanning */
+	uint64_t lost_bytes; /* not part of any chunk */
 	uint64_t first_lost_byte; /* offset of the first of them */
-	uint64_t n_bad_chunks;    /* whose contents failed their checksum or did not decode, so far */
+	uint64_t n_bad_chunks; /* whose contents failed their checksum or did not decode, so far */
 };
 
 struct reader {
@@ -54,7 +54,7 @@ struct reader {
 	size_t n_chunks;
 	uint32_t n_segments; /* highest number seen */
 	struct damage damage;
-	void *zstd; /* owned decompression context */
+	void *zstd; /* owned decompression context, NULL until needed */
 };
 
 struct batch {

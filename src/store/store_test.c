@@ -63,19 +63,29 @@ static void write_recording(const char *to, unsigned segments)
 			now += 2000;
 			writer_poll(w, now);
 		}
-		process = writer_row(w, RECORD_process, &(struct rec_process){
-			.boot = writer_string(w, "boot"), .pid = 10 + i % 2, .start_ns = 99 });
-		thread = writer_row(w, RECORD_thread, &(struct rec_thread){ .process = process, .tid = 11 });
+		process = writer_row(w, RECORD_process,
+			&(struct rec_process){ .boot = writer_string(w, "boot"),
+				.pid = 10 + i % 2,
+				.start_ns = 99 });
+		thread = writer_row(
+			w, RECORD_thread, &(struct rec_thread){ .process = process, .tid = 11 });
 		for (int k = 0; k < 2; k++) {
 			snprintf(name, sizeof name, "f%u", k ? i % 3 : i % 7);
-			code[k] = writer_row(w, RECORD_code, &(struct rec_code){
-				.file = writer_string(w, "x.py"), .qualname = writer_string(w, name),
-				.first_line = 1, .linetable = { "\1\2\3", 3 } });
+			code[k] = writer_row(w, RECORD_code,
+				&(struct rec_code){ .file = writer_string(w, "x.py"),
+					.qualname = writer_string(w, name),
+					.first_line = 1,
+					.linetable = { "\1\2\3", 3 } });
 		}
-		frame = writer_row(w, RECORD_frame, &(struct rec_frame){ .tag = FRAME_PY, .code = code[1] });
+		frame = writer_row(
+			w, RECORD_frame, &(struct rec_frame){ .tag = FRAME_PY, .code = code[1] });
 		stack = writer_row(w, RECORD_stack, &(struct rec_stack){ .frame = frame });
-		writer_add(w, RECORD_sample, &(struct rec_sample){ .t_ns = i, .thread = thread, .stack = stack,
-			.leaf_code = code[0], .leaf_offset = i % 64 });
+		writer_add(w, RECORD_sample,
+			&(struct rec_sample){ .t_ns = i,
+				.thread = thread,
+				.stack = stack,
+				.leaf_code = code[0],
+				.leaf_offset = i % 64 });
 	}
 	assert_int_equal(writer_close(w, &e), 0);
 }
@@ -96,8 +106,10 @@ static size_t check_samples(struct tables *t, bool all_names)
 
 	for (const struct rec_sample *s; (s = record_next(&it)); n++) {
 		const struct rec_stack *stack = tables_row(t, RECORD_stack, s->stack);
-		const struct rec_frame *frame = stack ? tables_row(t, RECORD_frame, stack->frame) : NULL;
-		const char *leaf = code_name(t, s->leaf_code), *caller = frame ? code_name(t, frame->code) : "";
+		const struct rec_frame *frame =
+			stack ? tables_row(t, RECORD_frame, stack->frame) : NULL;
+		const char *leaf = code_name(t, s->leaf_code),
+			   *caller = frame ? code_name(t, frame->code) : "";
 		char want[16];
 
 		assert_int_equal(s->leaf_offset, s->t_ns % 64);
@@ -315,7 +327,8 @@ static void an_existing_file_is_not_overwritten(void **state)
 	assert_non_null(strstr(e.text, "exists already"));
 }
 
-/* The child may write 64 KiB per file, as if the disk were full: what it wrote before stays good. */
+/* The child may write 64 KiB per file, as if the disk were full: what it wrote before stays good.
+ */
 static void a_full_disk_keeps_what_is_there(void **state)
 {
 	struct reader *r;
@@ -335,8 +348,9 @@ static void a_full_disk_keeps_what_is_there(void **state)
 		if (writer_open(&w, path, NULL, &e) < 0)
 			_exit(1);
 		for (uint64_t i = 0; i < 1000000; i++)
-			writer_add(w, RECORD_region, &(struct rec_region){ .t_ns = i,
-				.duration_ns = i * 0x9e3779b97f4a7c15u });
+			writer_add(w, RECORD_region,
+				&(struct rec_region){
+					.t_ns = i, .duration_ns = i * 0x9e3779b97f4a7c15u });
 		if (!writer_error(w) || writer_stats(w).dropped == 0)
 			_exit(2);
 		_exit(writer_close(w, &e) < 0 && strstr(e.text, "File too large") ? 0 : 3);
@@ -365,7 +379,8 @@ static void a_lying_index_is_caught(void **state)
 	write_recording(path, 1);
 	assert_int_equal(reader_open(&r, path, &e), 0);
 	for (size_t i = 0; i < r->n_chunks; i++) {
-		r->chunks[i].kind = r->chunks[i].kind == RECORD_sample ? RECORD_node : RECORD_sample;
+		r->chunks[i].kind =
+			r->chunks[i].kind == RECORD_sample ? RECORD_node : RECORD_sample;
 		assert_true(reader_decode(r, i, &b, &e) < 0);
 		assert_non_null(strstr(e.text, "not what the index says"));
 	}

@@ -54,8 +54,12 @@ static void remap(struct tables *t, const struct record_type *type, uint32_t seg
 
 static size_t value_bytes(const struct record_column *c)
 {
-	static const size_t width[] = { [COLUMN_u8] = 1, [COLUMN_u16] = 2, [COLUMN_u32] = 4,
-		[COLUMN_u64] = 8, [COLUMN_f64] = 8, [COLUMN_bytes] = sizeof(rec_bytes) };
+	static const size_t width[] = { [COLUMN_u8] = 1,
+		[COLUMN_u16] = 2,
+		[COLUMN_u32] = 4,
+		[COLUMN_u64] = 8,
+		[COLUMN_f64] = 8,
+		[COLUMN_bytes] = sizeof(rec_bytes) };
 
 	return width[c->type];
 }
@@ -135,7 +139,8 @@ static bool is_too_large(const struct tables *t)
 	for (int kind = 0; kind < RECORD_meta; kind++) {
 		const struct merged *m = &t->merged[kind];
 
-		used += m->keys.arena.used_bytes + (m->type ? m->capacity * m->type->size : 0) + m->n * 64;
+		used += m->keys.arena.used_bytes + (m->type ? m->capacity * m->type->size : 0) +
+			m->n * 64;
 	}
 	return used > limit;
 }
@@ -162,7 +167,8 @@ static int merge_table(struct tables *t, struct merged *m, struct err *e)
 		too_large = is_too_large(t);
 	}
 	buf_done(&key);
-	return too_large ? err_set(e, ERR_BAD_FILE, "its tables unpack to over 64 times its size") : 0;
+	return too_large ? err_set(e, ERR_BAD_FILE, "its tables unpack to over 64 times its size")
+			 : 0;
 }
 
 int tables_load(struct tables **ret, struct reader *r, struct err *e)

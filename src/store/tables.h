@@ -12,7 +12,8 @@
  *	record_iter_done(&it);
  *	tables_free(t);
  *
- * References that lead nowhere (damage, hostile file) become 0 and are counted in bad_references. */
+ * References that lead nowhere (damage, hostile file) become 0 and are counted in bad_references.
+*/
 #ifndef STORE_TABLES_H
 #define STORE_TABLES_H
 

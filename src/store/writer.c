@@ -24,8 +24,9 @@
 
 enum {
 	FLUSH_RECORDS = 1 << 15,
-	FLUSH_BYTES = 1 << 20, /* of contents of BYTES columns */
-	SMALLEST_ZSTD = 64,    /* shorter payloads are stored plain */
+	FLUSH_BYTES = 1 << 20,        /* of contents of BYTES columns */
+	SMALLEST_ZSTD = 64,           /* shorter payloads are stored plain: in a file, */
+	SMALLEST_IN_MEMORY = 1 << 14, /* and in memory, where speed counts more until they add up */
 };
 
 /* Records of one kind that wait for their chunk. BYTES values hold offsets into `contents` instead
@@ -35,11 +36,11 @@ struct pending {
 	char *records; /* owned, FLUSH_RECORDS of type->size */
 	size_t n;
 	struct buf contents;
-	uint32_t first_row;        /* tables: row number of records[0] */
-	uint64_t oldest_ns;        /* clock of the last poll when records[0] came */
-	uint64_t t_first, t_last;  /* of the time column */
-	struct intern rows;        /* tables: key bytes → row number - 1 */
-	size_t time_offset;        /* of the TIME column, SIZE_MAX without one */
+	uint32_t first_row;       /* tables: row number of records[0] */
+	uint64_t oldest_ns;       /* clock of the last poll when records[0] came */
+	uint64_t t_first, t_last; /* of the time column */
+	struct intern rows;       /* tables: key bytes → row number - 1 */
+	size_t time_offset;       /* of the TIME column, SIZE_MAX without one */
 	bool has_contents;
 };
 
@@ -109,13 +110,26 @@ static void write_all(struct writer *w, struct iovec *io, int n)
 	}
 }
 
-static void write_chunk(struct writer *w, const struct record_type *type, const void *records, size_t n,
-	uint32_t first_row)
+static size_t compress(struct writer *w)
+{
+	size_t bound = ZSTD_compressBound(w->raw.n);
+
+	if (!w->zstd)
+		w->zstd = ZSTD_createCCtx();
+	return ZSTD_compressCCtx(w->zstd, buf_reserve(&w->packed, bound), bound, w->raw.data,
+		w->raw.n, w->options.zstd_level);
+}
+
+static void write_chunk(struct writer *w, const struct record_type *type, const void *records,
+	size_t n, uint32_t first_row)
 {
 	static const char zeros[8];
 	struct chunk_head head = {
-		.magic = CHUNK_MAGIC, .kind = (uint16_t)type->kind, .segment = w->segment,
-		.n_records = (uint32_t)n, .first_row = first_row,
+		.magic = CHUNK_MAGIC,
+		.kind = (uint16_t)type->kind,
+		.segment = w->segment,
+		.n_records = (uint32_t)n,
+		.first_row = first_row,
 	};
 	const void *payload;
 
@@ -124,10 +138,8 @@ static void write_chunk(struct writer *w, const struct record_type *type, const 
 	columns_encode(type, records, n, &w->raw);
 	head.raw_bytes = head.stored_bytes = (uint32_t)w->raw.n;
 	payload = w->raw.data;
-	if (w->raw.n >= SMALLEST_ZSTD) {
-		size_t bound = ZSTD_compressBound(w->raw.n);
-		size_t got = ZSTD_compressCCtx(w->zstd, buf_reserve(&w->packed, bound), bound, w->raw.data,
-			w->raw.n, w->options.zstd_level);
+	if (w->raw.n >= (size_t)(w->in_memory ? SMALLEST_IN_MEMORY : SMALLEST_ZSTD)) {
+		size_t got = compress(w);
 
 		if (!ZSTD_isError(got) && got < w->raw.n) {
 			head.codec = CODEC_ZSTD;
@@ -136,9 +148,12 @@ static void write_chunk(struct writer *w, const struct record_type *type, const 
 		}
 	}
 	head.payload_checksum = XXH3_64bits(payload, head.stored_bytes);
-	head.head_checksum = (uint32_t)XXH3_64bits(&head, offsetof(struct chunk_head, head_checksum));
-	write_all(w, (struct iovec[]){ { &head, sizeof head }, { (void *)payload, head.stored_bytes },
-			     { (void *)zeros, chunk_padding(head.stored_bytes) } }, 3);
+	head.head_checksum =
+		(uint32_t)XXH3_64bits(&head, offsetof(struct chunk_head, head_checksum));
+	write_all(w,
+		(struct iovec[]){ { &head, sizeof head }, { (void *)payload, head.stored_bytes },
+			{ (void *)zeros, chunk_padding(head.stored_bytes) } },
+		3);
 	if (w->error.code) {
 		w->stats.dropped += n;
 		return;
@@ -206,9 +221,13 @@ static void flush_one(struct writer *w, struct pending *p)
 		resolve_contents(p);
 	write_chunk(w, p->type, p->records, p->n, p->type->role == RECORD_TABLE ? p->first_row : 0);
 	if (!w->error.code)
-		vec_push(&w->index, (struct rec_index){ .offset = offset, .kind = (uint16_t)p->type->kind,
-			.segment = w->segment, .n_records = (uint32_t)p->n,
-			.t_first_ns = p->t_first, .t_last_ns = p->t_last });
+		vec_push(&w->index,
+			(struct rec_index){ .offset = offset,
+				.kind = (uint16_t)p->type->kind,
+				.segment = w->segment,
+				.n_records = (uint32_t)p->n,
+				.t_first_ns = p->t_first,
+				.t_last_ns = p->t_last });
 	p->first_row += (uint32_t)p->n;
 	p->n = 0;
 	p->t_first = p->t_last = 0;
@@ -275,8 +294,11 @@ void writer_add(struct writer *w, enum record_kind kind, const void *record)
 /* The key columns of a record as bytes, for interning. */
 static void make_key(struct buf *key, const struct record_type *type, const char *record)
 {
-	static const size_t width[] = { [COLUMN_u8] = 1, [COLUMN_u16] = 2, [COLUMN_u32] = 4,
-		[COLUMN_u64] = 8, [COLUMN_f64] = 8 };
+	static const size_t width[] = { [COLUMN_u8] = 1,
+		[COLUMN_u16] = 2,
+		[COLUMN_u32] = 4,
+		[COLUMN_u64] = 8,
+		[COLUMN_f64] = 8 };
 
 	buf_clear(key);
 	for (size_t i = 0; i < type->n_columns; i++) {
@@ -315,7 +337,8 @@ uint32_t writer_row(struct writer *w, enum record_kind table, const void *record
 
 uint32_t writer_string_n(struct writer *w, const char *s, size_t n)
 {
-	return n ? writer_row(w, RECORD_string, &(struct rec_string){ .text = { s, (uint32_t)n } }) : 0;
+	return n ? writer_row(w, RECORD_string, &(struct rec_string){ .text = { s, (uint32_t)n } })
+		 : 0;
 }
 
 uint32_t writer_string(struct writer *w, const char *s)
@@ -326,7 +349,8 @@ uint32_t writer_string(struct writer *w, const char *s)
 void writer_meta_n(struct writer *w, const char *key, const void *value, size_t n)
 {
 	writer_add(w, RECORD_meta,
-		&(struct rec_meta){ .key = writer_string(w, key), .value = { value, (uint32_t)n } });
+		&(struct rec_meta){
+			.key = writer_string(w, key), .value = { value, (uint32_t)n } });
 }
 
 void writer_meta(struct writer *w, const char *key, const char *value)
@@ -405,7 +429,9 @@ static void read_boot_id(char out[16])
 
 static void write_file_head(struct writer *w)
 {
-	struct file_head head = { .magic = STORE_MAGIC, .major = STORE_MAJOR, .minor = STORE_MINOR,
+	struct file_head head = { .magic = STORE_MAGIC,
+		.major = STORE_MAJOR,
+		.minor = STORE_MINOR,
 		.monotonic_ns = w->now_ns };
 	struct timespec t;
 
@@ -433,7 +459,8 @@ static struct writer_options with_defaults(const struct writer_options *given)
 	return o;
 }
 
-int writer_open(struct writer **ret, const char *path, const struct writer_options *options, struct err *e)
+int writer_open(
+	struct writer **ret, const char *path, const struct writer_options *options, struct err *e)
 {
 	struct writer_options o = with_defaults(options);
 	int flags = O_RDWR | O_CREAT | O_CLOEXEC | (o.overwrite ? O_TRUNC : O_EXCL);
@@ -441,14 +468,15 @@ int writer_open(struct writer **ret, const char *path, const struct writer_optio
 	struct writer *w;
 
 	if (fd < 0 && errno == EEXIST)
-		return err_set(e, ERR_SYSTEM, "%s exists already; name another file or remove it", path);
+		return err_set(
+			e, ERR_SYSTEM, "%s exists already; name another file or remove it", path);
 	if (fd < 0)
-		return err_errno(e, ERR_SYSTEM, "cannot create %s", path ? path : "a recording in memory");
+		return err_errno(
+			e, ERR_SYSTEM, "cannot create %s", path ? path : "a recording in memory");
 	w = xcalloc(1, sizeof *w);
 	w->fd = fd;
 	w->in_memory = !path;
 	w->options = o;
-	w->zstd = ZSTD_createCCtx();
 	w->now_ns = w->segment_start_ns = monotonic_ns();
 	w->segment = 1;
 	write_file_head(w);
@@ -462,7 +490,8 @@ static void write_index(struct writer *w)
 	struct trailer end = { .magic = TRAILER_MAGIC, .index_offset = w->offset };
 
 	for (size_t i = 0; i < w->index.n; i += COLUMNS_MAX_RECORDS) {
-		size_t n = w->index.n - i < COLUMNS_MAX_RECORDS ? w->index.n - i : COLUMNS_MAX_RECORDS;
+		size_t n =
+			w->index.n - i < COLUMNS_MAX_RECORDS ? w->index.n - i : COLUMNS_MAX_RECORDS;
 
 		write_chunk(w, type, w->index.v + i, n, 0);
 		end.n_index_chunks++;

@@ -47,7 +47,8 @@ struct writer_stats {
 };
 
 /* path NULL: an anonymous file in memory, reached through writer_fd. options may be NULL. */
-int writer_open(struct writer **ret, const char *path, const struct writer_options *options, struct err *e);
+int writer_open(
+	struct writer **ret, const char *path, const struct writer_options *options, struct err *e);
 
 uint32_t writer_segment(const struct writer *w);
 

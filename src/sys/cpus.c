@@ -27,8 +27,8 @@ static double quota_of(const char *folder, int is_v2)
 	char quota[64], period[64], both[140];
 
 	if (is_v2)
-		return proc_read(both, sizeof both, "%s/cpu.max", folder) > 0 ? cpus_parse_max(both) :
-										 (double)INFINITY;
+		return proc_read(both, sizeof both, "%s/cpu.max", folder) > 0 ? cpus_parse_max(both)
+									      : (double)INFINITY;
 	if (proc_read(quota, sizeof quota, "%s/cpu.cfs_quota_us", folder) <= 0 ||
 		proc_read(period, sizeof period, "%s/cpu.cfs_period_us", folder) <= 0)
 		return (double)INFINITY;
@@ -66,7 +66,8 @@ static double quota_read(void)
 	if (proc_read(text, sizeof text, "/proc/self/cgroup") <= 0)
 		return least;
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+		char *controllers = strchr(line, ':'),
+		     *group = controllers ? strchr(controllers + 1, ':') : NULL;
 		int is_v2;
 
 		if (!group)
@@ -76,7 +77,9 @@ static double quota_read(void)
 		if (!is_v2 && !strstr(controllers, "cpu"))
 			continue;
 		for (int i = 0; i < 2; i++)
-			least = fmin(least, tightest_quota(mounts[!is_v2][i], strcmp(group, "/") ? group : "", is_v2));
+			least = fmin(least,
+				tightest_quota(
+					mounts[!is_v2][i], strcmp(group, "/") ? group : "", is_v2));
 	}
 	return least;
 }

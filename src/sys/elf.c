@@ -23,7 +23,9 @@ static bool section_defines(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, c
 	if (!data)
 		return false;
 	for (size_t i = 0; i < n && gelf_getsym(data, (int)i, &sym); i++) {
-		const char *name = sym.st_shndx == SHN_UNDEF ? NULL : elf_strptr(elf, head->sh_link, sym.st_name);
+		const char *name = sym.st_shndx == SHN_UNDEF
+			? NULL
+			: elf_strptr(elf, head->sh_link, sym.st_name);
 
 		if (name && strcmp(name, symbol) == 0)
 			return true;

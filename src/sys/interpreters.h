@@ -22,8 +22,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/vec.h"
-
 /* Where to look, all borrowed; NULL or "" stands for nowhere. */
 struct interpreter_places {
 	const char *virtual_env;  /* $VIRTUAL_ENV */
@@ -44,6 +42,8 @@ struct interpreter {
 	bool is_supported;
 	char reason[160];      /* why it is not supported; "" when it is */
 	const char *chosen_by; /* NULL, or what makes `run` take this one: "VIRTUAL_ENV" … */
+	bool is_script;        /* as found: it may pick another program */
+	bool is_trusted;       /* may be run */
 	dev_t dev;             /* with ino: the file that is behind the path */
 	ino_t ino;
 };
@@ -74,6 +74,9 @@ bool interpreter_choose(const struct interpreter_places *places, char *ret_path,
  * was printed instead. */
 void interpreter_parse(
 	struct interpreter *i, const char *printed, size_t n, char *ret_exe, size_t exe_bytes);
+
+/* Runs those that may be run, and fills in what they say. */
+void interpreters_ask(struct interpreter *v, size_t n);
 
 /* Drops later ones with the same dev and ino; entries with ino 0 are unlike all others. */
 void interpreters_deduplicate(struct interpreters *all);

@@ -25,8 +25,19 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 /* The numbers after the name, which may itself hold ") R 1": the last ")" counts. */
 bool proc_stat_parse(const char *text, struct proc_stat *ret)
 {
-	enum { PPID = 4, MINFLT = 10, MAJFLT = 12, UTIME = 14, STIME, CUTIME, CSTIME, THREADS = 20,
-		START = 22, RSS = 24, FIELDS };
+	enum {
+		PPID = 4,
+		MINFLT = 10,
+		MAJFLT = 12,
+		UTIME = 14,
+		STIME,
+		CUTIME,
+		CSTIME,
+		THREADS = 20,
+		START = 22,
+		RSS = 24,
+		FIELDS
+	};
 	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	uint64_t field[FIELDS] = { 0 };
 	const char *at;
@@ -134,7 +145,8 @@ bool proc_command(pid_t pid, char *to, size_t size)
 	} else {
 		struct proc_stat st;
 
-		if (proc_read(text, sizeof text, "/proc/%d/stat", (int)pid) > 0 && proc_stat_parse(text, &st))
+		if (proc_read(text, sizeof text, "/proc/%d/stat", (int)pid) > 0 &&
+			proc_stat_parse(text, &st))
 			buf_printf(&line, "[%s]", st.name);
 	}
 	text_add_printable(&safe, buf_str(&line), line.n);

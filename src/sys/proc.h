@@ -12,8 +12,8 @@
 
 #define PROC_UNKNOWN UINT64_MAX
 
-struct proc_stat { /* /proc/PID/stat and /proc/PID/task/TID/stat; times in ns */
-	char state;    /* R S D Z T … */
+struct proc_stat {  /* /proc/PID/stat and /proc/PID/task/TID/stat; times in ns */
+	char state; /* R S D Z T … */
 	char name[64];
 	pid_t parent;
 	uint64_t minor_faults, major_faults;
@@ -24,13 +24,13 @@ struct proc_stat { /* /proc/PID/stat and /proc/PID/task/TID/stat; times in ns */
 	uint64_t rss_bytes;
 };
 
-struct proc_io { /* /proc/PID/io, with waited-for children once it is a zombie's */
+struct proc_io { /* /proc/PID/io: of the process and the children it waited for */
 	uint64_t read_chars, write_chars; /* through system calls */
 	uint64_t read_calls, write_calls;
 	uint64_t read_bytes, write_bytes; /* from and to storage */
 };
 
-struct proc_sched { /* /proc/PID/task/TID/schedstat */
+struct proc_sched {        /* /proc/PID/task/TID/schedstat */
 	uint64_t cpu_ns;   /* on a CPU */
 	uint64_t queue_ns; /* runnable, waiting for one */
 };
@@ -42,7 +42,8 @@ bool proc_sched_parse(const char *text, struct proc_sched *ret);
 uint64_t proc_field(const char *text, const char *name);
 
 /* Reads a file of /proc into a string cut at size - 1 bytes; the bytes read, or -1 with errno. */
-ssize_t proc_read(char *to, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+ssize_t proc_read(char *to, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* The same from a descriptor that stays open (from the start of the file). */
 ssize_t proc_read_fd(char *to, size_t size, int fd);
 

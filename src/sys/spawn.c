@@ -13,19 +13,26 @@
 #include "base/err.h"
 #include "base/banned.h"
 
+static const struct {
+	int signal;
+	sighandler_t ours;
+} changed[SIGNALS_CHANGED] = { { SIGCHLD, SIG_DFL }, { SIGPIPE, SIG_IGN }, { SIGXFSZ, SIG_IGN } };
+
 void signals_take(const sigset_t *signals, struct signal_state *ret_before)
 {
-	struct sigaction usual = { .sa_handler = SIG_DFL };
 	sigset_t all = *signals;
 
 	sigaddset(&all, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &all, &ret_before->mask);
-	sigaction(SIGCHLD, &usual, &ret_before->child);
+	for (int i = 0; i < SIGNALS_CHANGED; i++)
+		sigaction(changed[i].signal, &(struct sigaction){ .sa_handler = changed[i].ours },
+			&ret_before->actions[i]);
 }
 
 void signals_restore(const struct signal_state *before)
 {
-	sigaction(SIGCHLD, &before->child, NULL);
+	for (int i = 0; i < SIGNALS_CHANGED; i++)
+		sigaction(changed[i].signal, &before->actions[i], NULL);
 	sigprocmask(SIG_SETMASK, &before->mask, NULL);
 }
 
@@ -36,8 +43,8 @@ static int exec_failure(struct err *e, const char *name, int sys)
 	switch (sys) {
 	case ENOENT:
 		if (strchr(name, '/') && stat(name, &st) == 0)
-			return err_set(e, ERR_NOT_EXECUTABLE, "%s: the interpreter its first line names is missing",
-				name);
+			return err_set(e, ERR_NOT_EXECUTABLE,
+				"%s: the interpreter its first line names is missing", name);
 		return err_set(e, ERR_NOT_FOUND, "%s: command not found", name);
 	case ENOTDIR:
 		return err_set(e, ERR_NOT_FOUND, "%s: command not found", name);

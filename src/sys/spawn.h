@@ -11,13 +11,16 @@
 
 struct err;
 
+enum { SIGNALS_CHANGED = 3 }; /* dispositions that are ours while a program runs */
+
 struct signal_state { /* what we were started with */
 	sigset_t mask;
-	struct sigaction child; /* of SIGCHLD: an inherited "ignore" must not reach our waits */
+	struct sigaction actions[SIGNALS_CHANGED];
 };
 
-/* Blocks `signals` and SIGCHLD for reading through a signalfd, makes SIGCHLD waitable, and keeps
- * what was before. */
+/* Blocks `signals` and SIGCHLD for reading through a signalfd, makes SIGCHLD waitable (an inherited
+ * "ignore" would lose exit statuses), ignores SIGPIPE and SIGXFSZ (a full disk or a closed terminal
+ * must not end us before the program), and keeps what was before. */
 void signals_take(const sigset_t *signals, struct signal_state *ret_before);
 void signals_restore(const struct signal_state *before);
 

@@ -25,9 +25,9 @@
 #include "base/banned.h"
 
 struct tree {
-	int connector; /* netlink socket, -1 without */
+	int connector;   /* netlink socket, -1 without */
 	bool has_missed; /* the connector overflowed, or only children files are looked at */
-	bool has_heard;  /* the connector told of our own child: it works (not in every container) */
+	bool has_heard; /* the connector told of our own child: it works (not in every container) */
 	tree_listener *listener;
 	void *ctx;
 	VEC(struct tree_process) processes;
@@ -49,7 +49,8 @@ static uint64_t start_of(pid_t pid)
 	char text[1024];
 	struct proc_stat st;
 
-	if (proc_read(text, sizeof text, "/proc/%d/stat", (int)pid) > 0 && proc_stat_parse(text, &st))
+	if (proc_read(text, sizeof text, "/proc/%d/stat", (int)pid) > 0 &&
+		proc_stat_parse(text, &st))
 		return st.start_ns;
 	return 0;
 }
@@ -68,12 +69,18 @@ static void add_process(struct tree *t, pid_t pid, pid_t parent, uint64_t t_ns)
 		return;
 	start = start_of(pid);
 	map_put(&t->alive, (uint64_t)pid, t->processes.n);
-	vec_push(&t->processes, (struct tree_process){ .pid = pid, .parent = parent,
-		.start_ns = start ? start : t_ns, .seen_ns = t_ns, .is_alive = true,
-		.serial = t->processes.n });
+	vec_push(&t->processes,
+		(struct tree_process){ .pid = pid,
+			.parent = parent,
+			.start_ns = start ? start : t_ns,
+			.seen_ns = t_ns,
+			.is_alive = true,
+			.serial = t->processes.n });
 	log_debug(2, "new process %d, parent %d", (int)pid, (int)parent);
-	tell(t, (struct tree_event){ .kind = TREE_FORK, .t_ns = t_ns,
-		.process = &t->processes.v[t->processes.n - 1] });
+	tell(t,
+		(struct tree_event){ .kind = TREE_FORK,
+			.t_ns = t_ns,
+			.process = &t->processes.v[t->processes.n - 1] });
 }
 
 static void end_process(struct tree *t, struct tree_process *p, uint64_t t_ns, int status,
@@ -81,8 +88,12 @@ static void end_process(struct tree *t, struct tree_process *p, uint64_t t_ns, i
 {
 	p->is_alive = false;
 	map_remove(&t->alive, (uint64_t)p->pid);
-	tell(t, (struct tree_event){ .kind = end ? TREE_REAPED : TREE_EXIT, .t_ns = t_ns, .process = p,
-		.end = end, .status = status });
+	tell(t,
+		(struct tree_event){ .kind = end ? TREE_REAPED : TREE_EXIT,
+			.t_ns = t_ns,
+			.process = p,
+			.end = end,
+			.status = status });
 }
 
 void tree_add_root(struct tree *t, pid_t pid, uint64_t now_ns)
@@ -95,7 +106,8 @@ void tree_add_root(struct tree *t, pid_t pid, uint64_t now_ns)
 
 static int connector_send(int fd, enum proc_cn_mcast_op op)
 {
-	char bytes[NLMSG_SPACE(sizeof(struct cn_msg) + sizeof op)] __attribute__((aligned(NLMSG_ALIGNTO))) = { 0 };
+	char bytes[NLMSG_SPACE(sizeof(struct cn_msg) + sizeof op)]
+		__attribute__((aligned(NLMSG_ALIGNTO))) = { 0 };
 	struct nlmsghdr *head = (struct nlmsghdr *)bytes;
 	struct cn_msg *message = NLMSG_DATA(head);
 
@@ -132,16 +144,20 @@ static void on_proc_event(struct tree *t, const struct proc_event *ev)
 	case PROC_EVENT_FORK:
 		if (ev->event_data.fork.child_pid != ev->event_data.fork.child_tgid)
 			return; /* a thread */
-		if (ev->event_data.fork.parent_tgid == getpid() && ev->event_data.fork.child_tgid == t->root)
+		if (ev->event_data.fork.parent_tgid == getpid() &&
+			ev->event_data.fork.child_tgid == t->root)
 			t->has_heard = true;
 		else if (find_alive(t, ev->event_data.fork.parent_tgid))
-			add_process(t, ev->event_data.fork.child_tgid, ev->event_data.fork.parent_tgid,
-				ev->timestamp_ns);
+			add_process(t, ev->event_data.fork.child_tgid,
+				ev->event_data.fork.parent_tgid, ev->timestamp_ns);
 		return;
 	case PROC_EVENT_EXEC:
 		p = find_alive(t, ev->event_data.exec.process_tgid);
 		if (p)
-			tell(t, (struct tree_event){ .kind = TREE_EXEC, .t_ns = ev->timestamp_ns, .process = p });
+			tell(t,
+				(struct tree_event){ .kind = TREE_EXEC,
+					.t_ns = ev->timestamp_ns,
+					.process = p });
 		return;
 	case PROC_EVENT_EXIT:
 		if (ev->event_data.exit.process_pid != ev->event_data.exit.process_tgid)
@@ -149,7 +165,8 @@ static void on_proc_event(struct tree *t, const struct proc_event *ev)
 		p = find_alive(t, ev->event_data.exit.process_tgid);
 		/* Our own children are told of by tree_reap, with all their figures. */
 		if (p && p->pid != t->root && ev->event_data.exit.parent_tgid != getpid())
-			end_process(t, p, ev->timestamp_ns, (int)ev->event_data.exit.exit_code, NULL);
+			end_process(
+				t, p, ev->timestamp_ns, (int)ev->event_data.exit.exit_code, NULL);
 		return;
 	default:
 		return;
@@ -221,8 +238,8 @@ static bool is_gone(const struct tree_process *p)
 	char text[1024];
 	struct proc_stat st;
 
-	return proc_read(text, sizeof text, "/proc/%d/stat", (int)p->pid) <= 0 || !proc_stat_parse(text, &st) ||
-		st.start_ns != p->start_ns;
+	return proc_read(text, sizeof text, "/proc/%d/stat", (int)p->pid) <= 0 ||
+		!proc_stat_parse(text, &st) || st.start_ns != p->start_ns;
 }
 
 static void scan_children(struct tree *t, uint64_t now_ns)
@@ -248,15 +265,60 @@ void tree_poll(struct tree *t, uint64_t now_ns)
 		scan_children(t, now_ns);
 }
 
-static void read_zombie(pid_t pid, struct tree_end *end)
+/* Waiting for a child adds its IO counts, with those of the children it waited for, to ours: the
+ * difference is exact, and unlike /proc/PID/io of a zombie nobody forbids reading it. */
+struct io_before {
+	struct proc_io io;
+	ssize_t n_read; /* reading the file counts, too, from the next look on */
+};
+
+static struct io_before io_begin(void)
 {
+	struct io_before b;
+	char text[512];
+
+	b.n_read = proc_read(text, sizeof text, "/proc/self/io");
+	proc_io_parse(text, &b.io);
+	return b;
+}
+
+static uint64_t grown(uint64_t before, uint64_t after, uint64_t ours)
+{
+	return before == PROC_UNKNOWN || after == PROC_UNKNOWN ? PROC_UNKNOWN
+							       : after - before - ours;
+}
+
+static struct proc_io io_end(const struct io_before *b)
+{
+	struct proc_io now;
+	char text[512];
+
+	proc_read(text, sizeof text, "/proc/self/io");
+	proc_io_parse(text, &now);
+	return (struct proc_io){
+		.read_chars = grown(
+			b->io.read_chars, now.read_chars, b->n_read > 0 ? (uint64_t)b->n_read : 0),
+		.write_chars = grown(b->io.write_chars, now.write_chars, 0),
+		.read_calls = grown(b->io.read_calls, now.read_calls, 1),
+		.write_calls = grown(b->io.write_calls, now.write_calls, 0),
+		.read_bytes = grown(b->io.read_bytes, now.read_bytes, 0),
+		.write_bytes = grown(b->io.write_bytes, now.write_bytes, 0),
+	};
+}
+
+/* The child is a zombie: its figures can be read once more before it is gone. */
+static bool reap_one(pid_t pid, struct tree_end *end)
+{
+	struct io_before io;
 	char text[2048];
 
 	end->has_stat = proc_read(text, sizeof text, "/proc/%d/stat", (int)pid) > 0 &&
 		proc_stat_parse(text, &end->stat);
-	if (proc_read(text, sizeof text, "/proc/%d/io", (int)pid) <= 0)
-		text[0] = '\0';
-	proc_io_parse(text, &end->io);
+	io = io_begin();
+	if (wait4(pid, &end->status, 0, &end->usage) != pid)
+		return false;
+	end->io = io_end(&io);
+	return true;
 }
 
 void tree_reap(struct tree *t, uint64_t now_ns, bool *ret_root_ended)
@@ -272,8 +334,7 @@ void tree_reap(struct tree *t, uint64_t now_ns, bool *ret_root_ended)
 		if (waitid(P_ALL, 0, &who, WEXITED | WNOHANG | WNOWAIT) < 0 || who.si_pid == 0)
 			return;
 		pid = who.si_pid;
-		read_zombie(pid, &end);
-		if (wait4(pid, &end.status, 0, &end.usage) != pid)
+		if (!reap_one(pid, &end))
 			return;
 		if (!find_alive(t, pid)) { /* an orphan that ended before anybody saw it */
 			add_process(t, pid, end.has_stat ? end.stat.parent : 0, now_ns);
@@ -289,7 +350,8 @@ void tree_reap(struct tree *t, uint64_t now_ns, bool *ret_root_ended)
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-int tree_open(struct tree **ret, bool allow_connector, tree_listener *listener, void *ctx, struct err *e)
+int tree_open(
+	struct tree **ret, bool allow_connector, tree_listener *listener, void *ctx, struct err *e)
 {
 	struct tree *t;
 

@@ -4,8 +4,8 @@
  *
  *   subreaper      orphans become our children, so we can wait for them (always)
  *   proc connector the kernel tells of every fork, exec and exit at once (root): nothing is missed
- *   children files /proc/PID/task/TID/children, looked at in each tree_poll otherwise: children that
- *                  live shorter than the time between two looks can be missed
+ *   children files /proc/PID/task/TID/children, looked at in each tree_poll otherwise: children
+ * that live shorter than the time between two looks can be missed
  *
  * Waiting is tree_reap: it reads what /proc still says of a zombie before it is gone. */
 #ifndef SYS_TREE_H
@@ -24,7 +24,8 @@ struct tree;
 
 struct tree_process {
 	pid_t pid, parent;
-	uint64_t start_ns; /* after boot, or of the fork event (CLOCK_MONOTONIC) for one never seen */
+	uint64_t start_ns; /* after boot, or of the fork event (CLOCK_MONOTONIC) for one never seen
+			    */
 	uint64_t seen_ns;  /* CLOCK_MONOTONIC, when we learned of it */
 	bool is_alive;
 	uint64_t serial; /* 0, 1, 2 … in order of discovery: never reused, unlike pids */
@@ -37,12 +38,13 @@ enum tree_event_kind {
 	TREE_REAPED, /* it was our child (or became it) and tree_reap waited for it */
 };
 
-struct tree_end { /* with TREE_REAPED */
+struct tree_end {            /* with TREE_REAPED */
 	int status;          /* as wait(2) */
 	struct rusage usage; /* with waited-for children */
 	bool has_stat;
 	struct proc_stat stat; /* its own */
-	struct proc_io io;     /* with waited-for children; PROC_UNKNOWN where not permitted */
+	struct proc_io
+		io; /* with waited-for children; PROC_UNKNOWN where the kernel does not count */
 };
 
 struct tree_event {
@@ -56,7 +58,8 @@ struct tree_event {
 typedef void tree_listener(void *ctx, const struct tree_event *event);
 
 /* Becomes subreaper and subscribes. allow_connector false: children files only. */
-int tree_open(struct tree **ret, bool allow_connector, tree_listener *listener, void *ctx, struct err *e);
+int tree_open(
+	struct tree **ret, bool allow_connector, tree_listener *listener, void *ctx, struct err *e);
 void tree_close(struct tree *t); /* accepts NULL */
 
 /* The program just started. */

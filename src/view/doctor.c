@@ -15,7 +15,7 @@ enum {
 	MARK_WIDTH = 8, /* "~ partly" */
 	GAP = 2,
 	TITLE_MAX = 20,
-	TEXT_MIN = 28, /* narrower, and the text goes below the title */
+	TEXT_MIN = 40, /* narrower, and the text goes below the title */
 	NARROW_INDENT = 4,
 };
 

@@ -34,7 +34,8 @@ struct page {
 
 static void link_children(struct page *p)
 {
-	struct map newest = MAP_INIT; /* pid → index: pids may be reused, the latest is the parent */
+	struct map newest =
+		MAP_INIT; /* pid → index: pids may be reused, the latest is the parent */
 	size_t n = p->u->n_processes;
 
 	for (size_t i = 0; i <= n; i++)
@@ -62,7 +63,9 @@ static const char *exit_text(const struct usage_process *p, char text[32])
 	if (p->status < 0)
 		return "–";
 	if (WIFSIGNALED(p->status))
-		snprintf(text, 32, "SIG%s", sigabbrev_np(WTERMSIG(p->status)) ? sigabbrev_np(WTERMSIG(p->status)) : "?");
+		snprintf(text, 32, "SIG%s",
+			sigabbrev_np(WTERMSIG(p->status)) ? sigabbrev_np(WTERMSIG(p->status))
+							  : "?");
 	else
 		snprintf(text, 32, "%d", WEXITSTATUS(p->status));
 	return text;
@@ -169,7 +172,8 @@ void process_tree_print(const struct usage *u, const struct usage_view *v, struc
 		{ "max RSS", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "exit", TABLE_RIGHT, TEXT_CUT_END, 0 },
 	};
-	struct page p = { .u = u, .nodes = xcalloc(u->n_processes + 1, sizeof *p.nodes),
+	struct page p = { .u = u,
+		.nodes = xcalloc(u->n_processes + 1, sizeof *p.nodes),
 		.table = table_new(columns, sizeof columns / sizeof *columns) };
 
 	link_children(&p);

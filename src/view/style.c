@@ -79,14 +79,17 @@ void style_sparkline(struct buf *out, const double *values, size_t n, double mos
 		unsigned dots = 0;
 
 		for (int half = 0; half < 2; half++) {
-			double step = (double)n / (double)(2 * width), from = (double)(2 * i + (size_t)half) * step;
+			double step = (double)n / (double)(2 * width),
+			       from = (double)(2 * i + (size_t)half) * step;
 			double v = mean_between(values, n, from, from + step);
 			int level = most > 0 ? (int)ceil(fmin(1, v / most) * 4 - 0.05) : 0;
 
 			level = level < 0 ? 0 : level > 4 ? 4 : level;
 			dots |= half ? right[level] : left[level];
 		}
-		buf_add(out, (char[]){ '\xe2', (char)(0xa0 | dots >> 6), (char)(0x80 | (dots & 0x3f)) }, 3);
+		buf_add(out,
+			(char[]){ '\xe2', (char)(0xa0 | dots >> 6), (char)(0x80 | (dots & 0x3f)) },
+			3);
 	}
 }
 

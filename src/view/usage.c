@@ -29,7 +29,8 @@ static const char *const headline[BOUND_MAX_] = {
 	[BOUND_MEMORY] = "memory-bound: it waits for memory to be freed or read back",
 	[BOUND_SYSTEM] = "system-bound: the kernel works for it most of the time",
 	[BOUND_IO] = "IO-bound: it waits for storage most of the time",
-	[BOUND_WAITING] = "waiting: it sleeps most of the time (timer, lock, network or another process)",
+	[BOUND_WAITING] =
+		"waiting: it sleeps most of the time (timer, lock, network or another process)",
 	[BOUND_GIL] = "GIL-limited: its Python threads take turns on one core",
 	[BOUND_GPU] = "GPU-bound: it waits for the GPU most of the time",
 	[BOUND_MIXED] = "mixed: no single thing takes most of the time",
@@ -42,17 +43,19 @@ static void print_exit(const struct usage *u, const struct usage_view *v, struct
 	} else if (WIFSIGNALED(u->status)) {
 		const char *name = sigabbrev_np(WTERMSIG(u->status));
 
-		style_add(out, STYLE_WARNING, v->colour, "killed by signal %d (SIG%s)", WTERMSIG(u->status),
-			name ? name : "?");
+		style_add(out, STYLE_WARNING, v->colour, "killed by signal %d (SIG%s)",
+			WTERMSIG(u->status), name ? name : "?");
 	} else {
-		style_add(out, WEXITSTATUS(u->status) ? STYLE_WARNING : STYLE_DIM, v->colour, "exit status %d",
-			WEXITSTATUS(u->status));
+		style_add(out, WEXITSTATUS(u->status) ? STYLE_WARNING : STYLE_DIM, v->colour,
+			"exit status %d", WEXITSTATUS(u->status));
 	}
 }
 
-static void print_rule(const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out)
+static void print_rule(
+	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out)
 {
-	char text[600], extra[300] = "", user[UNITS_TEXT], real[UNITS_TEXT], system[UNITS_TEXT], value[UNITS_TEXT];
+	char text[600], extra[300] = "", user[UNITS_TEXT], real[UNITS_TEXT], system[UNITS_TEXT],
+			value[UNITS_TEXT];
 	double p = b->parallelism_wanted;
 
 	units_format(user, UNIT_SECONDS, u->user_s);
@@ -62,19 +65,25 @@ static void print_rule(const struct usage *u, const struct bound *b, const struc
 	case BOUND_SYSTEM:
 		snprintf(extra, sizeof extra, "; %s page faults a second%s",
 			units_format(value, UNIT_COUNT, b->faults_per_s),
-			b->faults_per_s > 50000 ? ": memory is mapped, touched and given back again and again" : "");
+			b->faults_per_s > 50000
+				? ": memory is mapped, touched and given back again and again"
+				: "");
 		break;
 	case BOUND_GIL:
 		snprintf(extra, sizeof extra,
-			". Threads with 10 %% of a core or more together use 0.9 to 1.05 cores and sleep on a "
-			"lock in between, with %.0f CPUs allowed (an estimate)", u->cpus_allowed);
+			". Threads with 10 %% of a core or more together use 0.9 to 1.05 cores and "
+			"sleep on a "
+			"lock in between, with %.0f CPUs allowed (an estimate)",
+			u->cpus_allowed);
 		break;
 	case BOUND_IO:
-		snprintf(extra, sizeof extra, "; between that, threads were seen in uninterruptible sleep (D)");
+		snprintf(extra, sizeof extra,
+			"; between that, threads were seen in uninterruptible sleep (D)");
 		break;
 	case BOUND_WAITING:
-		snprintf(extra, sizeof extra, b->has_states ? "; between that, no thread was running or reading" :
-			"; too short to tell waiting from IO");
+		snprintf(extra, sizeof extra,
+			b->has_states ? "; between that, no thread was running or reading"
+				      : "; too short to tell waiting from IO");
 		break;
 	case BOUND_MEMORY:
 		snprintf(extra, sizeof extra, "; the host reports stalls on memory (an estimate)");
@@ -90,8 +99,8 @@ static void print_rule(const struct usage *u, const struct bound *b, const struc
 			"; %s more it was ready but other programs had the CPU",
 			units_format(value, UNIT_SECONDS, b->queue_s));
 	if (b->verdict == BOUND_SYSTEM)
-		snprintf(text, sizeof text, "system %s / (real %s × P %.1f) = %.2f%s.", system, real, p,
-			u->system_s / (u->wall_s * p), extra);
+		snprintf(text, sizeof text, "system %s / (real %s × P %.1f) = %.2f%s.", system,
+			real, p, u->system_s / (u->wall_s * p), extra);
 	else
 		snprintf(text, sizeof text, "user %s / (real %s × P %.1f) = %.2f%s.", user, real, p,
 			u->user_s / (u->wall_s * p), extra);
@@ -100,13 +109,15 @@ static void print_rule(const struct usage *u, const struct bound *b, const struc
 	style_end(out, STYLE_DIM, v->colour);
 }
 
-static void print_head(const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out)
+static void print_head(
+	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out)
 {
 	struct buf command = BUF_INIT;
 
 	text_add_printable(&command, u->command, strlen(u->command));
 	style_begin(out, STYLE_BOLD, v->colour);
-	text_add_cut(out, buf_str(&command), v->width > 40 ? v->width - 28 : v->width, TEXT_CUT_MIDDLE);
+	text_add_cut(
+		out, buf_str(&command), v->width > 40 ? v->width - 28 : v->width, TEXT_CUT_MIDDLE);
 	style_end(out, STYLE_BOLD, v->colour);
 	buf_done(&command);
 	buf_adds(out, "  ");
@@ -209,8 +220,8 @@ static void print_numbers(const struct usage *u, struct buf *out)
 
 static void print_shares(const struct bound *b, const struct usage_view *v, struct buf *out)
 {
-	static const enum bound_kind order[] = { BOUND_CPU, BOUND_GIL, BOUND_SYSTEM, BOUND_MEMORY, BOUND_IO,
-		BOUND_WAITING, BOUND_GPU };
+	static const enum bound_kind order[] = { BOUND_CPU, BOUND_GIL, BOUND_SYSTEM, BOUND_MEMORY,
+		BOUND_IO, BOUND_WAITING, BOUND_GPU };
 	size_t width = v->width > 70 ? 40 : v->width > 40 ? v->width - 30 : 10;
 
 	buf_adds(out, "\nWhere the time went, of wall time\n");
@@ -292,9 +303,11 @@ static void print_growth(const struct usage *u, struct buf *out)
 	char rate[UNITS_TEXT], span[UNITS_TEXT];
 	double grown = u->rss_growth_per_s * u->rss_growth_span_s;
 
-	if (!units_is_known(grown) || fabs(grown) < 1 << 20 || fabs(grown) < 0.1 * u->mean_tree_rss_bytes)
+	if (!units_is_known(grown) || fabs(grown) < 1 << 20 ||
+		fabs(grown) < 0.1 * u->mean_tree_rss_bytes)
 		return;
-	buf_printf(out, "  RSS %s in the last %s\n", units_format_rate(rate, UNIT_BYTES, u->rss_growth_per_s),
+	buf_printf(out, "  RSS %s in the last %s\n",
+		units_format_rate(rate, UNIT_BYTES, u->rss_growth_per_s),
 		units_format(span, UNIT_SECONDS, u->rss_growth_span_s));
 }
 
@@ -326,7 +339,9 @@ static void print_fidelity(const struct usage *u, const struct usage_view *v, st
 {
 	char own[UNITS_TEXT], share[UNITS_TEXT], text[300];
 
-	snprintf(text, sizeof text, "Looked %.0f times at /proc; own cost %s of CPU (%s of a core); processes found by %s%s.",
+	snprintf(text, sizeof text,
+		"Looked %.0f times at /proc; own cost %s of CPU (%s of a core); processes found by "
+		"%s%s.",
 		u->n_looks, units_format(own, UNIT_SECONDS, u->own_cpu_s),
 		units_format(share, UNIT_SHARE, u->own_cpu_s / u->wall_s), u->method,
 		u->is_complete ? "" : ", short-lived ones can be missing (their CPU time is not)");
@@ -334,13 +349,17 @@ static void print_fidelity(const struct usage *u, const struct usage_view *v, st
 	style_begin(out, STYLE_DIM, v->colour);
 	style_wrap(out, text, 0, v->width);
 	if (v->legend)
-		style_wrap(out, "P: threads running or ready to run, while any was, at most the CPUs allowed. "
-				"Largest process: as /usr/bin/time; all: sum of RSS at the looks. "
-				"'leadline help bound' explains the verdicts.", 0, v->width);
+		style_wrap(out,
+			"P: threads running or ready to run, while any was, at most the CPUs "
+			"allowed. "
+			"Largest process: as /usr/bin/time; all: sum of RSS at the looks. "
+			"'leadline help bound' explains the verdicts.",
+			0, v->width);
 	style_end(out, STYLE_DIM, v->colour);
 }
 
-void usage_print(const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out)
+void usage_print(
+	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out)
 {
 	print_head(u, b, v, out);
 	buf_addc(out, '\n');
@@ -465,7 +484,9 @@ void usage_json(const struct usage *u, const struct bound *b, struct json_writer
 	if (u->status == -1)
 		json_null(w);
 	else
-		json_i64(w, WIFSIGNALED(u->status) ? 128 + WTERMSIG(u->status) : WEXITSTATUS(u->status));
+		json_i64(w,
+			WIFSIGNALED(u->status) ? 128 + WTERMSIG(u->status)
+					       : WEXITSTATUS(u->status));
 	json_key(w, "signal");
 	if (u->status != -1 && WIFSIGNALED(u->status))
 		json_i64(w, WTERMSIG(u->status));

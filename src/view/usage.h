@@ -20,7 +20,8 @@ struct usage_view {
 	bool legend; /* the line that explains */
 };
 
-void usage_print(const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out);
+void usage_print(
+	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out);
 /* The keys of the JSON contract for `time`, inside an object the caller opened. */
 void usage_json(const struct usage *u, const struct bound *b, struct json_writer *w);
 /* POSIX `time -p`: real, user and sys in seconds. */

@@ -93,7 +93,8 @@ static inline uint64_t clock_read(enum clock_mode mode)
 static inline void clock_triple_take(struct clock_triple *ret_triple)
 {
 	enum { TRIES = 8 };
-	uint64_t best = UINT64_MAX;
+	struct clock_triple best = { 0 };
+	uint64_t best_span = UINT64_MAX;
 
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t ticks = clock_ticks(), monotonic_ns = clock_monotonic_ns();
@@ -101,13 +102,14 @@ static inline void clock_triple_take(struct clock_triple *ret_triple)
 		uint64_t to_realtime_ns = (clock_monotonic_ns() - monotonic_ns) / 2;
 		uint64_t span = ticks_after - ticks + to_realtime_ns; /* mixed units, only ranks */
 
-		if (span >= best)
+		if (span >= best_span)
 			continue;
-		best = span;
-		ret_triple->ticks = ticks + (ticks_after - ticks) / 2;
-		ret_triple->monotonic_ns = monotonic_ns;
-		ret_triple->realtime_ns = realtime_ns - to_realtime_ns;
+		best_span = span;
+		best = (struct clock_triple){ .ticks = ticks + (ticks_after - ticks) / 2,
+			.monotonic_ns = monotonic_ns,
+			.realtime_ns = realtime_ns - to_realtime_ns };
 	}
+	*ret_triple = best;
 }
 
 /* x as seen from the line through (a, fa) and (b, fb), a before b. Beyond the two the line goes

@@ -49,7 +49,13 @@ enum record_kind {
 
 enum record_role { RECORD_TABLE, RECORD_DATA };
 enum column_type { COLUMN_u8, COLUMN_u16, COLUMN_u32, COLUMN_u64, COLUMN_f64, COLUMN_bytes };
-enum column_encoding { ENCODING_PLAIN, ENCODING_DELTA, ENCODING_TIME, ENCODING_RAW, ENCODING_BYTES };
+enum column_encoding {
+	ENCODING_PLAIN,
+	ENCODING_DELTA,
+	ENCODING_TIME,
+	ENCODING_RAW,
+	ENCODING_BYTES
+};
 
 struct record_column {
 	const char *name;
@@ -75,7 +81,8 @@ const struct record_type *record_type_find(unsigned kind);
 /* ---- values of the small columns; append only ------------------------------------------------ */
 enum frame_tag { FRAME_PY, FRAME_NATIVE, FRAME_KERNEL, FRAME_OP, FRAME_SYNTH, FRAME_FOREIGN };
 enum life_event {
-	LIFE_START,  /* forked, or first seen; the first such record of a file is of the program itself */
+	LIFE_START,  /* forked, or first seen; the first such record of a file is of the program
+			itself */
 	LIFE_EXEC,   /* runs another program: command */
 	LIFE_PYTHON, /* value 1: maps a CPython runtime, 0: does not */
 };

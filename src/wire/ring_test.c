@@ -321,14 +321,13 @@ static void *free_when_waiting(void *arg)
 	const void *p;
 
 	for (int i = 0; i < WAKE_ROUNDS; i++) {
-		while (!atomic_load(&g->shared->is_waiting))
+		while (atomic_load(&g->shared->n_waits) != (uint64_t)i + 1 ||
+			!atomic_load(&g->shared->is_waiting))
 			sched_yield();
 		if (ring_peek(&g->r, &head, &p) != RING_RECORD)
 			return (void *)1;
 		ring_consume(&g->r);
 		ring_publish(&g->r);
-		while (atomic_load(&g->shared->is_waiting))
-			sched_yield();
 	}
 	return NULL;
 }

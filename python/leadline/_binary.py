@@ -1,0 +1,79 @@
+"""Finds the leadline executable that belongs to this package, and its version.
+
+In this order: the script installed together with this package, $LEADLINE_BINARY, the PATH, and for a
+checkout what its build has made. Nothing is run to find out.
+"""
+
+import os
+import re
+import shutil
+import sysconfig
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Iterator, Optional
+
+PACKAGE = Path(__file__).resolve().parent
+CHECKOUT = PACKAGE.parent.parent  # python/leadline is two folders below it
+NAME = "leadline"
+
+
+class BinaryNotFound(FileNotFoundError):
+    """There is no leadline executable in any of the places; the message names them."""
+
+
+def find_binary() -> str:
+    """The path of the executable. Raises BinaryNotFound."""
+    for path in _candidates():
+        if path.is_file() and os.access(path, os.X_OK):
+            return str(path)
+    raise BinaryNotFound(
+        "there is no leadline executable beside this package, in LEADLINE_BINARY, or on the PATH; "
+        "install it with 'pip install --force-reinstall leadline'"
+    )
+
+
+def version() -> str:
+    """Of the installed package; of a checkout what meson.build says; else 'unknown'."""
+    installed = _own_distribution()
+    if installed is not None:
+        return installed.version
+    try:
+        text = (CHECKOUT / "meson.build").read_text(encoding="utf-8")
+    except OSError:
+        return "unknown"
+    found = re.search(r"^\s*version: '([^']+)'", text, re.MULTILINE)
+    return found.group(1) if found else "unknown"
+
+
+def _candidates() -> Iterator[Path]:
+    installed = _own_distribution()
+    if installed is not None:
+        yield from _installed_scripts(installed)
+    named = os.environ.get("LEADLINE_BINARY")
+    if named:
+        yield Path(named)
+    on_path = shutil.which(NAME)
+    if on_path:
+        yield Path(on_path)
+    if (CHECKOUT / "meson.build").is_file():
+        yield CHECKOUT / "build" / NAME
+
+
+def _own_distribution() -> Optional[Distribution]:
+    """The installation this package is part of; None for a checkout, even beside an installed one."""
+    try:
+        found = distribution(NAME)
+    except PackageNotFoundError:
+        return None
+    is_ours = Path(str(found.locate_file(NAME))).resolve() == PACKAGE
+    return found if is_ours else None
+
+
+def _installed_scripts(installed: Distribution) -> Iterator[Path]:
+    """Where an installer may have put the script: as it wrote down, else where it usually goes."""
+    for file in installed.files or ():
+        if file.name == NAME and file.parent.name == "bin":
+            yield Path(str(installed.locate_file(file)))
+    yield PACKAGE.parent / "bin" / NAME  # pip install --target moves files and keeps its old notes
+    for scripts in (sysconfig.get_path("scripts"), sysconfig.get_path("scripts", "posix_user")):
+        yield Path(scripts) / NAME

@@ -1,0 +1,49 @@
+"""What all tests share: where the built tool is, and how to run it."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "e2e"))
+
+LEADLINE = os.environ.get("LEADLINE", str(ROOT / "build" / "leadline"))
+LEADLINE_ASAN = os.environ.get("LEADLINE_ASAN", str(ROOT / "build-asan" / "leadline"))
+STORM = str(pathlib.Path(LEADLINE).parent / "tests" / "storm")
+
+
+class Tool:
+    """Runs leadline; keyword arguments go to subprocess.run."""
+
+    binary = LEADLINE
+    storm = STORM
+
+    def __init__(self, tmp_path):
+        self.tmp = tmp_path
+
+    def __call__(self, *args, **kwargs):
+        kwargs.setdefault("capture_output", True)
+        kwargs.setdefault("text", True)
+        kwargs.setdefault("timeout", 60)
+        return subprocess.run([self.binary, *map(str, args)], **kwargs)
+
+    def time_json(self, *args, **kwargs):
+        """`leadline time --json=FILE ARGS`: the parsed JSON; stdout, stderr and status are checked by the caller
+        through `last`."""
+        out = self.tmp / "time.json"
+        self.last = self("time", f"--json={out}", *args, **kwargs)
+        return json.loads(out.read_text())
+
+
+@pytest.fixture
+def tool(tmp_path):
+    return Tool(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def binary():
+    assert os.access(LEADLINE, os.X_OK), f"{LEADLINE} is missing: run 'make build'"
+    return LEADLINE
