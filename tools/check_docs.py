@@ -118,12 +118,17 @@ def told_options(page: str) -> List[str]:
     return [plain_option(line.replace("*", "")) for line in page.splitlines() if line.startswith("**-")]
 
 
+def mentioned_options(page: str) -> Set[str]:
+    """Those in bold, those that begin a piece of code, and those after the word leadline: not other tools'."""
+    ours = re.findall(r"\*\*--[\w-]+|`--[\w-]+|\bleadline [^`|\n]*", page)
+    return {option for text in ours for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", text)}
+
+
 def check_page(name: str, page: str, options: List[str], known: Set[str]) -> Iterator[str]:
-    sections = re.findall(r"^## (.+)$", page, re.MULTILINE)
-    if [s for s in sections if s in SECTIONS] != SECTIONS:
-        yield f"{name}: has not the sections {', '.join(SECTIONS)}, in this order"
+    sections = [s for s in re.findall(r"^## (.+)$", page, re.MULTILINE) if s in SECTIONS]
+    yield from differences(name, "sections", SECTIONS, sections)
     yield from differences(name, "options", options, told_options(page))
-    for option in sorted(set(re.findall(r"(?<![\w-])--[a-z][\w-]*", page)) - known - {"--help"}):
+    for option in sorted(mentioned_options(page) - known - {"--help"}):
         yield f"{name}: mentions {option}, which no command has"
 
 
@@ -304,7 +309,8 @@ def check_architecture(root: pathlib.Path, allowed: Dict[str, Optional[Set[str]]
     layers = [f"{folder}: {layer_words(others)}" for folder, others in allowed.items()]
     yield from differences(name, "layer table", sorted(layers), sorted(told_layers(page)))
     folders = sorted(path.name for path in (root / "src").iterdir() if path.is_dir())
-    starts = re.findall(r"^(?:#+ |[-*] )?[*`]*src/(\w+)", page, re.MULTILINE)
+    # A paragraph begins after an empty line, an item or a heading on any line.
+    starts = re.findall(r"(?:^\n|\A|(?=^#|^[-*] ))(?:#+ |[-*] )?[*`]*src/(\w+)", page, re.MULTILINE)
     yield from differences(name, "paragraphs that start with src/…", folders, sorted(starts))
 
 

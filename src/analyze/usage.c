@@ -188,7 +188,7 @@ static void read_ends(struct builder *b)
 		p->end_s = since_start(b, r->t_ns);
 		p->user_s = known(r->own_user_ns) / 1e9;
 		p->system_s = known(r->own_system_ns) / 1e9;
-		raise_to(&p->max_rss_bytes, known(r->max_rss_bytes));
+		p->final_rss_bytes = known(r->max_rss_bytes);
 		p->is_exact = r->source == END_REAPED;
 		p->is_running = r->source == END_RUNNING;
 		p->status = r->source == END_RUNNING ? -1 : (int)r->status;
@@ -465,11 +465,30 @@ static void make_processes(struct builder *b)
 			.user_s = UNITS_UNKNOWN,
 			.system_s = UNITS_UNKNOWN,
 			.max_rss_bytes = UNITS_UNKNOWN,
+			.final_rss_bytes = UNITS_UNKNOWN,
 			.end_s = UNITS_UNKNOWN,
 			.status = -1 };
 	}
 	b->u->processes = b->processes;
 	b->u->n_processes = n;
+}
+
+/* The kernel's maximum covers the children a process waited for: it is the process's own only where
+ * there were none. */
+static void settle_max_rss(struct builder *b)
+{
+	struct map parents = MAP_INIT;
+	uint64_t unused;
+
+	for (size_t i = 0; i < b->u->n_processes; i++)
+		map_put(&parents, b->processes[i].parent, 1);
+	for (size_t i = 0; i < b->u->n_processes; i++) {
+		struct usage_process *p = &b->processes[i];
+
+		if (!units_is_known(p->max_rss_bytes) || !map_find(&parents, p->pid, &unused))
+			raise_to(&p->max_rss_bytes, p->final_rss_bytes);
+	}
+	map_done(&parents);
 }
 
 static void build(struct builder *b)
@@ -484,6 +503,7 @@ static void build(struct builder *b)
 		b->u->n_looks = (double)b->ticks.n;
 	read_pressure(b);
 	summarise_ticks(b);
+	settle_max_rss(b);
 }
 
 const struct usage *usage_build(struct arena *a, struct tables *t)

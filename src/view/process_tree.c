@@ -71,6 +71,17 @@ static const char *exit_text(const struct usage_process *p, char text[32])
 	return text;
 }
 
+/* A figure seen last before the process vanished is a lower bound. */
+static void add_figure(struct table *t, enum unit unit, double value, bool is_exact)
+{
+	char text[UNITS_TEXT];
+
+	if (is_exact || !units_is_known(value))
+		table_cell_unit(t, unit, value);
+	else
+		table_cell(t, "≥ %s", units_format(text, unit, value));
+}
+
 static void add_line(struct page *p, const struct usage_process *x, size_t count, unsigned depth)
 {
 	char text[32];
@@ -92,9 +103,9 @@ static void add_line(struct page *p, const struct usage_process *x, size_t count
 		table_cell(p->table, "%u", x->pid);
 	table_cell_unit(p->table, UNIT_SECONDS, x->start_s);
 	table_cell_unit(p->table, UNIT_SECONDS, x->end_s - x->start_s);
-	table_cell_unit(p->table, UNIT_SECONDS, x->user_s);
-	table_cell_unit(p->table, UNIT_SECONDS, x->system_s);
-	table_cell_unit(p->table, UNIT_BYTES, x->max_rss_bytes);
+	add_figure(p->table, UNIT_SECONDS, x->user_s, x->is_exact || x->is_running);
+	add_figure(p->table, UNIT_SECONDS, x->system_s, x->is_exact || x->is_running);
+	add_figure(p->table, UNIT_BYTES, x->max_rss_bytes, x->is_exact);
 	table_cell(p->table, "%s", count > 1 ? "" : exit_text(x, text));
 	buf_done(&name);
 }
