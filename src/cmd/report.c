@@ -33,7 +33,7 @@ static const struct opt options_table[] = {
 		"also show each process, children under their parents", FIELD(tree), SIZE_MAX,
 		NULL },
 	{ 0, "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
-	{ 0, "color", OPT_CHOICE, "WHEN", false, "auto, always or never", FIELD(color), SIZE_MAX,
+	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
 		color_choices },
 	{ 0, "no-legend", OPT_FLAG, NULL, false, "leave out the line that explains",
 		FIELD(no_legend), SIZE_MAX, NULL },
@@ -55,8 +55,8 @@ static void tell_damage(const struct reader *r, const struct tables *t, const ch
 			path, units_format(lost, UNIT_BYTES, (double)d->lost_bytes),
 			d->first_lost_byte);
 	if (d->n_bad_chunks)
-		fprintf(stderr, "leadline: %s: %" PRIu64 " damaged chunks were left out\n", path,
-			d->n_bad_chunks);
+		fprintf(stderr, "leadline: %s: %" PRIu64 " damaged %s left out\n", path, d->n_bad_chunks,
+			d->n_bad_chunks == 1 ? "chunk was" : "chunks were");
 	if (tables_bad_references(t))
 		fprintf(stderr,
 			"leadline: %s: %" PRIu64 " references lead nowhere and show as unknown\n",

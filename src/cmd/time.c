@@ -47,7 +47,7 @@ static const struct opt options_table[] = {
 		FIELD(json), FIELD(has_json), NULL },
 	{ 0, "report", OPT_STRING, "FILE", false, "write the report to FILE instead of stderr",
 		FIELD(report), SIZE_MAX, NULL },
-	{ 0, "color", OPT_CHOICE, "WHEN", false, "auto, always or never", FIELD(color), SIZE_MAX,
+	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
 		color_choices },
 	{ 0, "no-legend", OPT_FLAG, NULL, false, "leave out the line that explains",
 		FIELD(no_legend), SIZE_MAX, NULL },
