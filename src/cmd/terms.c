@@ -73,6 +73,17 @@ const struct term terms[] = {
 		"Context switches. Voluntary: the program waited for something. Involuntary: it "
 		"was ready, and another\n"
 		"thread or program got the CPU." },
+	{ "top", "htop",
+		"top, htop, time and /usr/bin/time -v: use 'leadline time CMD'. It tells what they "
+		"tell (CPU, memory,\n"
+		"faults, switches, IO, for the program and all its children) and what the program "
+		"is bound by.\n"
+		"\n"
+		"  time CMD              leadline time CMD\n"
+		"  time -p CMD           leadline time -p CMD\n"
+		"  /usr/bin/time -v CMD  leadline time -v CMD (with each process)\n"
+		"  top, htop             leadline time -o run.lead CMD, then leadline report "
+		"run.lead: the time line" },
 };
 const size_t n_terms = sizeof terms / sizeof *terms;
 

@@ -248,7 +248,8 @@ static uint8_t futex_state(const struct host_process *p, const struct host_threa
 	return strtol(text, NULL, 10) == SYS_futex ? TRISTATE_YES : TRISTATE_NO;
 }
 
-static void look_at_thread(struct host *h, struct host_process *p, struct host_thread *t,
+/* false when the thread is gone. */
+static bool look_at_thread(struct host *h, struct host_process *p, struct host_thread *t,
 	uint32_t process, uint64_t now_ns)
 {
 	char path[96], text[1024];
@@ -258,12 +259,12 @@ static void look_at_thread(struct host *h, struct host_process *p, struct host_t
 
 	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)p->pid, (int)t->tid);
 	if (look(h, &t->sched_fd, text, sizeof text, path) <= 0 || !proc_sched_parse(text, &sched))
-		return;
+		return false;
 	if (p->threads.n > 1 || t->tid != p->pid) {
 		snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)p->pid, (int)t->tid);
 		if (look(h, &t->stat_fd, text, sizeof text, path) <= 0 ||
 			!proc_stat_parse(text, &st))
-			return;
+			return false;
 	}
 	t->state = st.state;
 	t->start_ns = t->start_ns ? t->start_ns : st.start_ns;
@@ -272,7 +273,7 @@ static void look_at_thread(struct host *h, struct host_process *p, struct host_t
 	/* A thread that did nothing since the last look needs no record. */
 	if (t->row && t->idle_ticks && state_before == t->state &&
 		sched.queue_ns == t->last.queue_ns)
-		return;
+		return true;
 	t->last = sched;
 	writer_add(h->c.writer, RECORD_thread_usage,
 		&(struct rec_thread_usage){ .t_ns = now_ns,
@@ -281,6 +282,7 @@ static void look_at_thread(struct host *h, struct host_process *p, struct host_t
 			.queue_ns = sched.queue_ns,
 			.state = (uint8_t)st.state,
 			.waits_on_futex = t->futex });
+	return true;
 }
 
 /* Several threads at work: is it Python, so that the GIL can be what limits them? Asked once. */
@@ -319,6 +321,33 @@ static uint64_t read_pss(
 	return kib == PROC_UNKNOWN ? RECORD_UNKNOWN : kib * 1024;
 }
 
+/* A thread that ended may have been followed by another one, the number being the same: then they
+ * are listed and looked at once more, or the new one's first CPU time would be credited to a later
+ * look. */
+static void look_at_threads(struct host *h, struct host_process *p, struct rec_process_usage *u)
+{
+	bool is_listed = false, is_gone = false;
+
+	if (p->stat.n_threads != p->threads.n || ++p->ticks_since_listing >= RELIST_TICKS) {
+		list_threads(h, p);
+		is_listed = true;
+	}
+	for (int round = 0; round < 2; round++) {
+		is_gone = false;
+		vec_each (&p->threads, t)
+			is_gone |= !look_at_thread(h, p, t, u->process, u->t_ns);
+		if (!is_gone || is_listed)
+			break;
+		list_threads(h, p);
+		is_listed = true;
+	}
+	vec_each (&p->threads, t) {
+		u->n_running += t->state == 'R';
+		u->n_disk += t->state == 'D';
+		u->n_futex += t->futex == TRISTATE_YES;
+	}
+}
+
 static void look_at_process(struct host *h, const struct tree_process *t, uint64_t now_ns)
 {
 	struct host_process *p = get_process(h, t);
@@ -335,14 +364,7 @@ static void look_at_process(struct host *h, const struct tree_process *t, uint64
 		proc_io_parse(text, &p->io);
 	p->n_looks++;
 	u.process = process_row(h, p, t);
-	if (p->stat.n_threads != p->threads.n || ++p->ticks_since_listing >= RELIST_TICKS)
-		list_threads(h, p);
-	vec_each (&p->threads, thread) {
-		look_at_thread(h, p, thread, u.process, now_ns);
-		u.n_running += thread->state == 'R';
-		u.n_disk += thread->state == 'D';
-		u.n_futex += thread->futex == TRISTATE_YES;
-	}
+	look_at_threads(h, p, &u);
 	ask_python(h, p, u.process, now_ns);
 	u.user_ns = p->stat.user_ns;
 	u.system_ns = p->stat.system_ns;
