@@ -106,12 +106,11 @@ static void calm_end(struct calm *c)
 
 /* ---- is the tool there? ---- */
 
+/* The lock word holds the owner's tid while it lives; the kernel and a regular end take it out. */
 static bool is_tool_gone(const struct session_beacon *b, const _Atomic uint32_t *life)
 {
-	uint32_t word = life ? atomic_load_explicit(life, memory_order_relaxed) : 1;
-
 	return atomic_load_explicit(&b->stop, memory_order_relaxed) != 0 ||
-		(word & FUTEX_TID_MASK) == 0 || (word & FUTEX_OWNER_DIED);
+		(life && (atomic_load_explicit(life, memory_order_relaxed) & FUTEX_TID_MASK) == 0);
 }
 
 static bool is_link_over(const void *link)

@@ -21,10 +21,10 @@ struct usage_process {
 	const char *command;
 	double start_s, end_s;
 	double user_s, system_s; /* its own */
-	double max_rss_bytes;    /* its own: seen at the looks, or the kernel's maximum where that is its own */
-	double final_rss_bytes;  /* the kernel's maximum, waited-for children included */
-	bool is_exact;           /* the kernel's final figures; else seen last, a lower bound */
-	bool is_running;         /* outlived the program, or the recording */
+	double max_rss_bytes; /* its own: at the looks, or the kernel's where it waited for nobody */
+	double final_rss_bytes; /* the kernel's maximum, waited-for children included */
+	bool is_exact;          /* the kernel's final figures; else seen last, a lower bound */
+	bool is_running;        /* outlived the program, or the recording */
 	bool is_python; /* maps a CPython runtime (asked only of busy multi-threaded ones) */
 	int status;     /* as wait(2); -1 unknown */
 	double gil_s;   /* time in which its threads took turns on one core, see bound.h */

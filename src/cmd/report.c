@@ -55,8 +55,8 @@ static void tell_damage(const struct reader *r, const struct tables *t, const ch
 			path, units_format(lost, UNIT_BYTES, (double)d->lost_bytes),
 			d->first_lost_byte);
 	if (d->n_bad_chunks)
-		fprintf(stderr, "leadline: %s: %" PRIu64 " damaged %s left out\n", path, d->n_bad_chunks,
-			d->n_bad_chunks == 1 ? "chunk was" : "chunks were");
+		fprintf(stderr, "leadline: %s: %" PRIu64 " damaged %s left out\n", path,
+			d->n_bad_chunks, d->n_bad_chunks == 1 ? "chunk was" : "chunks were");
 	if (tables_bad_references(t))
 		fprintf(stderr,
 			"leadline: %s: %" PRIu64 " references lead nowhere and show as unknown\n",

@@ -37,7 +37,6 @@ struct rig {
 	size_t n_seen;
 	uint64_t n_bad; /* torn, out of order, of another pid, or events out of order */
 	uint64_t n_abandoned, n_open_threads;
-	bool is_lenient; /* for scribbling targets: do not look into records */
 	struct err e;
 };
 
@@ -82,5 +81,7 @@ bool rig_await_target_turning(struct rig *g, struct rig_wires *w);
 void rig_tell_test(struct rig_wires *w);
 void rig_await_test(struct rig_wires *w);
 bool rig_emit(uint32_t stream, uint64_t number);
+/* The probe's bytes; their number. */
+uint32_t rig_make(void *room, uint32_t stream, uint64_t number);
 
 #endif

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -499,6 +500,76 @@ static void a_signal_handler_may_emit(void **state)
 	rig_close(&g);
 }
 
+/* A probe in a page that may not be read yet: the emit is interrupted between reserve and commit,
+ * every time. */
+static unsigned char *closed_page;
+static bool has_nested, forks_in_handler;
+static pid_t handler_child;
+
+static void open_page(int signal)
+{
+	(void)signal;
+	mprotect(closed_page, 4096, PROT_READ | PROT_WRITE);
+	has_nested = rig_emit(1, 0);
+	if (forks_in_handler)
+		handler_child = fork();
+}
+
+static int target_interrupted(struct rig_wires *w, void *arg)
+{
+	uint32_t n;
+	int status;
+
+	(void)w;
+	forks_in_handler = *(bool *)arg;
+	closed_page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	signal(SIGSEGV, open_page);
+	RIG_CHECK(leadline_link_open("interrupted") == 0);
+	RIG_CHECK(rig_emit(0, 0));
+	n = rig_make(closed_page, 0, 1);
+	mprotect(closed_page, 4096, PROT_NONE);
+	if (!leadline_link_emit(RIG_KIND, closed_page, n)) {
+		/* The child: the record is its parent's. From here on it is a process of its own. */
+		RIG_CHECK(forks_in_handler && handler_child == 0);
+		RIG_CHECK(leadline_link_epoch() == 0);
+		RIG_CHECK(rig_emit(2, 0));
+		_exit(0);
+	}
+	RIG_CHECK(!has_nested);
+	RIG_CHECK(rig_emit(0, 2) && rig_emit(1, 1));
+	if (forks_in_handler)
+		RIG_CHECK(waitpid(handler_child, &status, 0) == handler_child && status == 0);
+	RIG_CHECK(rig_emit(0, 3));
+	return 0;
+}
+
+static void a_handler_inside_an_emit_does_no_harm(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		bool forks = i;
+		struct rig_process *p;
+		struct rig_wires w;
+		struct rig g;
+		pid_t pid;
+
+		rig_open(&g, &small);
+		pid = rig_spawn(&w, target_interrupted, &forks);
+		assert_int_equal(rig_wait(&g, pid), 0);
+		assert_true(rig_until(&g, NULL, NULL));
+		p = rig_find(&g, pid, 1);
+		assert_int_equal(p->streams[0].n, 4);
+		assert_int_equal(p->streams[1].n, 1);
+		assert_int_equal(p->n_dropped, 1);
+		assert_int_equal(g.n_seen, forks ? 2 : 1);
+		if (forks)
+			assert_int_equal(g.seen[1].streams[2].n, 1);
+		assert_int_equal(g.n_bad, 0);
+		assert_int_equal(g.n_abandoned, 0);
+		rig_close(&g);
+	}
+}
+
 /* ---- fork and exec ---- */
 
 static int target_fork(struct rig_wires *w, void *arg)
@@ -679,6 +750,13 @@ static int target_vfork(struct rig_wires *w, void *arg)
 	(void)w;
 	(void)arg;
 	RIG_CHECK(leadline_link_open("vfork") == 0);
+	child = vfork();
+	if (child == 0) {
+		leadline_link_thread(); /* no slot yet, and none for a vfork child */
+		_exit(0);
+	}
+	RIG_CHECK(leadline_link_header()->n_claimed == 0);
+	RIG_CHECK(waitpid(child, &status, 0) == child && status == 0);
 	for (uint64_t i = 0; i < 10; i++)
 		RIG_CHECK(rig_emit(0, i));
 	child = vfork();
@@ -695,6 +773,7 @@ static int target_vfork(struct rig_wires *w, void *arg)
 
 static void vfork_and_exec_leave_the_parent_alone(void **state)
 {
+	struct rig_process *last;
 	struct rig_wires w;
 	struct rig g;
 	pid_t pid;
@@ -704,10 +783,10 @@ static void vfork_and_exec_leave_the_parent_alone(void **state)
 	pid = rig_spawn(&w, target_vfork, NULL);
 	assert_int_equal(rig_wait(&g, pid), 0);
 	assert_true(rig_until(&g, NULL, NULL));
-	assert_int_equal(g.n_seen, 2);
 	assert_int_equal(rig_find(&g, pid, 1)->streams[0].n, 20);
-	assert_int_equal(g.seen[1].streams[5].n, 20);
-	assert_int_equal(g.seen[1].parent_pid, pid);
+	last = &g.seen[g.n_seen - 1]; /* TSan makes vfork a fork: then there is one in between */
+	assert_int_equal(last->streams[5].n, 20);
+	assert_int_equal(last->parent_pid, pid);
 	assert_int_equal(g.n_bad, 0);
 	rig_close(&g);
 }
@@ -921,6 +1000,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_thread_has_its_own_ring),
 		cmocka_unit_test(slots_run_out_and_are_used_again),
 		cmocka_unit_test(a_signal_handler_may_emit),
+		cmocka_unit_test(a_handler_inside_an_emit_does_no_harm),
 		cmocka_unit_test(a_forked_child_registers_anew),
 		cmocka_unit_test(fork_while_other_threads_emit),
 		cmocka_unit_test(an_exec_says_hello_again_under_the_same_pid),

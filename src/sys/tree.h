@@ -5,7 +5,7 @@
  *   subreaper      orphans become our children, so we can wait for them (always)
  *   proc connector the kernel tells of every fork, exec and exit at once (root): nothing is missed
  *   children files /proc/PID/task/TID/children, looked at in each tree_poll otherwise: children
- * that live shorter than the time between two looks can be missed
+ *                  that live shorter than the time between two looks can be missed
  *
  * Waiting is tree_reap: it reads what /proc still says of a zombie before it is gone. */
 #ifndef SYS_TREE_H
@@ -24,8 +24,7 @@ struct tree;
 
 struct tree_process {
 	pid_t pid, parent;
-	uint64_t start_ns; /* after boot, or of the fork event (CLOCK_MONOTONIC) for one never seen
-			    */
+	uint64_t start_ns; /* after boot; for one never seen, the time of its fork event */
 	uint64_t seen_ns;  /* CLOCK_MONOTONIC, when we learned of it */
 	bool is_alive;
 	uint64_t serial; /* 0, 1, 2 … in order of discovery: never reused, unlike pids */

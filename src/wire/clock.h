@@ -6,7 +6,7 @@
  *
  *	CLOCK_MODE_MONOTONIC	clock_gettime, ns; works everywhere
  *	CLOCK_MODE_TSC		the CPU's counter: rdtsc on x86, cntvct_el0 on aarch64; about a
- *third of the cost; only where it runs at one rate on all CPUs
+ *				third of the cost; only where it runs at one rate on all CPUs
  *
  * Counter stamps are converted between two triples (counter, monotonic, realtime) taken around
  * them, by one 128-bit multiplication: exact to the error of the triples (tens of ns) and free of
