@@ -109,14 +109,15 @@ struct session_stats {
 	struct session_counts counts;
 	uint64_t n_homeless, n_sparse_failed;
 	uint64_t n_abandoned; /* rings with garbage */
-	uint64_t n_refused;   /* connections that did not become a process */
+	uint64_t n_refused;   /* connections that did not become a process, given-up ones too */
 };
 
 int session_open(struct session **ret_session, const struct session_options *o, struct err *e);
 const char *session_dir(const struct session *s);
 int session_fd(const struct session *s);
 
-/* Answers hellos, notices ended processes, beats the heart. Call it at least every few seconds. */
+/* Answers hellos, notices ended processes, beats the heart. Call it when session_fd is readable, or
+ * every 50 ms: an agent waits SESSION_CONNECT_MS for its answer and then stays quiet for good. */
 int session_poll(struct session *s, struct err *e);
 
 /* One round over all rings, of each at most what it can hold. Returns the number of records, 0 when

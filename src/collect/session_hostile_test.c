@@ -35,7 +35,7 @@ static const struct session_options small = {
 /* Memory all processes of a test see. */
 struct board {
 	_Atomic uint64_t n_tried, n_written;
-	_Atomic uint64_t killed_ns, quiet_ns;
+	_Atomic uint64_t killed_ns, quiet_ns, heir;
 	char dir[128];
 };
 
@@ -327,7 +327,7 @@ static void a_scribbling_target_is_survived(void **state)
 	uint64_t n_abandoned = 0, sum = 0;
 
 	(void)state;
-	for (uint64_t round = 0; round < 12; round++) {
+	for (uint64_t round = 0; round < 60; round++) {
 		struct scribble s = { .b = board_new(), .seed = round + 1 };
 		struct rig_wires w;
 		struct rig g;
@@ -338,7 +338,7 @@ static void a_scribbling_target_is_survived(void **state)
 		while (session_n_live(g.s) == 0)
 			assert_int_equal(session_poll(g.s, &g.e), 0);
 		rig_await_target(&w);
-		while (atomic_load(&s.b->n_tried) < 300000) {
+		while (atomic_load(&s.b->n_tried) < 60000) {
 			assert_int_equal(session_poll(g.s, &g.e), 0);
 			assert_true(session_drain(g.s, snapshot_too, &sum, &g.e) >= 0);
 		}
@@ -353,6 +353,52 @@ static void a_scribbling_target_is_survived(void **state)
 		munmap(s.b, sizeof *s.b);
 	}
 	assert_true(n_abandoned > 0);
+}
+
+/* A forked child that goes on writing into its parent's ring, behind the link's back. */
+static int target_with_heir(struct rig_wires *w, void *arg)
+{
+	struct board *b = arg;
+	struct session_header *h;
+	struct session_layout l;
+	struct ring_writer ring;
+
+	RIG_CHECK(leadline_link_open("with heir") == 0);
+	RIG_CHECK(rig_emit(0, 0));
+	h = (void *)(uintptr_t)leadline_link_header();
+	RIG_CHECK(session_layout_init(&l, h->n_slots, h->ring_bytes, h->sparse_bytes));
+	if (fork() > 0) {
+		rig_await_test(w);
+		_exit(0);
+	}
+	atomic_store(&b->heir, (uint64_t)getpid());
+	ring_writer_init(
+		&ring, &session_slot_at(&l, h, 0)->ring, session_ring_at(&l, h, 0), l.ring_bytes);
+	alarm(60);
+	for (;;)
+		if (ring_reserve(&ring, RIG_KIND, 0, 8)) {
+			ring_commit(&ring);
+			atomic_fetch_add(&b->n_tried, 1);
+		}
+}
+
+static void an_heir_that_writes_on_does_not_keep_a_process_open(void **state)
+{
+	struct mark m = { .b = board_new(), .n = 10000 };
+	struct rig_wires w;
+	struct rig g;
+	pid_t pid;
+
+	(void)state;
+	rig_open(&g, &small);
+	pid = rig_spawn(&w, target_with_heir, m.b);
+	assert_true(rig_until(&g, has_tried, &m));
+	rig_tell_target(&w);
+	assert_int_equal(rig_wait(&g, pid), 0);
+	assert_true(rig_until(&g, NULL, NULL));
+	kill((pid_t)m.b->heir, SIGKILL);
+	rig_close(&g);
+	munmap(m.b, sizeof *m.b);
 }
 
 /* ---- the door ---- */
@@ -701,6 +747,7 @@ int main(void)
 		cmocka_unit_test(a_killed_tool_is_noticed_at_once),
 		cmocka_unit_test(a_wait_ends_when_the_tool_is_killed),
 		cmocka_unit_test(a_scribbling_target_is_survived),
+		cmocka_unit_test(an_heir_that_writes_on_does_not_keep_a_process_open),
 		cmocka_unit_test(rude_clients_do_not_block_the_door),
 		cmocka_unit_test(a_tool_without_descriptors_turns_clients_away),
 		cmocka_unit_test(another_user_is_refused),

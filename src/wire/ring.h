@@ -42,7 +42,7 @@ enum {
 
 struct ring_record {
 	uint32_t n_bytes; /* of payload, without head and padding */
-	uint16_t kind;    /* a record of wire/records.def, or RING_KIND_PAD */
+	uint16_t kind;    /* what the payload is, agreed by agent and collector; or RING_KIND_PAD */
 	uint16_t flags;   /* the kind's own */
 };
 
