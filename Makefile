@@ -6,7 +6,7 @@
 CACHE    := $(shell tools/setup --cache)
 PYTHON   := $(CACHE)/venv/bin/python
 SANITIZE := -Dstatic_tool=false -Db_lundef=false
-FUZZ_SECONDS ?= 60
+FUZZ_SECONDS ?= 1200
 
 .PHONY: build demo test bench fuzz wheel format clean unit check asan tsan fuzz-short e2e setup-test
 
@@ -43,13 +43,13 @@ tsan:
 	@ninja -C build-tsan >build-tsan/ninja.log || { cat build-tsan/ninja.log; exit 1; }
 	@meson test -C build-tsan --no-rebuild --print-errorlogs wire/ring collect/session
 
-fuzz-short: FUZZ_TOTAL = 60
-fuzz-short: fuzz
-fuzz: FUZZ_TOTAL ?= 1200
+fuzz-short:
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=60
+
 fuzz:
 	@test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz -Dfuzz=true -Dtests=false -Db_sanitize=address,undefined $(SANITIZE) >/dev/null
 	@ninja -C build-fuzz >build-fuzz/ninja.log || { cat build-fuzz/ninja.log; exit 1; }
-	@tools/run_fuzz build-fuzz $(FUZZ_TOTAL)
+	@tools/run_fuzz build-fuzz $(FUZZ_SECONDS)
 
 e2e: build
 	@LEADLINE=$(CURDIR)/build/leadline LEADLINE_ASAN=$(CURDIR)/build-asan/leadline $(PYTHON) -m pytest -q tests
