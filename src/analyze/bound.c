@@ -133,7 +133,7 @@ struct bound bound_build(const struct usage *u)
 	b.has_states = d.idle_looks >= 3 || idle < 0.05;
 	if (b.has_states)
 		b.share[BOUND_IO] = d.idle_looks > 0 ? idle * d.disk_looks / d.idle_looks : 0;
-	b.share[BOUND_WAITING] = idle - (b.has_states ? b.share[BOUND_IO] : 0);
+	b.share[BOUND_WAITING] = fmax(0, idle - (b.has_states ? b.share[BOUND_IO] : 0));
 	split_memory(u, &b);
 	b.verdict = choose(&b);
 	b.is_estimate = b.verdict == BOUND_GIL || b.verdict == BOUND_MEMORY;

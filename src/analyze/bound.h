@@ -35,7 +35,7 @@ enum bound_kind {
 };
 
 #define BOUND_SHARE 0.5
-#define BOUND_LEAD  1.5
+#define BOUND_LEAD  1.3
 
 struct bound {
 	enum bound_kind verdict;
