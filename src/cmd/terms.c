@@ -20,7 +20,7 @@ const struct term terms[] = {
 		"  io       it waits for storage. Read less, read ahead, or cache.\n"
 		"  waiting  it sleeps: timers, locks, the network, other processes.\n"
 		"  memory   it waits for memory to be freed or read back (swap). Use less.\n"
-		"  mixed    no single thing takes half of the time and half as much again as the "
+		"  mixed    no single thing takes half of the time and 1.3 times as much as the "
 		"next.\n"
 		"\n"
 		"The shares are of wall time and add up to 100 %." },
