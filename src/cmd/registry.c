@@ -8,8 +8,10 @@
 #include "base/banned.h"
 
 const struct command *const commands[] = {
+	&command_run,
 	&command_time,
 	&command_report,
+	&command_export,
 	&command_doctor,
 	&command_help,
 };

@@ -1,37 +1,45 @@
 /* SPDX-License-Identifier: MIT
- * leadline report: shows a recording as tables. Today a recording holds host series; views of
- * samples, calls and lines join with their collectors. */
+ * leadline report: shows a recording as tables. */
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "analyze/bound.h"
-#include "analyze/usage.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json_write.h"
 #include "base/units.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/result.h"
 #include "store/reader.h"
 #include "store/tables.h"
-#include "view/usage.h"
 #include "base/banned.h"
 
 struct options {
-	bool json, tree, no_legend;
-	int color;
+	bool json, processes, functions, lines, threads, host, no_legend;
+	uint64_t limit;
+	int color, state;
 };
+
+static const char *const states[] = { "wall", "cpu", "gil", "wait", NULL }; /* enum stacks_state */
 
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 0, "processes", OPT_FLAG, NULL, false,
-		"also show each process, children under their parents", FIELD(tree), SIZE_MAX,
+	{ 0, "functions", OPT_FLAG, NULL, false, "show functions", FIELD(functions), SIZE_MAX,
 		NULL },
+	{ 0, "lines", OPT_FLAG, NULL, false, "show lines", FIELD(lines), SIZE_MAX, NULL },
+	{ 0, "threads", OPT_FLAG, NULL, false, "show threads", FIELD(threads), SIZE_MAX, NULL },
+	{ 0, "host", OPT_FLAG, NULL, false, "show CPU, memory, IO and the time line, as time does",
+		FIELD(host), SIZE_MAX, NULL },
+	{ 0, "processes", OPT_FLAG, NULL, false, "as --host, with each process under its parent",
+		FIELD(processes), SIZE_MAX, NULL },
+	{ 0, "state", OPT_CHOICE, "STATE", false,
+		"count samples of all time, on a CPU, holding the GIL, or not on a CPU",
+		FIELD(state), SIZE_MAX, states },
+	{ 'n', "limit", OPT_U64, "N", false, "rows of each table (else 20; 0: all)", FIELD(limit),
+		SIZE_MAX, NULL },
 	{ 0, "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
 	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
 		color_choices },
@@ -63,57 +71,39 @@ static void tell_damage(const struct reader *r, const struct tables *t, const ch
 			path, tables_bad_references(t));
 }
 
-static void print_usage(const struct usage *u, const struct options *o, struct buf *text)
-{
-	struct bound bound = bound_build(u);
-	struct output out = output_for(STDOUT_FILENO, o->color);
-	struct usage_view v = {
-		.width = out.width, .colour = out.colour, .tree = o->tree, .legend = !o->no_legend
-	};
-	struct json_writer w;
-
-	if (!o->json) {
-		usage_print(u, &bound, &v, text);
-		return;
-	}
-	json_init(&w, text, true);
-	json_object_begin(&w);
-	usage_json(u, &bound, &w);
-	json_object_end(&w);
-	buf_addc(text, '\n');
-}
-
 static int report(const struct command *self, const char *path, const struct options *o)
 {
-	struct arena a = ARENA_INIT;
-	struct reader *r = NULL;
-	struct tables *t = NULL;
+	struct result_page page = { .output = output_for(STDOUT_FILENO, o->color),
+		.processes = o->processes,
+		.functions = o->functions,
+		.lines = o->lines,
+		.threads = o->threads,
+		.host = o->host || o->processes,
+		.legend = !o->no_legend,
+		.limit = o->limit };
+	struct stacks_options profile = { .state = (enum stacks_state)o->state };
 	struct buf text = BUF_INIT;
 	struct err e = ERR_INIT;
-	const struct usage *u = NULL;
-	int status = reader_open(&r, path, &e);
+	struct result r;
+	int status = result_open(&r, path, &profile, &e);
 
-	if (status == 0 && tables_load(&t, r, &e) < 0)
-		status = err_note(&e, "%s", path);
-	if (status == 0) {
-		u = usage_build(&a, t);
-		tell_damage(r, t, path);
-		if (!u)
-			status = err_set(&e, ERR_BAD_FILE, "%s: holds no run of a program", path);
-	}
-	if (status == 0)
-		print_usage(u, o, &text);
+	if (!page.functions && !page.lines && !page.threads)
+		page.functions = page.lines = true;
+	if (r.tables)
+		tell_damage(r.reader, r.tables, path);
+	if (status == 0 && o->json)
+		result_json(&r, &text);
+	else if (status == 0)
+		result_print(&r, &page, &text);
 	status = status < 0 ? command_fail(self, &e) : output_write(STDOUT_FILENO, &text);
-	tables_free(t);
-	reader_close(r);
-	arena_done(&a);
+	result_done(&r);
 	buf_done(&text);
 	return status;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct options o = { 0 };
+	struct options o = { .limit = 20 };
 	struct err e = ERR_INIT;
 	int first;
 

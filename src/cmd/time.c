@@ -7,18 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/bound.h"
-#include "analyze/usage.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json_write.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/result.h"
 #include "collect/collector.h"
+#include "collect/host.h"
 #include "collect/program.h"
-#include "store/reader.h"
-#include "store/tables.h"
 #include "store/writer.h"
 #include "view/usage.h"
 #include "base/banned.h"
@@ -58,44 +54,12 @@ static const struct opt options_table[] = {
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-struct result {
-	struct arena arena;
-	struct reader *reader;
-	struct tables *tables;
-	const struct usage *usage;
-	struct bound bound;
-};
-
-static int result_load(struct result *r, int fd, struct err *e)
-{
-	if (reader_open_fd(&r->reader, fd, "the recording in memory", e) < 0 ||
-		tables_load(&r->tables, r->reader, e) < 0)
-		return -(int)e->code;
-	r->usage = usage_build(&r->arena, r->tables);
-	if (!r->usage)
-		return err_set(e, ERR_BAD_FILE, "the recording holds no run");
-	r->bound = bound_build(r->usage);
-	return 0;
-}
-
-static void result_done(struct result *r)
-{
-	tables_free(r->tables);
-	reader_close(r->reader);
-	arena_done(&r->arena);
-}
-
-static int print_json(const struct result *r, const struct options *o, struct err *e)
+static int write_json(const struct result *r, const struct options *o, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	struct json_writer w;
 	int status = 0;
 
-	json_init(&w, &text, true);
-	json_object_begin(&w);
-	usage_json(r->usage, &r->bound, &w);
-	json_object_end(&w);
-	buf_addc(&text, '\n');
+	result_json(r, &text);
 	if (o->json)
 		status = buf_save(&text, o->json, e);
 	else
@@ -104,22 +68,23 @@ static int print_json(const struct result *r, const struct options *o, struct er
 	return status;
 }
 
-static int print_report(const struct result *r, const struct options *o, struct err *e)
+static int write_report(const struct result *r, const struct options *o, struct err *e)
 {
-	struct output out = output_for(STDERR_FILENO, o->color);
-	struct usage_view v = { .width = o->report ? 80 : out.width,
-		.colour = out.colour && !o->report,
-		.tree = o->tree,
+	struct result_page page = { .output = output_for(STDERR_FILENO, o->color),
+		.host = true,
+		.processes = o->tree,
 		.legend = !o->no_legend };
 	struct buf text = BUF_INIT;
 	int status = 0;
 
+	if (o->report)
+		page.output = (struct output){ .width = 80 };
 	if (o->posix) {
 		usage_print_posix(r->usage, &text);
 	} else {
 		if (!o->report)
 			buf_addc(&text, '\n');
-		usage_print(r->usage, &r->bound, &v, &text);
+		result_print(r, &page, &text);
 		if (o->output)
 			buf_printf(&text,
 				"Recording: %s  (show it again with: leadline report %s)\n",
@@ -137,24 +102,27 @@ static int print_report(const struct result *r, const struct options *o, struct 
 
 static int show(const struct options *o, int fd, struct err *e)
 {
-	struct result r = { 0 };
-	int status = result_load(&r, fd, e);
+	static const struct stacks_options all = { 0 };
+	struct result r;
+	int status = result_open_fd(&r, fd, &all, e);
 
 	if (status == 0 && o->has_json)
-		status = print_json(&r, o, e);
+		status = write_json(&r, o, e);
 	/* JSON on stdout replaces the report on the terminal. */
 	if (status == 0 && !(o->has_json && !o->json && !o->report))
-		status = print_report(&r, o, e);
+		status = write_report(&r, o, e);
 	result_done(&r);
 	return status;
 }
+
+static const struct collector *const host_only[] = { &collector_host };
 
 static int run_and_show(
 	const struct command *self, const struct options *o, char **argv, struct err *e)
 {
 	struct program_options p = { .argv = argv,
-		.collectors = collectors,
-		.n_collectors = n_collectors,
+		.collectors = host_only,
+		.n_collectors = 1,
 		.no_connector = o->no_connector,
 		.stdout_to_stderr = o->has_json && !o->json };
 	struct program_result result;

@@ -32,6 +32,7 @@ struct probe {
 struct collect_context {
 	struct writer *writer; /* borrowed, as all here */
 	struct tree *tree;
+	double rate_hz; /* of samplers; 0: as often as possible */
 };
 
 struct collector {

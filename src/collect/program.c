@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -30,6 +31,9 @@ enum {
 	WAKES_AT_ONCE = 40,
 };
 
+static const uint64_t AWAKE_NS = 10000;
+static const uint64_t TREE_POLL_NS = 8000000; /* children are found within this and a look */
+
 struct running {
 	const struct program_options *o;
 	struct writer *writer;
@@ -41,7 +45,9 @@ struct running {
 	uint64_t n_looks;
 	uint64_t start_ns;
 	uint64_t n_wakes; /* by news of processes */
-	size_t n;         /* collectors started */
+	uint64_t next_tree_ns;
+	uint64_t polled_ns; /* when signals and news were last looked for */
+	size_t n;           /* collectors started */
 	void *state[COLLECTORS_MOST];
 	uint64_t next_ns[COLLECTORS_MOST];
 };
@@ -156,7 +162,10 @@ static void look(struct running *r, uint64_t now)
 		is_due |= r->next_ns[i] <= now;
 	if (!is_due)
 		return;
-	tree_poll(r->tree, now);
+	if (now >= r->next_tree_ns) {
+		tree_poll(r->tree, now);
+		r->next_tree_ns = now + TREE_POLL_NS;
+	}
 	for (size_t i = 0; i < r->n; i++)
 		if (r->next_ns[i] <= now) {
 			r->next_ns[i] = r->o->collectors[i]->drain(r->state[i], now);
@@ -174,30 +183,55 @@ static bool may_wake_for_news(const struct running *r)
 	return r->n_wakes < WAKES_AT_ONCE + WAKES_PER_SECOND * seconds;
 }
 
+/* A look that is due in a moment is waited for awake: sleeping takes longer. Signals and news are still
+ * taken in every millisecond. Only a sampler at its highest rate asks for looks that close together. */
+static bool wait_awake(struct running *r)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC), next = UINT64_MAX;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->next_ns[i] < next)
+			next = r->next_ns[i];
+	if (next > now + AWAKE_NS || now - r->polled_ns > 1000000)
+		return false;
+	while (now < next)
+		now = now_ns(CLOCK_MONOTONIC);
+	look(r, now);
+	return true;
+}
+
+static void poll_once(struct running *r)
+{
+	struct pollfd fds[] = { { .fd = r->signals, .events = POLLIN },
+		{ .fd = may_wake_for_news(r) ? tree_fd(r->tree) : -1, .events = POLLIN } };
+	struct timespec wait;
+	int has_wait = timeout_ms(r, now_ns(CLOCK_MONOTONIC), &wait) == 0;
+
+	ppoll(fds, 2, has_wait ? &wait : NULL, NULL);
+	r->polled_ns = now_ns(CLOCK_MONOTONIC);
+	r->n_wakes += fds[1].revents != 0;
+	if (fds[1].revents)
+		tree_poll(r->tree, r->polled_ns);
+	if (fds[0].revents) {
+		read_signals(r);
+		tree_reap(r->tree, r->polled_ns, &r->has_ended);
+	}
+	if (!r->has_ended)
+		look(r, now_ns(CLOCK_MONOTONIC));
+}
+
 static void watch(struct running *r)
 {
-	while (!r->has_ended) {
-		struct pollfd fds[] = { { .fd = r->signals, .events = POLLIN },
-			{ .fd = may_wake_for_news(r) ? tree_fd(r->tree) : -1, .events = POLLIN } };
-		struct timespec wait;
-		int has_wait = timeout_ms(r, now_ns(CLOCK_MONOTONIC), &wait) == 0;
-
-		ppoll(fds, 2, has_wait ? &wait : NULL, NULL);
-		r->n_wakes += fds[1].revents != 0;
-		if (fds[1].revents)
-			tree_poll(r->tree, now_ns(CLOCK_MONOTONIC));
-		if (fds[0].revents) {
-			read_signals(r);
-			tree_reap(r->tree, now_ns(CLOCK_MONOTONIC), &r->has_ended);
-		}
-		if (!r->has_ended)
-			look(r, now_ns(CLOCK_MONOTONIC));
-	}
+	while (!r->has_ended)
+		if (!wait_awake(r))
+			poll_once(r);
 }
 
 static int start_collectors(struct running *r, struct err *e)
 {
-	struct collect_context c = { .writer = r->writer, .tree = r->tree };
+	struct collect_context c = {
+		.writer = r->writer, .tree = r->tree, .rate_hz = r->o->rate_hz
+	};
 
 	for (size_t i = 0; i < r->o->n_collectors && i < COLLECTORS_MOST; i++) {
 		if (r->o->collectors[i]->start(&r->state[i], &c, e) < 0)
@@ -232,6 +266,8 @@ int program_run(const struct program_options *o, struct writer *w, struct progra
 	sigset_t set;
 	int status;
 
+	prctl(PR_SET_TIMERSLACK,
+		1); /* ours alone: a program that is exec'd gets the default again */
 	forwarded_signals(&set);
 	signals_take(&set, &before);
 	sigaddset(&set, SIGCHLD);

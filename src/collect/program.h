@@ -19,6 +19,7 @@ struct program_options {
 	char *const *argv;
 	const struct collector *const *collectors;
 	size_t n_collectors;
+	double rate_hz;        /* of samplers; 0: as often as possible */
 	bool no_connector;     /* find children by polling only */
 	bool stdout_to_stderr; /* the program's standard output goes where its errors go */
 };

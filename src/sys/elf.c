@@ -2,19 +2,21 @@
  * See elf.h. */
 #include "sys/elf.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/intern.h"
+#include "sys/maps.h"
 #include "base/banned.h"
 
-static bool section_defines(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, const char *symbol)
+static bool section_finds(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, const char *symbol,
+	struct elf_range *ret)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t n = head->sh_entsize ? head->sh_size / head->sh_entsize : 0;
@@ -27,75 +29,238 @@ static bool section_defines(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, c
 			? NULL
 			: elf_strptr(elf, head->sh_link, sym.st_name);
 
-		if (name && strcmp(name, symbol) == 0)
+		if (name && strcmp(name, symbol) == 0) {
+			*ret = (struct elf_range){ sym.st_value, sym.st_size };
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool find_symbol_in(
+	const struct elf_file *f, unsigned section_type, const char *name, struct elf_range *ret)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(f->elf, section))) {
+		GElf_Shdr head;
+
+		if (gelf_getshdr(section, &head) && head.sh_type == section_type &&
+			section_finds(f->elf, section, &head, name, ret))
 			return true;
 	}
 	return false;
 }
 
+/* ---- open ------------------------------------------------------------------------------------ */
+
+int elf_file_open(struct elf_file *f, const char *path, struct err *e)
+{
+	GElf_Ehdr head;
+	struct stat st;
+
+	*f = (struct elf_file){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
+	if (f->fd < 0 || fstat(f->fd, &st) < 0) {
+		int failed = err_errno(e, ERR_NO_FILE, "cannot open %s", path);
+
+		elf_file_close(f);
+		return failed;
+	}
+	elf_version(EV_CURRENT);
+	if (S_ISREG(st.st_mode)) /* read, not mapped: the file may change under us */
+		f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
+	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &head)) {
+		elf_file_close(f);
+		return err_set(e, ERR_BAD_FILE, "%s is no ELF file", path);
+	}
+	f->is_64bit = head.e_ident[EI_CLASS] == ELFCLASS64;
+	f->machine = head.e_machine;
+	return 0;
+}
+
+void elf_file_close(struct elf_file *f)
+{
+	elf_end(f->elf);
+	if (f->fd >= 0)
+		close(f->fd);
+	*f = (struct elf_file){ .fd = -1 };
+}
+
+int elf_file_open_mapped(struct elf_file *f, pid_t pid, const struct map *m, struct err *e)
+{
+	char path[4300];
+
+	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", (int)pid,
+		(unsigned long long)m->start, (unsigned long long)m->end);
+	if (elf_file_open(f, path, e) == 0)
+		return 0;
+	if (e->code == ERR_BAD_FILE)
+		return err_note(e, "%s", m->path);
+	snprintf(path, sizeof path, "/proc/%d/root%.4200s", (int)pid, m->path);
+	if (elf_file_open(f, path, e) == 0)
+		return 0;
+	if (e->code != ERR_NO_FILE)
+		return -(int)e->code;
+	/* Of a process in a chroot /proc tells the path from our root. */
+	if (elf_file_open(f, m->path, e) < 0 && e->code == ERR_NO_FILE && m->flags & MAPS_DELETED)
+		return err_set(
+			e, ERR_NO_FILE, "%s was deleted, and only root can still open it", m->path);
+	return f->elf ? 0 : -(int)e->code;
+}
+
+/* ---- ask ------------------------------------------------------------------------------------- */
+
+bool elf_find_export(const struct elf_file *f, const char *name, struct elf_range *ret)
+{
+	return find_symbol_in(f, SHT_DYNSYM, name, ret);
+}
+
+bool elf_find_symbol(const struct elf_file *f, const char *name, struct elf_range *ret)
+{
+	return elf_find_export(f, name, ret) || find_symbol_in(f, SHT_SYMTAB, name, ret);
+}
+
+bool elf_find_section(const struct elf_file *f, const char *name, struct elf_range *ret)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(f->elf, &names) < 0)
+		return false;
+	while ((section = elf_nextscn(f->elf, section))) {
+		GElf_Shdr head;
+		const char *its_name = gelf_getshdr(section, &head)
+			? elf_strptr(f->elf, names, head.sh_name)
+			: NULL;
+
+		if (its_name && strcmp(its_name, name) == 0 && head.sh_flags & SHF_ALLOC) {
+			*ret = (struct elf_range){ head.sh_addr, head.sh_size };
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The PT_LOAD that puts this offset of the file into memory; the loader maps whole pages. */
+static bool find_load(const struct elf_file *f, uint64_t offset, GElf_Phdr *ret)
+{
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	size_t n;
+
+	if (elf_getphdrnum(f->elf, &n) < 0)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (gelf_getphdr(f->elf, (int)i, ret) && ret->p_type == PT_LOAD &&
+			offset >= (ret->p_offset & ~(page_bytes - 1)) &&
+			offset - (ret->p_offset & ~(page_bytes - 1)) <
+				(ret->p_offset & (page_bytes - 1)) + ret->p_filesz)
+			return true;
+	return false;
+}
+
+bool elf_load_bias(const struct elf_file *f, const struct map *m, uint64_t *ret_bias)
+{
+	uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE), bias;
+	GElf_Phdr load;
+
+	if (!find_load(f, m->offset, &load))
+		return false;
+	bias = m->start - (load.p_vaddr - load.p_offset + m->offset);
+	if (bias & (page_bytes - 1))
+		return false;
+	*ret_bias = bias;
+	return true;
+}
+
+size_t elf_head(const struct elf_file *f, void *to, size_t n, uint64_t *ret_address)
+{
+	GElf_Phdr load;
+	ssize_t got;
+
+	if (!find_load(f, 0, &load) || load.p_offset != 0)
+		return 0;
+	got = pread(f->fd, to, n < load.p_filesz ? n : load.p_filesz, 0);
+	*ret_address = load.p_vaddr;
+	return got > 0 ? (size_t)got : 0;
+}
+
+bool elf_needs(const struct elf_file *f, const char *prefix)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(f->elf, section))) {
+		Elf_Data *data;
+		GElf_Shdr head;
+		GElf_Dyn entry;
+
+		if (!gelf_getshdr(section, &head) || head.sh_type != SHT_DYNAMIC)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (int i = 0; data && gelf_getdyn(data, i, &entry); i++) {
+			const char *name = entry.d_tag == DT_NEEDED
+				? elf_strptr(f->elf, head.sh_link, entry.d_un.d_val)
+				: NULL;
+
+			if (name && strncmp(name, prefix, strlen(prefix)) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* ---- questions in one call ------------------------------------------------------------------- */
+
 bool elf_exports(const char *path, const char *symbol)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	Elf_Scn *section = NULL;
-	bool found = false;
-	Elf *elf;
+	struct err ignored = ERR_INIT;
+	struct elf_range range;
+	struct elf_file f;
+	bool found;
 
-	if (fd < 0)
+	if (elf_file_open(&f, path, &ignored) < 0)
 		return false;
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL); /* read, not mapped: the file may change under us */
-	while (elf && !found && (section = elf_nextscn(elf, section))) {
-		GElf_Shdr head;
-
-		if (gelf_getshdr(section, &head) && head.sh_type == SHT_DYNSYM)
-			found = section_defines(elf, section, &head, symbol);
-	}
-	elf_end(elf);
-	close(fd);
+	found = elf_find_export(&f, symbol, &range);
+	elf_file_close(&f);
 	return found;
 }
 
-/* Paths of the files a process maps executable, each once. Deleted ones are left out. */
-static void mapped_files(pid_t pid, struct intern *paths)
+static bool maps_python(pid_t pid)
 {
-	struct buf text = BUF_INIT;
+	enum { MOST = 256 };
 	struct err ignored = ERR_INIT;
-	char name[64];
+	struct elf_range range;
+	struct elf_file f;
+	struct maps maps;
+	bool found = false;
 
-	snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
-	if (buf_load(&text, name, 16 << 20, &ignored) == 0)
-		for (const char *line = buf_str(&text); *line;) {
-			size_t n = strcspn(line, "\n");
-			const char *path = memchr(line, '/', n), *mode = memchr(line, ' ', n);
+	if (maps_read(&maps, pid, &ignored) < 0)
+		return false;
+	/* Names that say "python" first: the rest is looked at only for embedded interpreters. */
+	for (int likely = 1; likely >= 0 && !found; likely--) {
+		const struct map *last = NULL;
+		int n = 0;
 
-			if (path && mode && mode[3] == 'x')
-				intern_add(paths, path, (size_t)(line + n - path), NULL);
-			line += n + (line[n] == '\n');
+		vec_each (&maps.items, m) {
+			if (!map_is_program(m) || (last && map_is_same_file(last, m)) ||
+				(strstr(m->path, "python") != NULL) != likely)
+				continue;
+			if (found || ++n > MOST)
+				break;
+			last = m;
+			if (elf_file_open_mapped(&f, pid, m, &ignored) < 0)
+				continue;
+			found = elf_find_export(&f, "_PyRuntime", &range);
+			elf_file_close(&f);
 		}
-	buf_done(&text);
+	}
+	maps_done(&maps);
+	return found;
 }
 
 bool elf_process_is_python(pid_t pid)
 {
-	enum { MOST = 256 };
-	struct intern paths = INTERN_INIT;
-	char path[4200];
-	bool found;
+	char path[64];
 
 	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-	found = elf_exports(path, "_PyRuntime");
-	if (!found)
-		mapped_files(pid, &paths);
-	/* Names that say "python" first: the rest is looked at only for embedded interpreters. */
-	for (int likely = 1; likely >= 0 && !found; likely--)
-		for (size_t i = 0; i < paths.items.n && i < MOST && !found; i++) {
-			const char *file = paths.items.v[i].p;
-
-			if ((strstr(file, "python") != NULL) != likely)
-				continue;
-			snprintf(path, sizeof path, "/proc/%d/root%.4096s", (int)pid, file);
-			found = elf_exports(path, "_PyRuntime");
-		}
-	intern_done(&paths);
-	return found;
+	return elf_exports(path, "_PyRuntime") || maps_python(pid);
 }

@@ -109,7 +109,7 @@ static void print_rule(
 	style_end(out, STYLE_DIM, v->colour);
 }
 
-static void print_head(
+void usage_print_head(
 	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out)
 {
 	struct buf command = BUF_INIT;
@@ -361,7 +361,7 @@ static void print_fidelity(const struct usage *u, const struct usage_view *v, st
 void usage_print(
 	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out)
 {
-	print_head(u, b, v, out);
+	usage_print_head(u, b, v, out);
 	buf_addc(out, '\n');
 	print_numbers(u, out);
 	print_shares(b, v, out);

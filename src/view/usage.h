@@ -22,6 +22,9 @@ struct usage_view {
 
 void usage_print(
 	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out);
+/* Only the first lines: what ran, the verdict and its rule. */
+void usage_print_head(
+	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out);
 /* The keys of the JSON contract for `time`, inside an object the caller opened. */
 void usage_json(const struct usage *u, const struct bound *b, struct json_writer *w);
 /* POSIX `time -p`: real, user and sys in seconds. */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ * See fidelity.h. */
+#include "analyze/fidelity.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/units.h"
+#include "store/tables.h"
+#include "wire/records.h"
+#include "base/banned.h"
+
+struct fidelity fidelity_build(struct arena *a, struct tables *t)
+{
+	struct fidelity f = { .engine = "",
+		.interpreter = "",
+		.rate_asked_hz = UNITS_UNKNOWN,
+		.rate_reached_hz = UNITS_UNKNOWN,
+		.samples = UNITS_UNKNOWN,
+		.lost = UNITS_UNKNOWN,
+		.shortened = UNITS_UNKNOWN,
+		.missed_ticks = UNITS_UNKNOWN,
+		.own_cpu_s = UNITS_UNKNOWN,
+		.file_bytes = tables_reader(t)->size_bytes };
+	const struct {
+		const char *key;
+		double *value;
+	} numbers[] = { { "rate_asked_hz", &f.rate_asked_hz },
+		{ "rate_reached_hz", &f.rate_reached_hz }, { "samples", &f.samples },
+		{ "samples_lost", &f.lost }, { "samples_shortened", &f.shortened },
+		{ "ticks_missed", &f.missed_ticks }, { "own_cpu_s", &f.own_cpu_s } };
+	struct record_iter it = record_iter(t, RECORD_meta);
+
+	for (const struct rec_meta *m; (m = record_next(&it));) {
+		const char *key = tables_string(t, m->key),
+			   *value = arena_strndup(a, m->value.p, m->value.n);
+
+		if (strcmp(key, "engine") == 0)
+			f.engine = value;
+		else if (strcmp(key, "interpreter") == 0)
+			f.interpreter = value;
+		for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+			if (strcmp(key, numbers[i].key) == 0)
+				*numbers[i].value = strtod(value, NULL);
+	}
+	record_iter_done(&it);
+	return f;
+}

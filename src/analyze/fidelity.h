@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fidelity: how a recording was made and what it may have missed. Unknown numbers are UNITS_UNKNOWN. */
+#ifndef ANALYZE_FIDELITY_H
+#define ANALYZE_FIDELITY_H
+
+#include <stdint.h>
+
+struct arena;
+struct tables;
+
+struct fidelity {
+	const char *engine;      /* "" when nothing was sampled */
+	const char *interpreter; /* "cpython 3.13.0 x86_64"; "" when none was found */
+	double rate_asked_hz;    /* 0: as often as possible */
+	double rate_reached_hz;
+	double samples, lost, shortened, missed_ticks;
+	double own_cpu_s;
+	uint64_t file_bytes;
+};
+
+struct fidelity fidelity_build(struct arena *a, struct tables *t);
+
+#endif

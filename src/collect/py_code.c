@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ * See py_code.h. The target is hostile: sizes are bounded, strings cut, pointers never trusted. */
+#include "collect/py_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+#include "cpython/mem.h"
+#include "store/writer.h"
+#include "wire/py_layout.h"
+#include "wire/records.h"
+#include "base/banned.h"
+
+enum {
+	HEAD_MOST = 512,  /* bytes of a code object before its instructions */
+	TEXT_MOST = 4096, /* of a name, bytes */
+	LINETABLE_MOST = 4 << 20,
+	UNITS_MOST = 16 << 20,
+	FRAME_MOST = 16 << 20,
+};
+
+static const uint64_t CHECK_NS = 500000000;
+
+struct code {
+	uint64_t address;
+	struct walk_code walk;
+	bool is_code;
+	uint64_t checked_ns;
+	/* What must stay the same for it to be the same object. */
+	uint64_t filename, name, linetable;
+	uint32_t first_line;
+	/* What the recording says of it; read when first asked for. */
+	bool is_read;
+	char *file, *qualname;
+	void *table;
+	uint32_t n_table;
+	uint32_t row, segment;
+};
+
+struct py_codes {
+	const struct py_layout *l;
+	const struct mem *mem;
+	const char *interpreter;
+	struct map index; /* address → index */
+	VEC(struct code *) codes;
+	uint64_t now_ns;
+	uint64_t type; /* address of the code type, learned from the first that verified */
+};
+
+static uint64_t u64_at(const unsigned char *p, uint32_t offset)
+{
+	uint64_t v;
+
+	memcpy(&v, p + offset, 8);
+	return v;
+}
+
+static int32_t i32_at(const unsigned char *p, uint32_t offset)
+{
+	int32_t v;
+
+	memcpy(&v, p + offset, 4);
+	return v;
+}
+
+/* Words of a frame of this code, or -1 when the object makes no sense. */
+static int64_t frame_words(const struct py_layout *l, const unsigned char *p)
+{
+	int64_t words;
+
+	if (l->code_framesize != PY_NONE)
+		words = i32_at(p, l->code_framesize);
+	else
+		words = (int64_t)i32_at(p, l->code_nlocalsplus) + i32_at(p, l->code_stacksize) +
+			l->frame_localsplus / 8;
+	return words * 8 >= l->frame_localsplus && words * 8 <= FRAME_MOST ? words : -1;
+}
+
+/* Fills what the walker needs. false: not a code object. */
+static bool parse_head(struct py_codes *c, const unsigned char *p, struct code *x)
+{
+	const struct py_layout *l = c->l;
+	uint64_t type = u64_at(p, l->object_type);
+	int64_t units, words = frame_words(l, p);
+
+	memcpy(&units, p + l->code_n_units, 8);
+	if (words < 0 || units <= 0 || units > UNITS_MOST || (c->type && type != c->type))
+		return false;
+	c->type = type;
+	x->filename = u64_at(p, l->code_filename);
+	x->name = u64_at(p, l->code_qualname);
+	x->linetable = u64_at(p, l->code_linetable);
+	x->first_line = (uint32_t)i32_at(p, l->code_firstlineno);
+	x->walk = (struct walk_code){ .frame_bytes = (uint32_t)words * 8,
+		.n_code_bytes = (uint32_t)units * 2,
+		.code_address = x->address + l->code_adaptive };
+	return true;
+}
+
+static void forget_texts(struct code *x)
+{
+	free(x->file);
+	free(x->qualname);
+	free(x->table);
+	x->file = x->qualname = NULL;
+	x->table = NULL;
+	x->is_read = false;
+	x->row = 0;
+}
+
+static void read_head(struct py_codes *c, struct code *x)
+{
+	struct code now = { .address = x->address };
+	unsigned char head[HEAD_MOST];
+	bool is_code = c->l->code_adaptive <= sizeof head &&
+		mem_read(c->mem, x->address, head, c->l->code_adaptive) == 0 &&
+		parse_head(c, head, &now);
+
+	x->checked_ns = c->now_ns;
+	if (is_code && x->is_code && now.filename == x->filename && now.name == x->name &&
+		now.linetable == x->linetable && now.first_line == x->first_line &&
+		now.walk.n_code_bytes == x->walk.n_code_bytes)
+		return;
+	forget_texts(x);
+	x->is_code = is_code;
+	x->filename = now.filename;
+	x->name = now.name;
+	x->linetable = now.linetable;
+	x->first_line = now.first_line;
+	x->walk = now.walk;
+}
+
+static struct code *code_get(struct py_codes *c, uint64_t address)
+{
+	struct code *x;
+	uint64_t index;
+
+	if (map_find(&c->index, address, &index)) {
+		x = c->codes.v[index];
+		if (c->now_ns - x->checked_ns > CHECK_NS)
+			read_head(c, x);
+		return x;
+	}
+	x = xcalloc(1, sizeof *x);
+	x->address = address;
+	read_head(c, x);
+	map_put(&c->index, address, c->codes.n);
+	vec_push(&c->codes, x);
+	return x;
+}
+
+const struct walk_code *py_codes_find(struct py_codes *c, uint64_t address)
+{
+	struct code *x = address && address % 8 == 0 ? code_get(c, address) : NULL;
+
+	return x && x->is_code ? &x->walk : NULL;
+}
+
+void py_codes_tick(struct py_codes *c, uint64_t now_ns)
+{
+	c->now_ns = now_ns;
+}
+
+/* ---- what the recording says ----------------------------------------------------------------- */
+
+static void add_utf8(struct buf *out, uint32_t c)
+{
+	if (c < 0x80) {
+		buf_addc(out, (char)c);
+	} else if (c < 0x800) {
+		buf_add(out, (char[]){ (char)(0xc0 | c >> 6), (char)(0x80 | (c & 0x3f)) }, 2);
+	} else if (c < 0x10000) {
+		buf_add(out,
+			(char[]){ (char)(0xe0 | c >> 12), (char)(0x80 | (c >> 6 & 0x3f)),
+				(char)(0x80 | (c & 0x3f)) },
+			3);
+	} else {
+		buf_add(out,
+			(char[]){ (char)(0xf0 | c >> 18), (char)(0x80 | (c >> 12 & 0x3f)),
+				(char)(0x80 | (c >> 6 & 0x3f)), (char)(0x80 | (c & 0x3f)) },
+			4);
+	}
+}
+
+/* A str object as UTF-8; "?" when it cannot be read. The caller frees it. */
+static char *read_text(struct py_codes *c, uint64_t address)
+{
+	const struct py_layout *l = c->l;
+	unsigned char head[128], data[TEXT_MOST];
+	struct buf out = BUF_INIT;
+	uint32_t state, kind;
+	uint64_t length, where;
+
+	if (l->str_compact_data > sizeof head ||
+		mem_read(c->mem, address, head, l->str_ascii_data) < 0)
+		return xstrdup("?");
+	length = u64_at(head, l->str_length);
+	memcpy(&state, head + l->str_state, 4);
+	kind = state >> l->str_state_kind & 7;
+	where = address +
+		(state >> l->str_state_ascii & 1 ? l->str_ascii_data : l->str_compact_data);
+	if (!(state >> l->str_state_compact & 1) || (kind != 1 && kind != 2 && kind != 4))
+		return xstrdup("?");
+	if (length > TEXT_MOST / kind)
+		length = TEXT_MOST / kind;
+	if (mem_read(c->mem, where, data, length * kind) < 0)
+		return xstrdup("?");
+	for (uint64_t i = 0; i < length; i++) {
+		uint32_t character = 0;
+
+		memcpy(&character, data + i * kind, kind);
+		add_utf8(&out, character < 0x110000 && character ? character : 0xfffd);
+	}
+	return out.data ? out.data : xstrdup("");
+}
+
+static void read_table(struct py_codes *c, struct code *x)
+{
+	unsigned char head[64];
+	uint64_t n;
+
+	if (c->l->bytes_data > sizeof head ||
+		mem_read(c->mem, x->linetable, head, c->l->bytes_data) < 0)
+		return;
+	n = u64_at(head, c->l->bytes_size);
+	if (n == 0 || n > LINETABLE_MOST)
+		return;
+	x->table = xmalloc(n);
+	if (mem_read(c->mem, x->linetable + c->l->bytes_data, x->table, n) == 0)
+		x->n_table = (uint32_t)n;
+}
+
+uint32_t py_codes_row(struct py_codes *c, uint64_t address, struct writer *w)
+{
+	struct code *x = code_get(c, address);
+
+	if (!x->is_code)
+		return 0;
+	if (x->row && x->segment == writer_segment(w))
+		return x->row;
+	if (!x->is_read) {
+		x->file = read_text(c, x->filename);
+		x->qualname = read_text(c, x->name);
+		x->n_table = 0;
+		read_table(c, x);
+		x->is_read = true;
+	}
+	x->segment = writer_segment(w);
+	x->row = writer_row(w, RECORD_code,
+		&(struct rec_code){ .file = writer_string(w, x->file),
+			.qualname = writer_string(w, x->qualname),
+			.first_line = x->first_line,
+			.n_code_bytes = x->walk.n_code_bytes,
+			.linetable = { x->table, x->n_table },
+			.interpreter = writer_string(w, c->interpreter) });
+	return x->row;
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+struct py_codes *py_codes_new(
+	const struct py_layout *l, const struct mem *mem, const char *interpreter)
+{
+	struct py_codes *c = xcalloc(1, sizeof *c);
+
+	c->l = l;
+	c->mem = mem;
+	c->interpreter = interpreter;
+	return c;
+}
+
+void py_codes_free(struct py_codes *c)
+{
+	if (!c)
+		return;
+	vec_each (&c->codes, x) {
+		forget_texts(*x);
+		free(*x);
+	}
+	vec_done(&c->codes);
+	map_done(&c->index);
+	free(c);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Code objects of one target, by address: read once, re-checked now and then, because a freed address
+ * can be used again. Serves the walker (sizes, addresses) and the recording (rows of the code table). */
+#ifndef COLLECT_PY_CODE_H
+#define COLLECT_PY_CODE_H
+
+#include <stdint.h>
+
+#include "cpython/walk.h"
+
+struct mem;
+struct py_codes;
+struct py_layout;
+struct writer;
+
+/* All borrowed for the life of the cache. interpreter: "cpython 3.13.0 x86_64". */
+struct py_codes *py_codes_new(
+	const struct py_layout *l, const struct mem *mem, const char *interpreter);
+void py_codes_free(struct py_codes *c);
+
+/* What the walker asks; NULL when there is no code object. Time is that of the last py_codes_tick. */
+const struct walk_code *py_codes_find(struct py_codes *c, uint64_t address);
+/* Called once per look: entries older than half a second are checked when they are used next. */
+void py_codes_tick(struct py_codes *c, uint64_t now_ns);
+
+/* The row in the code table of the writer's current segment; 0 when unknown. */
+uint32_t py_codes_row(struct py_codes *c, uint64_t address, struct writer *w);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A process that runs CPython, ready to be read: where its runtime is, how its memory is laid out
+ * (proved by a walk, see cpython/layout.h), and the means to read it. The process is neither stopped
+ * nor written to.
+ *
+ *	struct py_target t;
+ *	int result = py_target_open(&t, pid, &e);
+ *
+ *	if (result == PY_TARGET_STARTING) …  (again in a moment; e says what is missing)
+ *	if (result < 0) …                    (e says why not)
+ *	mem_read(&t.mem, t.runtime + t.layout.runtime_interpreters_head, …);
+ *	py_target_close(&t);
+ *
+ * It stands for one program of the process: after an exec it must be opened again. */
+#ifndef COLLECT_PY_TARGET_H
+#define COLLECT_PY_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cpython/layout.h"
+#include "cpython/mem.h"
+#include "sys/remote.h"
+#include "wire/py_layout.h"
+
+struct err;
+
+/* py_target_open: it is a Python, or will load one, but has not come far enough to be verified. */
+enum { PY_TARGET_STARTING = 1 };
+
+struct py_target {
+	pid_t pid;
+	struct py_layout layout;
+	uint64_t runtime; /* address of _PyRuntime */
+	uint64_t none;    /* address of None, 0 when its symbol is not there */
+	bool is_free_threaded;
+	char version[48]; /* "3.13.0", "3.13.5 free-threaded" */
+	char *executable; /* owned; path as /proc tells it */
+	char *module;     /* owned; the file that holds the runtime: executable or library */
+	struct layout_proof proof;
+	struct remote remote;
+	struct mem mem; /* reads through `remote` above: the struct must stay where it is */
+};
+
+/* 0, PY_TARGET_STARTING, or an error: no such process, no permission (and which), not Python (and
+ * what else), PyPy, 32-bit, a version we do not know, a layout that does not fit. After the last two
+ * nothing is open; py_target_close is allowed all the same. */
+int py_target_open(struct py_target *t, pid_t pid, struct err *e);
+void py_target_close(struct py_target *t);
+
+#endif
