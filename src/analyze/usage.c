@@ -416,8 +416,12 @@ static void find_growth(struct usage *u)
 {
 	double from = u->wall_s > 120 ? u->wall_s - 60 : u->wall_s / 2;
 	double n = 0, st = 0, sr = 0, stt = 0, str = 0;
+	size_t last = u->n_ticks;
 
-	for (size_t i = 0; i < u->n_ticks; i++) {
+	/* A process that exits gives its memory back: that is no shrinking. */
+	while (last > 1 && u->ticks[last - 1].rss_bytes < 0.8 * u->ticks[last - 2].rss_bytes)
+		last--;
+	for (size_t i = 0; i < last; i++) {
 		double t = u->ticks[i].t_s - from, r = u->ticks[i].rss_bytes;
 
 		if (t < 0)

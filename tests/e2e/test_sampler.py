@@ -44,25 +44,25 @@ def impossible(stacks, pairs):
     return bad / sum(stacks.values())
 
 
-@pytest.mark.parametrize("rate, seconds", [("1k", 22), ("10k", 3), ("max", 3)])
+# Flat out the sampler slows the code it looks at, by a few percent of the loop; the program's own clock shows that.
+@pytest.mark.parametrize("rate, seconds, within", [("1k", 22, 0.03), ("10k", 3, 0.03), ("max", 3, 0.07)])
 @pytest.mark.parametrize("label", VERSIONS)
-def test_short_calls_get_their_true_share(tool, label, rate, seconds):
-    """The bias test: sub-microsecond calls beside C calls of 10 µs."""
+def test_short_calls_get_their_true_share(tool, label, rate, seconds, within):
+    """The bias test: sub-microsecond calls beside C calls of 10 µs. A sampler that waits for stable stacks says 5 %."""
     out, report, stacks = sample(tool, label, TARGETS / "bias.py", seconds, "plain", rate=rate)
     truth = json.loads(out)["short"]
     assert sum(stacks.values()) >= 20_000
-    assert share(report, "fib", "loop") == pytest.approx(truth, abs=0.03)
-    assert share(report, "fib", "loop", "self_s") == pytest.approx(truth, abs=0.03)
+    assert share(report, "fib", "loop") == pytest.approx(truth, abs=within)
+    assert share(report, "fib", "loop", "self_s") == pytest.approx(truth, abs=within)
     assert report["fidelity"]["lost"] <= 0.001 * report["fidelity"]["samples"]
 
 
-@pytest.mark.parametrize("kind", ["generator", "exception", "deep"])
+@pytest.mark.parametrize("kind, rate, seconds", [("generator", "10k", 3), ("exception", "10k", 3), ("deep", "1k", 10)])
 @pytest.mark.parametrize("label", VERSIONS)
-def test_generators_exceptions_and_recursion_get_their_true_share(tool, label, kind):
-    # At 10 kHz the copying itself slows deep stacks by 2 %, which the program's own clock then shows.
-    out, report, stacks = sample(tool, label, TARGETS / "bias.py", 6, kind, rate="5k")
+def test_generators_exceptions_and_recursion_get_their_true_share(tool, label, kind, rate, seconds):
+    out, report, stacks = sample(tool, label, TARGETS / "bias.py", seconds, kind, rate=rate)
     truth = json.loads(out)["short"]
-    assert sum(stacks.values()) >= 20_000
+    assert sum(stacks.values()) >= 8_000
     assert share(report, f"short_{kind}", "loop") == pytest.approx(truth, abs=0.03)
 
 
