@@ -22,6 +22,7 @@ enum {
 	LINETABLE_MOST = 4 << 20,
 	UNITS_MOST = 16 << 20,
 	FRAME_MOST = 16 << 20,
+	CODES_MOST = 200000, /* then all are forgotten: programs that make code all the time */
 };
 
 static const uint64_t CHECK_NS = 500000000;
@@ -135,6 +136,16 @@ static void read_head(struct py_codes *c, struct code *x)
 	x->walk = now.walk;
 }
 
+static void forget_all(struct py_codes *c)
+{
+	vec_each (&c->codes, x) {
+		forget_texts(*x);
+		free(*x);
+	}
+	vec_clear(&c->codes);
+	map_clear(&c->index);
+}
+
 static struct code *code_get(struct py_codes *c, uint64_t address)
 {
 	struct code *x;
@@ -164,6 +175,8 @@ const struct walk_code *py_codes_find(struct py_codes *c, uint64_t address)
 void py_codes_tick(struct py_codes *c, uint64_t now_ns)
 {
 	c->now_ns = now_ns;
+	if (c->codes.n >= CODES_MOST) /* only here: the walker holds on to what it found */
+		forget_all(c);
 }
 
 /* ---- what the recording says ----------------------------------------------------------------- */
@@ -278,10 +291,7 @@ void py_codes_free(struct py_codes *c)
 {
 	if (!c)
 		return;
-	vec_each (&c->codes, x) {
-		forget_texts(*x);
-		free(*x);
-	}
+	forget_all(c);
 	vec_done(&c->codes);
 	map_done(&c->index);
 	free(c);

@@ -19,7 +19,8 @@ struct py_codes *py_codes_new(
 	const struct py_layout *l, const struct mem *mem, const char *interpreter);
 void py_codes_free(struct py_codes *c);
 
-/* What the walker asks; NULL when there is no code object. Time is that of the last py_codes_tick. */
+/* What the walker asks; NULL when there is no code object. Valid until the next py_codes_tick, whose
+ * time counts. */
 const struct walk_code *py_codes_find(struct py_codes *c, uint64_t address);
 /* Called once per look: entries older than half a second are checked when they are used next. */
 void py_codes_tick(struct py_codes *c, uint64_t now_ns);

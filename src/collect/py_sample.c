@@ -3,9 +3,8 @@
  * The sampler: the Python stacks of every thread of every interpreter of the tree, by remote reads.
  * The target is never stopped and never written to.
  *
- * One look at a thread is one system call that copies its thread state, the chunks of its data stack,
- * the thread state again, and the frames outside the data stack that were needed before; walk.c makes a
- * stack of that one image. No look is repeated because of what it shows. */
+ * A look at one thread is py_thread.c; here are the schedule, the processes and threads, their states,
+ * and the records. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #include "collect/py_code.h"
 #include "collect/py_sample.h"
 #include "collect/py_target.h"
+#include "collect/py_thread.h"
 #include "cpython/mem.h"
 #include "cpython/walk.h"
 #include "store/writer.h"
@@ -37,53 +37,27 @@
 
 enum {
 	THREADS_MOST = 4096,
-	CFRAMES = 3,        /* a generator driven from C goes to and fro between two */
-	OUTSIDE_MOST = 48,  /* frames outside the data stack that are copied along */
-	FRAME_MOST = 256,   /* bytes of a frame before its locals */
-	THREAD_MOST = 4096, /* bytes of a thread state */
-	CHUNK_MOST = 4 << 20,
 	TRY_AGAIN_MS = 5,  /* while an interpreter starts */
 	GIVEN_UP_MS = 500, /* for what is no Python now */
 	RELIST_MS = 100,
-	HOT_MORE = 1024, /* bytes beyond the top of the last look that are copied with it */
 };
 
 static const uint64_t MS = 1000000;
 static const uint64_t MAX_RATE_JITTER_NS = 8000;
 
-struct outside {
-	uint64_t address;
-	uint64_t used_ns; /* when it was last needed */
-	bool is_copied;   /* in the newest image */
-	unsigned char bytes[FRAME_MOST];
-};
-
-struct cframe { /* of one C-level eval, on the C stack */
-	uint64_t address;
-	bool is_copied;
-	unsigned char bytes[64];
-};
-
-struct py_thread {
-	uint64_t address; /* of the thread state */
+struct sampled { /* a thread, and what of it is in the recording */
+	struct py_thread image;
 	uint32_t tid;
 	int stat_fd;
 	char state; /* as /proc says */
 	uint64_t state_ns;
-	size_t n_chunks;
-	struct walk_chunk chunks[WALK_CHUNKS]; /* from the root on; bytes owned */
-	size_t capacity[WALK_CHUNKS];
-	unsigned char before[THREAD_MOST], after[THREAD_MOST];
-	struct cframe cframes[CFRAMES]; /* 3.11, 3.12: those seen last, newest first */
-	size_t n_outside;
-	struct outside outside[OUTSIDE_MOST];
 	/* The stack before, whose rows are used again as far as it is the same. */
 	size_t n_last;
 	struct walk_frame *last; /* owned, WALK_DEPTH */
 	uint32_t *rows;          /* stack rows of last[0 … i] as callers */
 	uint32_t segment;
 	uint32_t row; /* in the thread table */
-	bool is_listed;
+	bool is_listed, has_failed;
 };
 
 struct py_process {
@@ -93,7 +67,7 @@ struct py_process {
 	struct py_target target;
 	struct py_codes *codes;
 	char interpreter[64];
-	VEC(struct py_thread *) threads;
+	VEC(struct sampled *) threads;
 	uint64_t threads_head; /* when they were listed */
 	uint64_t relist_ns;
 	uint64_t gil;        /* address of the GIL's struct, 0 unknown */
@@ -101,8 +75,8 @@ struct py_process {
 	uint64_t interp;
 	bool is_collecting;
 	uint32_t row, segment;
-	struct py_thread *looking; /* for the walker's callbacks */
-	uint64_t now_ns;
+	struct py_view view;
+	uint64_t n_failed; /* looks that failed at threads that are still there */
 };
 
 struct sampler {
@@ -111,7 +85,7 @@ struct sampler {
 	struct map known; /* serial → when to try again; never for those we sample */
 	uint64_t interval_ns, next_ns, look_for_ns;
 	uint64_t random;
-	uint64_t n_samples, n_lost, n_shortened, n_missed, n_ticks, n_errors;
+	uint64_t n_samples, n_lost, n_shortened, n_missed, n_ticks;
 	uint64_t told_lost;
 	uint64_t first_ns, last_ns;
 	struct walk walk;
@@ -128,199 +102,6 @@ static uint64_t u64_at(const unsigned char *p, uint32_t offset)
 static int read_u64(struct py_process *p, uint64_t address, uint64_t *ret)
 {
 	return mem_read_u64(&p->target.mem, address, ret);
-}
-
-/* ---- chunks ---------------------------------------------------------------------------------- */
-
-static void set_chunk(struct py_thread *t, size_t i, uint64_t address, uint64_t size)
-{
-	struct walk_chunk *c = &t->chunks[i];
-
-	if (size > t->capacity[i]) {
-		c->bytes = xrealloc((void *)c->bytes, size, 1);
-		t->capacity[i] = size;
-	}
-	c->address = address;
-	c->n = size;
-}
-
-/* Finds the chain of chunks anew, newest first in memory, root first in our list. */
-static void find_chunks(struct py_process *p, struct py_thread *t, uint64_t newest)
-{
-	const struct py_layout *l = &p->target.layout;
-	uint64_t address[WALK_CHUNKS], size[WALK_CHUNKS];
-	size_t n = 0;
-
-	for (uint64_t at = newest; at && n < WALK_CHUNKS; n++) {
-		unsigned char head[64];
-
-		if (l->chunk_data > sizeof head ||
-			mem_read(&p->target.mem, at, head, l->chunk_data) < 0)
-			break;
-		address[n] = at;
-		size[n] = u64_at(head, l->chunk_size);
-		if (size[n] < l->chunk_data || size[n] > CHUNK_MOST)
-			break;
-		at = u64_at(head, l->chunk_previous);
-	}
-	t->n_chunks = n;
-	for (size_t i = 0; i < n; i++)
-		set_chunk(t, i, address[n - 1 - i], size[n - 1 - i]);
-}
-
-/* ---- one image ------------------------------------------------------------------------------- */
-
-enum { SEGMENTS_MOST = WALK_CHUNKS + OUTSIDE_MOST + CFRAMES + 4 };
-
-struct segments {
-	struct iovec local[SEGMENTS_MOST], remote[SEGMENTS_MOST];
-	size_t n;
-};
-
-static void add_segment(struct segments *s, void *to, uint64_t from, size_t n)
-{
-	s->local[s->n] = (struct iovec){ to, n };
-	s->remote[s->n] = (struct iovec){ (void *)(uintptr_t)from, n };
-	s->n++;
-}
-
-/* Bytes of the newest chunk that were in use at the last look, and some more. */
-static size_t hot_bytes(const struct py_process *p, const struct py_thread *t)
-{
-	const struct walk_chunk *c = &t->chunks[t->n_chunks - 1];
-	uint64_t top = u64_at(t->after, p->target.layout.thread_datastack_top);
-	uint64_t used = top > c->address && top - c->address <= c->n ? top - c->address : c->n;
-
-	return used + HOT_MORE < c->n ? used + HOT_MORE : c->n;
-}
-
-/* Copies everything in one call, and what belongs together close together: the used part of the newest
- * chunk, the thread state, the frames outside. The rest of the chunk, mostly dead, comes last. The call
- * stops at the first hole, so what may be unmapped by now comes after what must be there; then the rest
- * is read by a call of its own. false when the thread or its chunks could not be read. */
-static bool copy_image(struct py_process *p, struct py_thread *t)
-{
-	const struct py_layout *l = &p->target.layout;
-	struct walk_chunk *newest = t->n_chunks ? &t->chunks[t->n_chunks - 1] : NULL;
-	size_t hot = newest ? hot_bytes(p, t) : 0, must = 0, n_cframes = 0, all, at;
-	struct segments s = { .n = 0 };
-	ssize_t copied;
-
-	for (size_t i = 0; i + 1 < t->n_chunks; i++)
-		add_segment(&s, (void *)t->chunks[i].bytes, t->chunks[i].address, t->chunks[i].n);
-	add_segment(&s, t->before, t->address, l->thread_sizeof);
-	if (newest)
-		add_segment(&s, (void *)newest->bytes, newest->address, hot);
-	add_segment(&s, t->after, t->address, l->thread_sizeof);
-	for (size_t i = 0; i < s.n; i++)
-		must += s.local[i].iov_len;
-	for (int i = 0; i < CFRAMES && t->cframes[i].address; i++, n_cframes++)
-		add_segment(&s, t->cframes[i].bytes, t->cframes[i].address, l->cframe_sizeof);
-	for (size_t i = 0; i < t->n_outside; i++)
-		add_segment(&s, t->outside[i].bytes, t->outside[i].address, l->frame_localsplus);
-	all = must + t->n_outside * l->frame_localsplus;
-	if (n_cframes)
-		all += n_cframes * l->cframe_sizeof;
-	if (newest && hot < newest->n) {
-		add_segment(
-			&s, (char *)newest->bytes + hot, newest->address + hot, newest->n - hot);
-		all += newest->n - hot;
-	}
-	copied = mem_readv(&p->target.mem, s.local, s.remote, s.n);
-	if (copied < (ssize_t)must)
-		return false;
-	if (copied < (ssize_t)all && newest && hot < newest->n &&
-		mem_read(&p->target.mem, newest->address + hot, (char *)newest->bytes + hot,
-			newest->n - hot) < 0)
-		return false;
-	at = must;
-	for (size_t i = 0; i < n_cframes; i++) {
-		at += l->cframe_sizeof;
-		t->cframes[i].is_copied = (size_t)copied >= at;
-	}
-	for (size_t i = 0; i < t->n_outside; i++) {
-		at += l->frame_localsplus;
-		t->outside[i].is_copied = (size_t)copied >= at;
-	}
-	return true;
-}
-
-static const struct walk_code *find_code(void *ctx, uint64_t address)
-{
-	struct py_process *p = ctx;
-
-	return py_codes_find(p->codes, address);
-}
-
-static struct outside *oldest(struct py_thread *t)
-{
-	struct outside *found = &t->outside[0];
-
-	for (size_t i = 1; i < t->n_outside; i++)
-		if (t->outside[i].used_ns < found->used_ns)
-			found = &t->outside[i];
-	return found;
-}
-
-/* From the image, or read now and copied along from the next look on. */
-static const unsigned char *find_outside(void *ctx, uint64_t address)
-{
-	struct py_process *p = ctx;
-	struct py_thread *t = p->looking;
-	struct outside *o = NULL;
-
-	for (size_t i = 0; i < t->n_outside && !o; i++)
-		if (t->outside[i].address == address)
-			o = &t->outside[i];
-	if (!o) {
-		o = t->n_outside < OUTSIDE_MOST ? &t->outside[t->n_outside++] : oldest(t);
-		*o = (struct outside){ .address = address };
-	}
-	if (!o->is_copied &&
-		mem_read(&p->target.mem, address, o->bytes, p->target.layout.frame_localsplus) < 0)
-		return NULL;
-	o->is_copied = true;
-	o->used_ns = p->now_ns;
-	return o->bytes;
-}
-
-static void forget_unused(struct py_thread *t, uint64_t now_ns)
-{
-	for (size_t i = t->n_outside; i-- > 0;)
-		if (now_ns - t->outside[i].used_ns > 200 * MS)
-			t->outside[i] = t->outside[--t->n_outside];
-}
-
-/* From the image, or read now and copied along from the next look on. */
-static const struct cframe *cframe_get(struct py_process *p, struct py_thread *t, uint64_t address)
-{
-	uint32_t size = p->target.layout.cframe_sizeof;
-	struct cframe *newest = &t->cframes[0];
-
-	for (int i = 0; i < CFRAMES; i++)
-		if (t->cframes[i].address == address && t->cframes[i].is_copied)
-			return &t->cframes[i];
-	if (!address || size > sizeof newest->bytes)
-		return NULL;
-	if (newest->address != address)
-		memmove(newest + 1, newest, (CFRAMES - 1) * sizeof *newest);
-	newest->address = address;
-	newest->is_copied = mem_read(&p->target.mem, address, newest->bytes, size) == 0;
-	return newest->is_copied ? newest : NULL;
-}
-
-/* The running frame's address: in the thread state, or (3.11, 3.12) behind a pointer to the C stack. */
-static uint64_t current_frame(struct py_process *p, struct py_thread *t)
-{
-	const struct py_layout *l = &p->target.layout;
-	const struct cframe *found;
-	uint64_t cframe;
-
-	if (l->thread_current_frame != PY_NONE)
-		return u64_at(t->after, l->thread_current_frame);
-	cframe = u64_at(t->after, l->thread_cframe);
-	found = cframe_get(p, t, cframe);
-	return found ? u64_at(found->bytes, l->cframe_current_frame) : 0;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -344,7 +125,7 @@ static uint32_t process_row(struct sampler *s, struct py_process *p)
 	return p->row;
 }
 
-static void thread_rows(struct sampler *s, struct py_process *p, struct py_thread *t)
+static void thread_rows(struct sampler *s, struct py_process *p, struct sampled *t)
 {
 	if (t->segment == writer_segment(s->c.writer))
 		return;
@@ -355,7 +136,7 @@ static void thread_rows(struct sampler *s, struct py_process *p, struct py_threa
 }
 
 /* The stack row of frames[0 … n-1] as callers. Rows of the same beginning as last time are reused. */
-static uint32_t caller_stack(struct sampler *s, struct py_process *p, struct py_thread *t, size_t n)
+static uint32_t caller_stack(struct sampler *s, struct py_process *p, struct sampled *t, size_t n)
 {
 	const struct walk_frame *frames = s->walk.frames;
 	struct writer *w = s->c.writer;
@@ -390,22 +171,22 @@ static uint32_t cut_stack(struct sampler *s, uint32_t callers)
 
 /* ---- one look at one thread ------------------------------------------------------------------ */
 
-static uint16_t state_bits(const struct py_process *p, const struct py_thread *t, bool is_shortened)
+static uint16_t state_bits(const struct py_process *p, const struct sampled *t, bool is_shortened)
 {
 	uint16_t bits = 0;
 
 	if (t->state == 'R')
 		bits |= SAMPLE_ON_CPU;
-	if (p->gil_holder == t->address)
+	if (p->gil_holder == t->image.address)
 		bits |= SAMPLE_HOLDS_GIL;
-	if (p->is_collecting && p->gil_holder == t->address)
+	if (p->is_collecting && p->gil_holder == t->image.address)
 		bits |= SAMPLE_IN_GC;
 	if (is_shortened)
 		bits |= SAMPLE_SHORTENED;
 	return bits;
 }
 
-static void look_at_state(struct py_thread *t, uint64_t now_ns)
+static void look_at_state(struct sampled *t, uint64_t now_ns)
 {
 	char text[1024];
 	struct proc_stat st;
@@ -419,7 +200,7 @@ static void look_at_state(struct py_thread *t, uint64_t now_ns)
 }
 
 static void record_sample(
-	struct sampler *s, struct py_process *p, struct py_thread *t, uint64_t now_ns)
+	struct sampler *s, struct py_process *p, struct sampled *t, uint64_t now_ns)
 {
 	const struct walk *walk = &s->walk;
 	struct rec_sample r = { .t_ns = now_ns, .state = state_bits(p, t, walk->is_shortened) };
@@ -441,45 +222,30 @@ static void record_sample(
 }
 
 static void look_at_thread(
-	struct sampler *s, struct py_process *p, struct py_thread *t, uint64_t now_ns)
+	struct sampler *s, struct py_process *p, struct sampled *t, uint64_t now_ns)
 {
-	const struct py_layout *l = &p->target.layout;
-	struct walk_callbacks callbacks = { .code = find_code, .outside = find_outside, .ctx = p };
-	struct walk_image image = {
-		.thread_before = t->before, .thread_after = t->after, .chunks = t->chunks
-	};
-	uint64_t newest;
-
-	p->looking = t;
-	for (size_t i = 0; i < t->n_outside; i++)
-		t->outside[i].is_copied = false;
-	if (!copy_image(p, t)) {
-		s->n_errors++;
-		t->n_chunks = 0;
+	switch (py_thread_look(&t->image, &p->view, &s->walk)) {
+	case PY_LOOK_STACK:
+		look_at_state(t, now_ns);
+		record_sample(s, p, t, now_ns);
+		break;
+	case PY_LOOK_NONE:
+		break;
+	case PY_LOOK_LOST:
+		s->n_lost++;
+		break;
+	case PY_LOOK_FAILED:
+		t->has_failed = true; /* lost, unless the thread turns out to have ended */
 		p->relist_ns = 0;
-		return;
+		break;
 	}
-	newest = u64_at(t->after, l->thread_datastack_chunk);
-	image.n_chunks = t->n_chunks;
-	image.current = current_frame(p, t);
-	walk_stack(l, &image, &callbacks, &s->walk);
-	if (newest != (t->n_chunks ? t->chunks[t->n_chunks - 1].address : 0))
-		find_chunks(p, t, newest); /* for the next look */
-	if (s->walk.n == 0 && !s->walk.is_shortened) {
-		s->n_lost += image.current != 0 && t->n_chunks > 0;
-		return;
-	}
-	look_at_state(t, now_ns);
-	record_sample(s, p, t, now_ns);
-	forget_unused(t, now_ns);
 }
 
 /* ---- threads of a process -------------------------------------------------------------------- */
 
-static void thread_free(struct py_thread *t)
+static void thread_free(struct sampled *t)
 {
-	for (size_t i = 0; i < WALK_CHUNKS; i++)
-		free((void *)t->chunks[i].bytes);
+	py_thread_done(&t->image);
 	if (t->stat_fd >= 0)
 		close(t->stat_fd);
 	free(t->last);
@@ -487,28 +253,27 @@ static void thread_free(struct py_thread *t)
 	free(t);
 }
 
-static struct py_thread *thread_find(struct py_process *p, uint64_t address)
+static struct sampled *thread_find(struct py_process *p, uint64_t address)
 {
 	vec_each (&p->threads, t)
-		if ((*t)->address == address)
+		if ((*t)->image.address == address)
 			return *t;
 	return NULL;
 }
 
-static struct py_thread *thread_add(
+static struct sampled *thread_add(
 	struct py_process *p, uint64_t address, const unsigned char *bytes)
 {
 	const struct py_layout *l = &p->target.layout;
-	struct py_thread *t = xcalloc(1, sizeof *t);
+	struct sampled *t = xcalloc(1, sizeof *t);
 	char path[64];
 
-	t->address = address;
+	py_thread_init(&t->image, &p->view, address, bytes);
 	t->tid = (uint32_t)u64_at(bytes, l->thread_native_thread_id);
 	t->last = xcalloc(WALK_DEPTH, sizeof *t->last);
 	t->rows = xcalloc(WALK_DEPTH, sizeof *t->rows);
 	snprintf(path, sizeof path, "/proc/%d/task/%u/stat", (int)p->pid, t->tid);
 	t->stat_fd = open(path, O_RDONLY | O_CLOEXEC);
-	find_chunks(p, t, u64_at(bytes, l->thread_datastack_chunk));
 	vec_push(&p->threads, t);
 	return t;
 }
@@ -516,7 +281,7 @@ static struct py_thread *thread_add(
 static void list_threads(struct py_process *p, uint64_t now_ns)
 {
 	const struct py_layout *l = &p->target.layout;
-	unsigned char bytes[THREAD_MOST];
+	unsigned char bytes[PY_THREAD_BYTES_MAX];
 	uint64_t at = 0;
 
 	p->relist_ns = now_ns + RELIST_MS * MS;
@@ -527,7 +292,7 @@ static void list_threads(struct py_process *p, uint64_t now_ns)
 		return;
 	p->threads_head = at;
 	for (int n = 0; at && n < THREADS_MOST; n++) {
-		struct py_thread *t;
+		struct sampled *t;
 
 		if (mem_read(&p->target.mem, at, bytes, l->thread_sizeof) < 0)
 			break;
@@ -537,6 +302,8 @@ static void list_threads(struct py_process *p, uint64_t now_ns)
 		if (!t)
 			t = thread_add(p, at, bytes);
 		t->is_listed = true;
+		p->n_failed += t->has_failed;
+		t->has_failed = false;
 		at = u64_at(bytes, l->thread_next);
 	}
 	for (size_t i = p->threads.n; i-- > 0;)
@@ -549,24 +316,29 @@ static void list_threads(struct py_process *p, uint64_t now_ns)
 		p->gil = 0;
 }
 
+static struct iovec remote_at(uint64_t address, size_t n)
+{
+	return (struct iovec){ (void *)(uintptr_t)address, n };
+}
+
 /* Who holds the GIL, whether a collection runs, and whether threads came: one call per look. */
 static void look_at_interpreter(struct py_process *p)
 {
 	const struct py_layout *l = &p->target.layout;
 	bool is_old = l->runtime_tstate_current != PY_NONE; /* up to 3.11 */
-	uint64_t holder = 0, head = 0;
+	uint64_t holder = 0, head = 0, gil = is_old ? 0 : p->gil;
 	int32_t locked = 1, collecting = 0;
-	struct segments s = { .n = 0 };
+	struct iovec to[4] = { { &head, 8 }, { &collecting, 4 }, { &holder, 8 }, { &locked, 4 } },
+		     from[4];
+	size_t n = is_old ? 3 : gil ? 4 : 2;
 
-	if (is_old)
-		add_segment(&s, &holder, p->target.runtime + l->runtime_tstate_current, 8);
-	else if (p->gil) {
-		add_segment(&s, &holder, p->gil + l->gil_last_holder, 8);
-		add_segment(&s, &locked, p->gil + l->gil_locked, 4);
-	}
-	add_segment(&s, &head, p->interp + l->interp_threads_head, 8);
-	add_segment(&s, &collecting, p->interp + l->interp_gc + l->gc_collecting, 4);
-	if (mem_readv(&p->target.mem, s.local, s.remote, s.n) <= 0)
+	from[0] = remote_at(p->interp + l->interp_threads_head, 8);
+	from[1] = remote_at(p->interp + l->interp_gc + l->gc_collecting, 4);
+	from[2] = remote_at(
+		is_old ? p->target.runtime + l->runtime_tstate_current : gil + l->gil_last_holder,
+		8);
+	from[3] = remote_at(gil + l->gil_locked, 4);
+	if (mem_readv(&p->target.mem, to, from, n) <= 0)
 		return;
 	p->gil_holder = locked == 1 ? holder : 0;
 	p->is_collecting = collecting != 0;
@@ -576,11 +348,13 @@ static void look_at_interpreter(struct py_process *p)
 
 static void look_at_process(struct sampler *s, struct py_process *p, uint64_t now_ns)
 {
-	p->now_ns = now_ns;
+	p->view.now_ns = now_ns;
 	py_codes_tick(p->codes, now_ns);
 	look_at_interpreter(p);
 	if (now_ns >= p->relist_ns)
 		list_threads(p, now_ns);
+	s->n_lost += p->n_failed;
+	p->n_failed = 0;
 	vec_each (&p->threads, t)
 		look_at_thread(s, p, *t, now_ns);
 }
@@ -620,6 +394,9 @@ static uint64_t try_process(struct sampler *s, const struct tree_process *t, uin
 	p->parent = t->parent;
 	snprintf(p->interpreter, sizeof p->interpreter, "cpython %s", p->target.version);
 	p->codes = py_codes_new(&p->target.layout, &p->target.mem, p->interpreter);
+	p->view = (struct py_view){
+		.l = &p->target.layout, .mem = &p->target.mem, .codes = p->codes
+	};
 	list_threads(p, now_ns);
 	vec_push(&s->processes, p);
 	writer_meta(s->c.writer, "interpreter", p->interpreter);
@@ -759,7 +536,6 @@ static void sample_stop(void *state)
 	meta_number(s->c.writer, "samples_lost", (double)s->n_lost);
 	meta_number(s->c.writer, "samples_shortened", (double)s->n_shortened);
 	meta_number(s->c.writer, "ticks_missed", (double)s->n_missed);
-	meta_number(s->c.writer, "read_errors", (double)s->n_errors);
 	vec_each (&s->processes, p)
 		process_free(*p);
 	vec_done(&s->processes);

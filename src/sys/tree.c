@@ -179,6 +179,7 @@ static void connector_read(struct tree *t)
 
 	for (;;) {
 		ssize_t got = recv(t->connector, bytes, sizeof bytes, 0);
+		struct proc_event event;
 		struct nlmsghdr *m = (struct nlmsghdr *)bytes;
 
 		if (got < 0 && errno == ENOBUFS) {
@@ -193,7 +194,8 @@ static void connector_read(struct tree *t)
 			if (m->nlmsg_len < NLMSG_LENGTH(sizeof *c + sizeof(struct proc_event)) ||
 				c->id.idx != CN_IDX_PROC)
 				continue;
-			on_proc_event(t, (const struct proc_event *)c->data);
+			memcpy(&event, c->data, sizeof event); /* it lies 4 bytes off */
+			on_proc_event(t, &event);
 		}
 	}
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One look at one thread: an image of its stack, copied by one system call, and the walk of it
+ * (cpython/walk.h). The system call copies the chunks of the data stack, the thread state before and
+ * after the newest of them, and the frames outside the data stack that earlier looks needed. No look is
+ * repeated because of what it shows. */
+#ifndef COLLECT_PY_THREAD_H
+#define COLLECT_PY_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cpython/walk.h"
+#include "wire/py_layout.h"
+
+struct mem;
+struct py_codes;
+
+enum {
+	PY_THREAD_CFRAMES = 3,  /* a generator driven from C goes to and fro between two */
+	PY_THREAD_OUTSIDE = 48, /* frames outside the data stack that are copied along */
+};
+
+struct py_view { /* what looks at the threads of one process share; borrowed */
+	const struct py_layout *l;
+	const struct mem *mem;
+	struct py_codes *codes;
+	uint64_t now_ns;
+};
+
+struct py_outside {
+	uint64_t address;
+	uint64_t used_ns; /* when it was last needed */
+	bool is_copied;   /* in the newest image */
+	unsigned char bytes[PY_FRAME_BYTES_MAX];
+};
+
+struct py_cframe { /* of one C-level eval, on the C stack */
+	uint64_t address;
+	bool is_copied;
+	unsigned char bytes[64];
+};
+
+struct py_thread {
+	uint64_t address; /* of the thread state */
+	size_t n_chunks;
+	struct walk_chunk chunks[WALK_CHUNKS]; /* from the root on; bytes owned */
+	size_t capacity[WALK_CHUNKS];
+	unsigned char before[PY_THREAD_BYTES_MAX], after[PY_THREAD_BYTES_MAX];
+	struct py_cframe cframes[PY_THREAD_CFRAMES]; /* 3.11, 3.12: those seen last, newest first */
+	size_t n_outside;
+	struct py_outside outside[PY_THREAD_OUTSIDE];
+};
+
+/* `bytes`: the thread state as it was just read. */
+void py_thread_init(
+	struct py_thread *t, const struct py_view *v, uint64_t address, const unsigned char *bytes);
+void py_thread_done(struct py_thread *t);
+
+enum py_look {
+	PY_LOOK_STACK,  /* *ret holds the stack, whole or shortened */
+	PY_LOOK_NONE,   /* the thread runs no Python code */
+	PY_LOOK_LOST,   /* it does, but nothing of it could be taken */
+	PY_LOOK_FAILED, /* its memory could not be read: it ended, or the system call failed */
+};
+
+enum py_look py_thread_look(struct py_thread *t, const struct py_view *v, struct walk *ret);
+
+#endif
