@@ -28,10 +28,10 @@ def count_primes(numbers, results, slot):
 
 
 def run_with(threads, limit):
-    """Count the primes below limit, dealt out to that many threads: (count, seconds)."""
+    """Count the primes below limit; the odd numbers are dealt out to that many threads: (count, seconds)."""
     results = [0] * threads
     workers = [
-        threading.Thread(target=count_primes, args=(range(slot, limit, threads), results, slot), name=f"primes-{slot}")
+        threading.Thread(target=count_primes, args=(range(3 + 2 * slot, limit, 2 * threads), results, slot), name=f"primes-{slot}")
         for slot in range(threads)
     ]
     start = time.perf_counter()
@@ -39,7 +39,7 @@ def run_with(threads, limit):
         worker.start()
     for worker in workers:
         worker.join()
-    return sum(results), time.perf_counter() - start
+    return 1 + sum(results), time.perf_counter() - start  # and 2
 
 
 def describe_build():

@@ -16,7 +16,7 @@
 #include "wire/records.h"
 #include "base/banned.h"
 
-#define WINDOW_S 0.2 /* GIL turns take 5 ms: shares per thread need a longer window */
+#define WINDOW_S 0.1 /* GIL turns take 5 ms: shares per thread need a longer window */
 
 struct thread_state { /* of one thread while thread_usage is read */
 	uint64_t cpu_ns, queue_ns;
@@ -363,23 +363,48 @@ static void read_thread_usage(struct builder *b)
 }
 
 /* At least two threads with 10 % of a core each that together use one core (or would, if other
- * programs did not have it: then they are in the queue), sleep on a futex in between, and more CPUs
- * are allowed. Threads that merely share a busy CPU do not sleep: they are all in the queue. */
-static bool is_gil_limited(const struct builder *b, const struct gil_window *w)
+ * programs did not have it: then they are in the queue) while more are allowed, and sleep in between.
+ * Threads that merely share a busy CPU do not sleep: they are all in the queue. */
+static bool takes_turns(const struct builder *b, const struct gil_window *w)
 {
 	double wanted = w->cpu + w->queue;
 
 	return w->n_active >= 2 && b->u->cpus_allowed >= 1.5 && w->cpu <= 1.05 && wanted >= 0.9 &&
-		wanted <= w->n_active - 0.4 && w->futex_sleeps > 0 &&
-		w->futex_sleeps * 2 >= w->sleeps;
+		wanted <= w->n_active - 0.4;
 }
 
+static bool neighbour_takes_turns(const struct builder *b, const struct gil_window *w)
+{
+	for (int step = -1; step <= 1; step += 2) {
+		uint64_t key = (uint64_t)w->process << 32 |
+			((w->window + (size_t)step) & UINT32_MAX),
+			 index;
+
+		if (map_find(&b->window_index, key, &index) && takes_turns(b, &b->windows.v[index]))
+			return true;
+	}
+	return false;
+}
+
+/* What they sleep on is seen only now and then: a process counts whose sleeps in such windows are
+ * mostly on a futex. A window alone may be threads that come and go. */
 static void find_gil_windows(struct builder *b)
 {
+	struct {
+		unsigned sleeps, futex_sleeps;
+	} *seen = arena_alloc(b->a, (b->u->n_processes + 1) * sizeof *seen);
+
+	vec_each (&b->windows, w)
+		if (takes_turns(b, w)) {
+			seen[w->process].sleeps += w->sleeps;
+			seen[w->process].futex_sleeps += w->futex_sleeps;
+		}
 	vec_each (&b->windows, w) {
 		struct usage_process *p = process_at(b, w->process);
+		unsigned futex = seen[w->process].futex_sleeps;
 
-		if (p && p->is_python && is_gil_limited(b, w))
+		if (p && p->is_python && takes_turns(b, w) && neighbour_takes_turns(b, w) &&
+			futex > 0 && futex * 2 >= seen[w->process].sleeps)
 			p->gil_s += b->window_s.v[w->window];
 	}
 }

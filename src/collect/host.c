@@ -32,6 +32,7 @@ enum {
 	PSS_SHARE = 1000,     /* 1/1000 of one CPU for reading PSS, which can take 25 ms at once */
 	OPEN_FILES_MOST = 96, /* descriptors kept open for speed */
 	RELIST_TICKS = 16,    /* threads are listed anew at least this often */
+	ASKED_MOST = 32,      /* processes asked whether they are Python */
 };
 
 /* Looking may cost 2 ms at first and 0.25 % of one CPU in the long run. What is measured inside a
@@ -70,8 +71,10 @@ struct host {
 	struct map by_serial;               /* serial → index */
 	uint64_t start_ns, n_ticks;
 	uint64_t next_pss_ns, next_pressure_ns;
-	uint64_t spent_ns;       /* CPU time of all looks, doubled, without PSS */
-	uint64_t pss_cost_ns;    /* of this look: has its own budget */
+	uint64_t spent_ns; /* CPU time of all looks, doubled, without PSS */
+	uint64_t
+		other_cost_ns; /* of this look: PSS, and asking once what a process is; budgets of their own */
+	unsigned n_asked;        /* processes asked whether they are Python */
 	size_t next_pss_process; /* round robin */
 	int open_files;
 	char boot_id[40];
@@ -285,21 +288,26 @@ static bool look_at_thread(struct host *h, struct host_process *p, struct host_t
 	return true;
 }
 
-/* Several threads at work: is it Python, so that the GIL can be what limits them? Asked once. */
+/* Several threads at work: is it Python, so that the GIL can be what limits them? Asked once of each
+ * process, which takes some ms, and of a few dozen at most. */
 static void ask_python(struct host *h, struct host_process *p, uint32_t row, uint64_t now_ns)
 {
 	unsigned busy = 0;
+	uint64_t before;
 
 	vec_each (&p->threads, t)
 		busy += t->idle_ticks < 3 && t->last.cpu_ns > 20 * MS;
-	if (p->was_asked_python || busy < 2)
+	if (p->was_asked_python || busy < 2 || h->n_asked >= ASKED_MOST)
 		return;
 	p->was_asked_python = true;
+	h->n_asked++;
+	before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	writer_add(h->c.writer, RECORD_life,
 		&(struct rec_life){ .t_ns = now_ns,
 			.process = row,
 			.event = LIFE_PYTHON,
 			.value = elf_process_is_python(p->pid) });
+	h->other_cost_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
 }
 
 static uint64_t read_pss(
@@ -317,7 +325,7 @@ static uint64_t read_pss(
 		: PROC_UNKNOWN;
 	cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
 	h->next_pss_ns = now_ns + cost * PSS_SHARE;
-	h->pss_cost_ns += cost;
+	h->other_cost_ns += cost;
 	return kib == PROC_UNKNOWN ? RECORD_UNKNOWN : kib * 1024;
 }
 
@@ -424,7 +432,7 @@ static uint64_t host_drain(void *state, uint64_t now_ns)
 	const struct tree_process *all;
 	size_t n;
 
-	h->pss_cost_ns = 0;
+	h->other_cost_ns = 0;
 	all = tree_processes(h->c.tree, &n);
 	for (size_t i = 0; i < n; i++)
 		if (all[i].is_alive)
@@ -432,7 +440,7 @@ static uint64_t host_drain(void *state, uint64_t now_ns)
 	if (now_ns >= h->next_pressure_ns)
 		record_pressure(h, now_ns);
 	h->n_ticks++;
-	h->spent_ns += 2 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - before - h->pss_cost_ns);
+	h->spent_ns += 2 * (clock_ns(CLOCK_THREAD_CPUTIME_ID) - before - h->other_cost_ns);
 	return next_look(h, now_ns);
 }
 

@@ -99,10 +99,10 @@ static void print_rule(
 			"; %s more it was ready but other programs had the CPU",
 			units_format(value, UNIT_SECONDS, b->queue_s));
 	if (b->verdict == BOUND_SYSTEM)
-		snprintf(text, sizeof text, "system %s / (real %s × P %.1f) = %.2f%s.", system,
+		snprintf(text, sizeof text, "system %s / (real %s × P %.2f) = %.2f%s.", system,
 			real, p, u->system_s / (u->wall_s * p), extra);
 	else
-		snprintf(text, sizeof text, "user %s / (real %s × P %.1f) = %.2f%s.", user, real, p,
+		snprintf(text, sizeof text, "user %s / (real %s × P %.2f) = %.2f%s.", user, real, p,
 			u->user_s / (u->wall_s * p), extra);
 	style_begin(out, STYLE_DIM, v->colour);
 	style_wrap(out, text, 0, v->width);
