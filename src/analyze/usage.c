@@ -16,7 +16,7 @@
 #include "wire/records.h"
 #include "base/banned.h"
 
-#define WINDOW_S 0.1 /* GIL turns take 5 ms: shares per thread need a longer window */
+#define WINDOW_S 0.2 /* GIL turns take 5 ms, the kernel's ticks 4: shares need a longer window */
 
 struct thread_state { /* of one thread while thread_usage is read */
 	uint64_t cpu_ns, queue_ns;
@@ -373,21 +373,8 @@ static bool takes_turns(const struct builder *b, const struct gil_window *w)
 		wanted <= w->n_active - 0.4;
 }
 
-static bool neighbour_takes_turns(const struct builder *b, const struct gil_window *w)
-{
-	for (int step = -1; step <= 1; step += 2) {
-		uint64_t key = (uint64_t)w->process << 32 |
-			((w->window + (size_t)step) & UINT32_MAX),
-			 index;
-
-		if (map_find(&b->window_index, key, &index) && takes_turns(b, &b->windows.v[index]))
-			return true;
-	}
-	return false;
-}
-
 /* What they sleep on is seen only now and then: a process counts whose sleeps in such windows are
- * mostly on a futex. A window alone may be threads that come and go. */
+ * mostly on a futex. */
 static void find_gil_windows(struct builder *b)
 {
 	struct {
@@ -403,8 +390,8 @@ static void find_gil_windows(struct builder *b)
 		struct usage_process *p = process_at(b, w->process);
 		unsigned futex = seen[w->process].futex_sleeps;
 
-		if (p && p->is_python && takes_turns(b, w) && neighbour_takes_turns(b, w) &&
-			futex > 0 && futex * 2 >= seen[w->process].sleeps)
+		if (p && p->is_python && takes_turns(b, w) && futex > 0 &&
+			futex * 2 >= seen[w->process].sleeps)
 			p->gil_s += b->window_s.v[w->window];
 	}
 }
