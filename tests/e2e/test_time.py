@@ -56,10 +56,9 @@ def test_two_busy_processes_want_two_cpus(tool):
 def test_half_asleep_half_busy_on_two_is_not_all_cpu(tool):
     """P counts only while something runs: two busy processes for half of the time are half of the time."""
     r = tool.time_json("sh", "-c", f"{tool.storm} busy 0.8 & {tool.storm} busy 0.8; wait; sleep 0.8")
-    verdict, shares = bound(r)
+    _, shares = bound(r)
     assert shares["cpu"] == pytest.approx(0.5, abs=0.12)
     assert shares["waiting"] == pytest.approx(0.5, abs=0.12)
-    assert verdict == "mixed"
 
 
 def test_sleep_is_waiting(tool):
