@@ -5,14 +5,18 @@
 #   make bench   figures, side by side with the peers
 CACHE    := $(shell tools/setup --cache)
 PYTHON   := $(CACHE)/venv/bin/python
+comma    := ,
 SANITIZE := -Dstatic_tool=false -Db_lundef=false
 FUZZ_SECONDS ?= 1200
+# $(call configure,FOLDER,ENVIRONMENT,OPTIONS): once; Meson's own words when it fails.
+configure = test -f $(1)/build.ninja || $(2) meson setup $(1) $(3) >/dev/null || \
+	{ tail -15 $(1)/meson-logs/meson-log.txt >&2; exit 1; }
 
 .PHONY: build demo test bench fuzz wheel format clean unit check asan tsan fuzz-short e2e setup-test
 
 build:
 	@tools/setup build
-	@test -f build/build.ninja || meson setup build >/dev/null
+	@$(call configure,build)
 	@ninja -C build leadline >build/ninja.log || { cat build/ninja.log; exit 1; }
 
 demo: build
@@ -34,12 +38,12 @@ check:
 	@$(PYTHON) tools/check_docs.py
 
 asan:
-	@test -f build-asan/build.ninja || CC=clang meson setup build-asan -Db_sanitize=address,undefined $(SANITIZE) >/dev/null
+	@$(call configure,build-asan,CC=clang,-Db_sanitize=address$(comma)undefined $(SANITIZE))
 	@ninja -C build-asan >build-asan/ninja.log || { cat build-asan/ninja.log; exit 1; }
 	@meson test -C build-asan --no-rebuild --print-errorlogs --suite unit
 
 tsan:
-	@test -f build-tsan/build.ninja || CC=clang meson setup build-tsan -Db_sanitize=thread $(SANITIZE) >/dev/null
+	@$(call configure,build-tsan,CC=clang,-Db_sanitize=thread $(SANITIZE))
 	@ninja -C build-tsan >build-tsan/ninja.log || { cat build-tsan/ninja.log; exit 1; }
 	@meson test -C build-tsan --no-rebuild --print-errorlogs wire/ring collect/session
 
@@ -47,7 +51,7 @@ fuzz-short:
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=60
 
 fuzz:
-	@test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz -Dfuzz=true -Dtests=false -Db_sanitize=address,undefined $(SANITIZE) >/dev/null
+	@$(call configure,build-fuzz,CC=clang,-Dfuzz=true -Dtests=false -Db_sanitize=address$(comma)undefined $(SANITIZE))
 	@ninja -C build-fuzz >build-fuzz/ninja.log || { cat build-fuzz/ninja.log; exit 1; }
 	@tools/run_fuzz build-fuzz $(FUZZ_SECONDS)
 
