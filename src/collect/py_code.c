@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "cpython/mem.h"
+#include "cpython/strings.h"
 #include "store/writer.h"
 #include "wire/py_layout.h"
 #include "wire/records.h"
@@ -18,7 +19,7 @@
 
 enum {
 	HEAD_MOST = 512,  /* bytes of a code object before its instructions */
-	TEXT_MOST = 4096, /* of a name, bytes */
+	TEXT_MOST = 4096, /* of a name, characters */
 	LINETABLE_MOST = 4 << 20,
 	UNITS_MOST = 16 << 20,
 	FRAME_MOST = 16 << 20,
@@ -181,53 +182,14 @@ void py_codes_tick(struct py_codes *c, uint64_t now_ns)
 
 /* ---- what the recording says ----------------------------------------------------------------- */
 
-static void add_utf8(struct buf *out, uint32_t c)
-{
-	if (c < 0x80) {
-		buf_addc(out, (char)c);
-	} else if (c < 0x800) {
-		buf_add(out, (char[]){ (char)(0xc0 | c >> 6), (char)(0x80 | (c & 0x3f)) }, 2);
-	} else if (c < 0x10000) {
-		buf_add(out,
-			(char[]){ (char)(0xe0 | c >> 12), (char)(0x80 | (c >> 6 & 0x3f)),
-				(char)(0x80 | (c & 0x3f)) },
-			3);
-	} else {
-		buf_add(out,
-			(char[]){ (char)(0xf0 | c >> 18), (char)(0x80 | (c >> 12 & 0x3f)),
-				(char)(0x80 | (c >> 6 & 0x3f)), (char)(0x80 | (c & 0x3f)) },
-			4);
-	}
-}
-
 /* A str object as UTF-8; "?" when it cannot be read. The caller frees it. */
 static char *read_text(struct py_codes *c, uint64_t address)
 {
-	const struct py_layout *l = c->l;
-	unsigned char head[128], data[TEXT_MOST];
 	struct buf out = BUF_INIT;
-	uint32_t state, kind;
-	uint64_t length, where;
 
-	if (l->str_compact_data > sizeof head ||
-		mem_read(c->mem, address, head, l->str_ascii_data) < 0)
+	if (strings_read(c->mem, c->l, address, TEXT_MOST, &out) < 0) {
+		buf_done(&out);
 		return xstrdup("?");
-	length = u64_at(head, l->str_length);
-	memcpy(&state, head + l->str_state, 4);
-	kind = state >> l->str_state_kind & 7;
-	where = address +
-		(state >> l->str_state_ascii & 1 ? l->str_ascii_data : l->str_compact_data);
-	if (!(state >> l->str_state_compact & 1) || (kind != 1 && kind != 2 && kind != 4))
-		return xstrdup("?");
-	if (length > TEXT_MOST / kind)
-		length = TEXT_MOST / kind;
-	if (mem_read(c->mem, where, data, length * kind) < 0)
-		return xstrdup("?");
-	for (uint64_t i = 0; i < length; i++) {
-		uint32_t character = 0;
-
-		memcpy(&character, data + i * kind, kind);
-		add_utf8(&out, character < 0x110000 && character ? character : 0xfffd);
 	}
 	return out.data ? out.data : xstrdup("");
 }

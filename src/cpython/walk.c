@@ -72,11 +72,10 @@ static bool is_in_chunks(const struct walk_image *image, uint64_t address)
 	return false;
 }
 
-static uint32_t offset_of(const struct py_layout *l, const struct walk_code *code, uint64_t instr)
+static uint32_t offset_of(const struct walk_code *code, uint64_t instr)
 {
 	int64_t offset = (int64_t)(instr - code->code_address);
 
-	(void)l;
 	if (offset < 0)
 		return 0; /* about to begin */
 	if (offset < (int64_t)code->n_code_bytes)
@@ -88,8 +87,7 @@ static bool push(struct walker *w, const struct frame *f, const struct walk_code
 {
 	if (w->out->n == WALK_DEPTH)
 		return false;
-	w->out->frames[w->out->n++] =
-		(struct walk_frame){ f->code, offset_of(w->l, code, f->instr) };
+	w->out->frames[w->out->n++] = (struct walk_frame){ f->code, offset_of(code, f->instr) };
 	return true;
 }
 
