@@ -90,9 +90,9 @@ static void charge_place(
 
 static int by_self(const struct profile_cost *x, const struct profile_cost *y)
 {
-	if (x->self_n != y->self_n)
-		return x->self_n < y->self_n ? 1 : -1;
-	return x->total_n < y->total_n ? 1 : x->total_n > y->total_n ? -1 : 0;
+	if (x->self_s != y->self_s)
+		return x->self_s < y->self_s ? 1 : -1;
+	return x->total_s < y->total_s ? 1 : x->total_s > y->total_s ? -1 : 0;
 }
 
 static int function_order(const void *a, const void *b)
