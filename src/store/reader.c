@@ -219,18 +219,23 @@ static bool is_trailer(const struct reader *r, uint64_t offset)
 		memcmp(magic, TRAILER_MAGIC, sizeof magic) == 0;
 }
 
+/* From r->scanned_bytes on, which then is where the next scan goes on. A last chunk that is not whole
+ * counts as lost until it is. */
 static void scan(struct reader *r, chunk_vec *to)
 {
-	uint64_t at = sizeof(struct file_head);
+	uint64_t at = r->scanned_bytes;
 	struct err ignored = ERR_INIT;
 
-	vec_clear(to);
+	r->damage.lost_bytes -= r->unfinished_bytes;
+	r->unfinished_bytes = 0;
 	while (at < r->size_bytes && !is_trailer(r, at)) {
 		struct chunk_head h;
-		bool fits = at + sizeof h <= r->size_bytes &&
-			read_at(r, at, &h, sizeof h, &ignored) == 0 && head_is_valid(&h);
+		bool has_head = at + sizeof h <= r->size_bytes;
+		bool fits = has_head && read_at(r, at, &h, sizeof h, &ignored) == 0 &&
+			head_is_valid(&h);
 
-		if (fits && chunk_end(at, &h) > r->size_bytes) { /* the last one was not finished */
+		if (!has_head || (fits && chunk_end(at, &h) > r->size_bytes)) {
+			r->unfinished_bytes = r->size_bytes - at;
 			note_lost(r, at, r->size_bytes);
 			break;
 		}
@@ -249,6 +254,7 @@ static void scan(struct reader *r, chunk_vec *to)
 					.n_records = h.n_records });
 		at = chunk_end(at, &h);
 	}
+	r->scanned_bytes = at;
 }
 
 /* ---- decoding -------------------------------------------------------------------------------- */
@@ -346,6 +352,16 @@ void batch_done(struct batch *b)
 
 /* ---- open and close -------------------------------------------------------------------------- */
 
+static void take_chunks(struct reader *r, struct chunk *chunks, size_t n, size_t capacity)
+{
+	for (size_t i = r->n_chunks; i < n; i++)
+		if (chunks[i].segment > r->n_segments)
+			r->n_segments = chunks[i].segment;
+	r->chunks = chunks;
+	r->n_chunks = n;
+	r->chunks_capacity = capacity;
+}
+
 static int open_checked(struct reader *r, struct err *e)
 {
 	chunk_vec chunks = VEC_INIT;
@@ -359,13 +375,29 @@ static int open_checked(struct reader *r, struct err *e)
 	if (check_file_head(r, e) < 0)
 		return -(int)e->code;
 	r->damage.has_index = load_index(r, &chunks) == 0;
-	if (!r->damage.has_index)
+	if (!r->damage.has_index) {
+		vec_clear(&chunks);
+		r->scanned_bytes = sizeof(struct file_head);
 		scan(r, &chunks);
-	r->chunks = chunks.v;
-	r->n_chunks = chunks.n;
-	for (size_t i = 0; i < r->n_chunks; i++)
-		if (r->chunks[i].segment > r->n_segments)
-			r->n_segments = r->chunks[i].segment;
+	}
+	take_chunks(r, chunks.v, chunks.n, chunks.capacity);
+	return 0;
+}
+
+int reader_refresh(struct reader *r, struct err *e)
+{
+	chunk_vec chunks = { .v = r->chunks, .n = r->n_chunks, .capacity = r->chunks_capacity };
+	struct stat st;
+
+	if (r->damage.has_index)
+		return 0;
+	if (fstat(r->fd, &st) < 0)
+		return err_errno(e, ERR_SYSTEM, "stat");
+	if ((uint64_t)st.st_size < r->scanned_bytes)
+		return err_set(e, ERR_BAD_FILE, "the file has become shorter");
+	r->size_bytes = (uint64_t)st.st_size;
+	scan(r, &chunks);
+	take_chunks(r, chunks.v, chunks.n, chunks.capacity);
 	return 0;
 }
 

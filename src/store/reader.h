@@ -51,8 +51,10 @@ struct reader {
 	uint64_t begun_realtime_ns, begun_monotonic_ns;
 	unsigned major, minor;
 	struct chunk *chunks; /* owned, in file order, without the index's own */
-	size_t n_chunks;
-	uint32_t n_segments; /* highest number seen */
+	size_t n_chunks, chunks_capacity;
+	uint64_t scanned_bytes;    /* where the scan goes on when the file has grown */
+	uint64_t unfinished_bytes; /* of a last chunk that is not whole; part of lost_bytes */
+	uint32_t n_segments;       /* highest number seen */
 	struct damage damage;
 	void *zstd; /* owned decompression context, NULL until needed */
 };
@@ -71,6 +73,10 @@ int reader_open(struct reader **ret, const char *path, struct err *e);
 /* Takes the descriptor, also on failure. `name` is for messages. */
 int reader_open_fd(struct reader **ret, int fd, const char *name, struct err *e);
 void reader_close(struct reader *r);
+
+/* Follows a recording that is being written: appends the chunks that are whole by now. Those known
+ * already keep their numbers. Nothing is left to do for a finished one. */
+int reader_refresh(struct reader *r, struct err *e);
 
 /* Decodes one chunk. An error means that this chunk is lost (counted); others can still be read.
  * Chunks of unknown kinds give n = 0. */

@@ -406,12 +406,57 @@ static void a_recording_in_memory(void **state)
 	reader_close(r);
 }
 
+/* The file grows by odd amounts, so that it ends inside heads, payloads and the index too. */
+static void a_growing_recording_is_followed(void **state)
+{
+	struct buf whole = BUF_INIT;
+	struct reader *r;
+	struct tables *t;
+	struct err e = ERR_INIT;
+	size_t n = 0, at = sizeof(struct file_head), seen = 0;
+	int fd;
+
+	(void)state;
+	write_recording(path, 3);
+	assert_int_equal(buf_load(&whole, path, 1 << 24, &e), 0);
+	unlink(path);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	assert_int_equal(write(fd, whole.data, at), at);
+	assert_int_equal(reader_open_fd(&r, dup(fd), path, &e), 0);
+	assert_int_equal(tables_load(&t, r, &e), 0);
+	while (at < whole.n) {
+		size_t step = whole.n - at < 61 ? whole.n - at : 61;
+		struct record_iter it;
+
+		assert_int_equal(write(fd, whole.data + at, step), step);
+		at += step;
+		assert_int_equal(reader_refresh(r, &e), 0);
+		assert_int_equal(tables_refresh(t, &e), 0);
+		it = record_iter_from(t, RECORD_sample, seen);
+		for (const struct rec_sample *s; (s = record_next(&it)); n++)
+			assert_int_equal(s->t_ns, n);
+		record_iter_done(&it);
+		seen = r->n_chunks;
+	}
+	assert_int_equal(n, N_SAMPLES);
+	assert_int_equal(r->damage.lost_bytes, 0);
+	assert_int_equal(tables_bad_references(t), 0);
+	assert_int_equal(check_samples(t, true), N_SAMPLES);
+	assert_int_equal(ftruncate(fd, 100), 0);
+	assert_true(reader_refresh(r, &e) < 0);
+	tables_free(t);
+	reader_close(r);
+	close(fd);
+	buf_done(&whole);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_path, remove_path)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_recording_reads_back),
+		TEST(a_growing_recording_is_followed),
 		TEST(segments_are_merged_by_key),
 		TEST(a_recording_without_its_index_is_scanned),
 		TEST(every_truncation_is_survived),

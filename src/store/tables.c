@@ -25,6 +25,7 @@ struct tables {
 	struct reader *reader; /* borrowed */
 	struct arena arena;    /* contents of BYTES columns */
 	struct merged merged[RECORD_meta];
+	size_t n_chunks; /* of the reader, merged so far */
 	uint64_t bad_references;
 };
 
@@ -151,7 +152,7 @@ static int merge_table(struct tables *t, struct merged *m, struct err *e)
 	struct err ignored = ERR_INIT; /* counted by the reader */
 	bool too_large = false;
 
-	for (size_t c = 0; c < t->reader->n_chunks && !too_large; c++) {
+	for (size_t c = t->n_chunks; c < t->reader->n_chunks && !too_large; c++) {
 		struct batch b = BATCH_INIT;
 
 		if (t->reader->chunks[c].kind != (uint32_t)m->type->kind ||
@@ -171,17 +172,25 @@ static int merge_table(struct tables *t, struct merged *m, struct err *e)
 			 : 0;
 }
 
+int tables_refresh(struct tables *t, struct err *e)
+{
+	for (int kind = 0; kind < RECORD_meta; kind++)
+		if (t->merged[kind].type && merge_table(t, &t->merged[kind], e) < 0)
+			return -(int)e->code;
+	t->n_chunks = t->reader->n_chunks;
+	return 0;
+}
+
 int tables_load(struct tables **ret, struct reader *r, struct err *e)
 {
 	struct tables *t = xcalloc(1, sizeof *t);
 
 	t->reader = r;
-	for (int kind = 0; kind < RECORD_meta; kind++) {
+	for (int kind = 0; kind < RECORD_meta; kind++)
 		t->merged[kind].type = record_type_find((unsigned)kind);
-		if (t->merged[kind].type && merge_table(t, &t->merged[kind], e) < 0) {
-			tables_free(t);
-			return -(int)e->code;
-		}
+	if (tables_refresh(t, e) < 0) {
+		tables_free(t);
+		return -(int)e->code;
 	}
 	*ret = t;
 	return 0;
@@ -241,6 +250,11 @@ struct reader *tables_reader(const struct tables *t)
 struct record_iter record_iter(struct tables *t, enum record_kind kind)
 {
 	return (struct record_iter){ .tables = t, .kind = kind };
+}
+
+struct record_iter record_iter_from(struct tables *t, enum record_kind kind, size_t chunk)
+{
+	return (struct record_iter){ .tables = t, .kind = kind, .chunk = chunk };
 }
 
 static bool next_batch(struct record_iter *it)

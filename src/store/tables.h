@@ -29,6 +29,9 @@ struct tables;
 /* Reads every table chunk once. Damaged ones are counted in the reader's damage and skipped. */
 int tables_load(struct tables **ret, struct reader *r, struct err *e);
 void tables_free(struct tables *t);
+/* Takes in what reader_refresh found. Global numbers and the texts of strings stay; pointers to rows do
+ * not. */
+int tables_refresh(struct tables *t, struct err *e);
 
 size_t tables_count(const struct tables *t, enum record_kind table);
 /* The row's struct, references global; NULL for 0 and for numbers that do not exist. */
@@ -49,6 +52,8 @@ struct record_iter {
 };
 
 struct record_iter record_iter(struct tables *t, enum record_kind kind);
+/* The same without the reader's first `chunk` chunks. */
+struct record_iter record_iter_from(struct tables *t, enum record_kind kind, size_t chunk);
 /* The next record, valid until the next call; NULL at the end. Damaged chunks are skipped and
  * counted in the reader's damage. */
 const void *record_next(struct record_iter *it);
