@@ -2,25 +2,15 @@
  * See stacks.h. */
 #include "analyze/stacks.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/err.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "cpython/linetable.h"
 #include "store/tables.h"
 #include "wire/records.h"
 #include "base/banned.h"
-
-struct stacks_resolver {
-	struct arena *a;
-	struct tables *t;
-	struct linetable *lines; /* by code row - 1 */
-	bool *is_decoded;
-};
 
 struct place_key {
 	uint32_t stack, leaf_code, leaf_offset;
@@ -156,7 +146,6 @@ static void count_lost(struct builder *b)
 
 const struct stacks *stacks_build(struct arena *a, struct tables *t, const struct stacks_options *o)
 {
-	size_t n_codes = tables_count(t, RECORD_code);
 	struct stacks *s = arena_new(a, struct stacks);
 	struct builder b = { .t = t,
 		.o = o,
@@ -169,11 +158,8 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 	s->n = b.places.n;
 	s->threads = arena_copy(a, b.threads.v, b.threads.n * sizeof *b.threads.v);
 	s->n_threads = b.threads.n;
-	s->resolver = arena_new(a, struct stacks_resolver);
-	*s->resolver = (struct stacks_resolver){ .a = a,
-		.t = t,
-		.lines = arena_new_n(a, struct linetable, n_codes + 1),
-		.is_decoded = arena_new_n(a, bool, n_codes + 1) };
+	s->frames = frames_new(a, t);
+	s->tables = t;
 	intern_done(&b.keys);
 	vec_done(&b.places);
 	vec_done(&b.threads);
@@ -183,62 +169,20 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-static int line_of(
-	struct stacks_resolver *r, uint32_t row, const struct rec_code *code, uint32_t offset)
-{
-	struct err ignored = ERR_INIT; /* a broken table: its lines are unknown */
-	unsigned major = 0, minor = 0;
-
-	if (!r->is_decoded[row - 1]) {
-		r->is_decoded[row - 1] = true;
-		if (sscanf(tables_string(r->t, code->interpreter), "cpython %u.%u", &major,
-			    &minor) == 2)
-			linetable_decode(r->a, linetable_format_for(major, minor),
-				code->linetable.p, code->linetable.n, code->first_line,
-				code->n_code_bytes, &r->lines[row - 1], &ignored);
-	}
-	return linetable_get(&r->lines[row - 1], offset).line;
-}
-
-static struct stack_frame python_frame(struct stacks_resolver *r, uint32_t row, uint32_t offset)
-{
-	const struct rec_code *code = tables_row(r->t, RECORD_code, row);
-
-	if (!code)
-		return (struct stack_frame){
-			.name = "[unknown]", .file = "", .line = -1, .is_synthetic = true
-		};
-	return (struct stack_frame){ .name = tables_string(r->t, code->qualname),
-		.file = tables_string(r->t, code->file),
-		.first_line = code->first_line,
-		.line = line_of(r, row, code, offset) };
-}
-
-static struct stack_frame resolve(struct stacks_resolver *r, const struct rec_frame *f)
-{
-	if (f && f->tag == FRAME_PY)
-		return python_frame(r, f->code, (uint32_t)f->position);
-	return (struct stack_frame){ .name = f ? tables_string(r->t, f->name) : "[unknown]",
-		.file = f ? tables_string(r->t, f->file) : "",
-		.line = -1,
-		.is_synthetic = true };
-}
-
 size_t stacks_frames(const struct stacks *s, size_t place, struct stack_frame to[STACKS_DEPTH])
 {
-	struct stacks_resolver *r = s->resolver;
 	const struct stack_place *p = &s->v[place];
 	uint32_t at = p->stack;
 	size_t n = 0;
 
 	if (p->leaf_code)
-		to[n++] = python_frame(r, p->leaf_code, p->leaf_offset);
+		to[n++] = frames_of_code(s->frames, p->leaf_code, p->leaf_offset);
 	while (at && n < STACKS_DEPTH) {
-		const struct rec_stack *stack = tables_row(r->t, RECORD_stack, at);
+		const struct rec_stack *stack = tables_row(s->tables, RECORD_stack, at);
 
 		if (!stack)
 			break;
-		to[n++] = resolve(r, tables_row(r->t, RECORD_frame, stack->frame));
+		to[n++] = frames_get(s->frames, stack->frame);
 		at = stack->parent < at ? stack->parent : 0; /* parents come first: no cycles */
 	}
 	return n;

@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/frames.h"
+
 struct arena;
 struct tables;
 
@@ -35,13 +37,6 @@ struct stacks_options {
 	enum stacks_state state;
 	double from_s, to_s; /* since the first sample; to_s 0: to the end */
 	uint32_t thread;     /* row, 0: all */
-};
-
-struct stack_frame {
-	const char *name, *file; /* one pointer per distinct text; "" file for synthetic ones */
-	uint32_t first_line;
-	int line;          /* −1: none */
-	bool is_synthetic; /* [cut] and its like */
 };
 
 struct stack_place {
@@ -65,7 +60,8 @@ struct stacks {
 	uint64_t n_samples; /* that count, without lost ones */
 	uint64_t n_shortened, n_lost;
 	double seconds; /* sum of weights */
-	struct stacks_resolver *resolver;
+	struct frames *frames;
+	struct tables *tables;
 };
 
 /* Never NULL; n = 0 without samples. */
