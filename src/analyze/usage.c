@@ -46,6 +46,7 @@ struct builder {
 	tick_window;          /* the window each tick belongs to: whole ticks, WINDOW_S or longer */
 	VEC(double) window_s; /* their lengths */
 	struct usage_process *processes; /* by row - 1 */
+	struct rec_process_usage *first; /* look at each process that ran before; by row - 1 */
 	VEC(struct gil_window) windows;
 	struct map window_index;      /* process << 32 | window → index */
 	struct thread_state *threads; /* by row - 1 */
@@ -140,10 +141,13 @@ static void read_life(struct builder *b)
 		if (l->event == LIFE_START && !b->root) {
 			b->root = l->process;
 			b->start_ns = l->t_ns;
+			b->u->is_attached = l->value;
+			b->u->is_running = true; /* until its end is read */
 		}
-		if (l->event == LIFE_START)
+		if (l->event == LIFE_START) {
 			p->start_s = since_start(b, l->t_ns);
-		else if (l->event == LIFE_EXEC && l->command)
+			p->was_running = l->value;
+		} else if (l->event == LIFE_EXEC && l->command)
 			p->command = tables_string(b->t, l->command);
 		else if (l->event == LIFE_PYTHON)
 			p->is_python = l->value != 0;
@@ -151,18 +155,69 @@ static void read_life(struct builder *b)
 	record_iter_done(&it);
 }
 
+/* ---- processes that ran before --------------------------------------------------------------- */
+
+static void read_first_looks(struct builder *b)
+{
+	struct record_iter it = record_iter(b->t, RECORD_process_usage);
+
+	b->first = arena_new_n(b->a, struct rec_process_usage, b->u->n_processes + 1);
+	for (const struct rec_process_usage *r; (r = record_next(&it));) {
+		const struct usage_process *p = process_at(b, r->process);
+
+		if (p && p->was_running && !b->first[r->process - 1].t_ns)
+			b->first[r->process - 1] = *r;
+	}
+	record_iter_done(&it);
+}
+
+static void subtract(uint64_t *from, uint64_t before)
+{
+	if (*from != RECORD_UNKNOWN && before != RECORD_UNKNOWN)
+		*from = *from > before ? *from - before : 0;
+}
+
+/* What the process did since the first look at it. */
+static struct rec_process_end since_first_look(
+	const struct builder *b, const struct rec_process_end *end)
+{
+	struct rec_process_end r = *end;
+	const struct rec_process_usage *first;
+
+	if (!r.process || !b->first[r.process - 1].t_ns)
+		return r;
+	first = &b->first[r.process - 1];
+	subtract(&r.own_user_ns, first->user_ns);
+	subtract(&r.own_system_ns, first->system_ns);
+	subtract(&r.minor_faults, first->minor_faults);
+	subtract(&r.major_faults, first->major_faults);
+	subtract(&r.read_chars, first->read_chars);
+	subtract(&r.write_chars, first->write_chars);
+	subtract(&r.read_calls, first->read_calls);
+	subtract(&r.write_calls, first->write_calls);
+	subtract(&r.read_bytes, first->read_bytes);
+	subtract(&r.write_bytes, first->write_bytes);
+	return r;
+}
+
 /* ---- ends: the totals ------------------------------------------------------------------------ */
 
 /* The kernel's sums of a process we waited for hold its waited-for children too, so adding all that
- * we waited for counts everything once; processes others waited for are inside their parents. */
+ * we waited for counts everything once; processes others waited for are inside their parents. Of a
+ * program that ran before nobody is waited for by us: there each counts for itself, but for IO, whose
+ * counts go to the parent. */
 static void add_totals(struct usage *u, const struct rec_process_end *r)
 {
-	bool reaped = r->source == END_REAPED;
+	bool reaped = r->source == END_REAPED, last_seen = r->source == END_LAST_SEEN;
 
+	if (last_seen && !u->is_attached)
+		return;
 	add(&u->user_s, known(reaped ? r->user_ns : r->own_user_ns) / 1e9);
 	add(&u->system_s, known(reaped ? r->system_ns : r->own_system_ns) / 1e9);
 	add(&u->minor_faults, known(r->minor_faults));
 	add(&u->major_faults, known(r->major_faults));
+	if (last_seen)
+		return;
 	add(&u->voluntary_switches, known(r->voluntary_switches));
 	add(&u->involuntary_switches, known(r->involuntary_switches));
 	add(&u->read_chars, known(r->read_chars));
@@ -177,11 +232,11 @@ static void read_ends(struct builder *b)
 {
 	struct record_iter it = record_iter(b->t, RECORD_process_end);
 
-	for (const struct rec_process_end *r; (r = record_next(&it));) {
+	for (const struct rec_process_end *end; (end = record_next(&it));) {
+		struct rec_process_end since = since_first_look(b, end), *r = &since;
 		struct usage_process *p = process_at(b, r->process);
 
-		if (r->source != END_LAST_SEEN)
-			add_totals(b->u, r);
+		add_totals(b->u, r);
 		raise_to(&b->u->max_rss_bytes, known(r->max_rss_bytes));
 		if (!p)
 			continue;
@@ -193,7 +248,8 @@ static void read_ends(struct builder *b)
 		p->is_running = r->source == END_RUNNING;
 		p->status = r->source == END_RUNNING ? -1 : (int)r->status;
 		if (r->process == b->root) {
-			b->u->status = (int)r->status;
+			b->u->status = p->status;
+			b->u->is_running = p->is_running;
 			b->end_ns = r->t_ns;
 		}
 	}
@@ -224,9 +280,9 @@ static struct usage_tick *tick_at(struct builder *b, uint64_t t_ns)
 static void end_at_last_look(struct builder *b, uint32_t row, const struct rec_process_usage *r)
 {
 	struct usage_process *p = process_at(b, row);
-
-	add_totals(b->u,
-		&(struct rec_process_end){ .source = END_RUNNING,
+	struct rec_process_end since = since_first_look(b,
+		&(struct rec_process_end){ .process = row,
+			.source = END_RUNNING,
 			.own_user_ns = r->user_ns,
 			.own_system_ns = r->system_ns,
 			.minor_faults = r->minor_faults,
@@ -239,9 +295,11 @@ static void end_at_last_look(struct builder *b, uint32_t row, const struct rec_p
 			.write_calls = r->write_calls,
 			.read_bytes = r->read_bytes,
 			.write_bytes = r->write_bytes });
+
+	add_totals(b->u, &since);
 	p->end_s = since_start(b, r->t_ns);
-	p->user_s = (double)r->user_ns / 1e9;
-	p->system_s = (double)r->system_ns / 1e9;
+	p->user_s = (double)since.own_user_ns / 1e9;
+	p->system_s = (double)since.own_system_ns / 1e9;
 	p->is_running = true;
 	raise_to(&b->u->max_rss_bytes, p->max_rss_bytes);
 	if (r->t_ns > b->end_ns)
@@ -267,6 +325,10 @@ static void read_process_usage(struct builder *b)
 		raise_to(&b->u->peak_pss_bytes, known(r->pss_bytes));
 		if (p)
 			raise_to(&p->max_rss_bytes, (double)r->rss_bytes);
+		if (p && p->was_running && !last->usage.t_ns && units_is_known(read)) {
+			last->read_bytes = read; /* of before the recording */
+			last->write_bytes = written;
+		}
 		if (units_is_known(read) && tick->dt_s > 0) {
 			tick->read_bytes_per_s += fmax(0, read - last->read_bytes) / tick->dt_s;
 			tick->write_bytes_per_s +=
@@ -315,6 +377,10 @@ static void add_thread_usage(struct builder *b, const struct rec_thread_usage *r
 
 	if (!s || r->cpu_ns < s->cpu_ns || r->queue_ns < s->queue_ns)
 		return;
+	if (thread->process && b->first[thread->process - 1].t_ns == r->t_ns) {
+		s->cpu_ns = r->cpu_ns; /* of before the recording */
+		s->queue_ns = r->queue_ns;
+	}
 	cpu = (double)(r->cpu_ns - s->cpu_ns);
 	queue = (double)(r->queue_ns - s->queue_ns);
 	s->cpu_ns = r->cpu_ns;
@@ -547,6 +613,7 @@ const struct usage *usage_build(struct arena *a, struct tables *t)
 	make_processes(&b);
 	read_meta(&b);
 	read_life(&b);
+	read_first_looks(&b);
 	read_ends(&b);
 	if (b.root)
 		build(&b);

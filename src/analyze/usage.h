@@ -25,6 +25,7 @@ struct usage_process {
 	double final_rss_bytes; /* the kernel's maximum, waited-for children included */
 	bool is_exact;          /* the kernel's final figures; else seen last, a lower bound */
 	bool is_running;        /* outlived the program, or the recording */
+	bool was_running;       /* before the recording: figures are since it began */
 	bool is_python; /* maps a CPython runtime (asked only of busy multi-threaded ones) */
 	int status;     /* as wait(2); -1 unknown */
 	double gil_s;   /* time in which its threads took turns on one core, see bound.h */
@@ -56,7 +57,9 @@ struct usage {
 		pressure_memory; /* share of wall the host stalled ("some") */
 	double rss_growth_per_s; /* over the last minute at most; UNITS_UNKNOWN when too short */
 	double rss_growth_span_s;
-	int status; /* as wait(2) of the program; -1: it had not ended when the recording stops */
+	int status;         /* as wait(2) of the program; -1: it had not ended, or nobody told us */
+	bool is_running;    /* it had not ended when the recording stops */
+	bool is_attached;   /* it ran before the recording */
 	bool is_complete;   /* no process can have been missed */
 	const char *method; /* how processes were found */
 	double own_cpu_s;

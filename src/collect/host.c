@@ -532,7 +532,8 @@ static void host_event(void *state, const struct tree_event *ev)
 		writer_add(h->c.writer, RECORD_life,
 			&(struct rec_life){ .t_ns = ev->t_ns,
 				.process = process_row(h, get_process(h, ev->process), ev->process),
-				.event = LIFE_START });
+				.event = LIFE_START,
+				.value = ev->process->was_running });
 		break;
 	case TREE_EXEC:
 		record_exec(h, ev);

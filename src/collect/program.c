@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See program.h. One thread, one poll loop: signals, news of children, the collectors' next look.
+ * See program.h. One thread, one poll loop: signals, news of children, the caller's hook, the collectors'
+ * next look.
  */
 #include "collect/program.h"
 
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,6 +23,7 @@
 #include "collect/collector.h"
 #include "store/writer.h"
 #include "sys/cpus.h"
+#include "sys/proc.h"
 #include "sys/spawn.h"
 #include "sys/tree.h"
 #include "base/banned.h"
@@ -39,13 +42,17 @@ struct running {
 	struct writer *writer;
 	struct tree *tree;
 	pid_t pid;
-	int signals; /* signalfd */
-	bool has_ended;
+	int signals;       /* signalfd */
+	int pidfd;         /* of a process we follow; -1 for one we started */
+	bool is_recording; /* else only its end is waited for */
+	bool is_over;      /* the loop ends */
+	enum program_end end;
 	int status;
 	uint64_t n_looks;
 	uint64_t start_ns;
-	uint64_t n_wakes; /* by news of processes */
-	uint64_t next_tree_ns;
+	uint64_t stopped_ns; /* the recording */
+	uint64_t n_wakes;    /* by news of processes */
+	uint64_t next_tree_ns, next_hook_ns;
 	uint64_t polled_ns; /* when signals and news were last looked for */
 	size_t n;           /* collectors started */
 	void *state[COLLECTORS_MOST];
@@ -70,17 +77,33 @@ static void meta_number(struct writer *w, const char *key, double value)
 	writer_meta(w, key, text);
 }
 
+/* Words of the command, each ended by NUL, as /proc/PID/cmdline has them. */
+static void write_command(const struct program_options *o, struct writer *w)
+{
+	struct buf words = BUF_INIT;
+	char text[65536];
+	ssize_t n;
+
+	if (!o->pid)
+		for (size_t i = 0; o->argv[i]; i++)
+			buf_add(&words, o->argv[i], strlen(o->argv[i]) + 1);
+	else if ((n = proc_read(text, sizeof text, "/proc/%d/cmdline", (int)o->pid)) > 0)
+		buf_add(&words, text, (size_t)n + (text[n - 1] != '\0'));
+	else if ((n = proc_read(text, sizeof text, "/proc/%d/comm", (int)o->pid)) > 1)
+		buf_printf(&words, "[%.*s]%c", (int)n - 1, text, 0);
+	writer_meta_n(w, "argv", words.data, words.n);
+	buf_done(&words);
+}
+
 static void write_context(const struct program_options *o, struct writer *w)
 {
 	struct cpus cpus = cpus_read();
-	struct buf words = BUF_INIT;
 	struct utsname machine;
 
-	for (size_t i = 0; o->argv[i]; i++)
-		buf_add(&words, o->argv[i], strlen(o->argv[i]) + 1);
-	writer_meta_n(w, "argv", words.data, words.n);
-	buf_done(&words);
+	write_command(o, w);
 	writer_meta(w, "tool", "leadline " LEADLINE_VERSION);
+	if (o->pid)
+		writer_meta(w, "attached", "yes");
 	if (uname(&machine) == 0) {
 		char text[300];
 
@@ -93,17 +116,11 @@ static void write_context(const struct program_options *o, struct writer *w)
 	meta_number(w, "cpus_allowed", cpus.allowed);
 }
 
-static void write_outcome(struct running *r)
-{
-	writer_meta(r->writer, "tree_method", tree_method(r->tree));
-	writer_meta(r->writer, "tree_complete", tree_is_complete(r->tree) ? "yes" : "no");
-}
-
 /* ---- signals --------------------------------------------------------------------------------- */
 
 /* What ends or informs a program. The stop signals keep their default action, so that Ctrl-Z stops
  * us together with the program and fg continues both. */
-static void forwarded_signals(sigset_t *set)
+static void taken_signals(sigset_t *set)
 {
 	static const int list[] = { SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
 		SIGALRM };
@@ -113,16 +130,51 @@ static void forwarded_signals(sigset_t *set)
 		sigaddset(set, list[i]);
 }
 
+/* Whoever is followed goes on without us; a program we started is waited for. */
+static void stop_recording(struct running *r, enum program_end why)
+{
+	if (!r->is_recording)
+		return;
+	r->is_recording = false;
+	r->end = why;
+	r->stopped_ns = now_ns(CLOCK_MONOTONIC);
+	r->is_over |= r->pidfd >= 0;
+}
+
+static bool has_handler(pid_t pid, int signal)
+{
+	char text[4096];
+	const char *mask;
+
+	if (proc_read(text, sizeof text, "/proc/%d/status", (int)pid) <= 0)
+		return false;
+	mask = strstr(text, "\nSigCgt:");
+	return mask && strtoull(mask + 8, NULL, 16) >> (signal - 1) & 1;
+}
+
+static void pass_on(const struct running *r, const struct signalfd_siginfo *s)
+{
+	/* The terminal's signals (SI_KERNEL) went to the whole group already. */
+	if (s->ssi_code > 0 || (s->ssi_signo == SIGUSR1 && !has_handler(r->pid, SIGUSR1)))
+		return;
+	kill(r->pid, (int)s->ssi_signo);
+}
+
 static void read_signals(struct running *r)
 {
 	struct signalfd_siginfo s;
 
 	while (read(r->signals, &s, sizeof s) == (ssize_t)sizeof s) {
+		bool ends = s.ssi_signo == SIGTERM || s.ssi_signo == SIGHUP;
+
 		if (s.ssi_signo == SIGCHLD)
 			continue;
-		/* The terminal's signals (SI_KERNEL) went to the whole group already. */
-		if (s.ssi_code <= 0)
-			kill(r->pid, (int)s.ssi_signo);
+		if (ends || s.ssi_signo == SIGUSR1)
+			writer_flush(r->writer);
+		if (s.ssi_signo == SIGINT || (r->pidfd >= 0 && (ends || s.ssi_signo == SIGQUIT)))
+			stop_recording(r, PROGRAM_INTERRUPTED);
+		if (r->pidfd < 0)
+			pass_on(r, &s);
 	}
 }
 
@@ -132,35 +184,48 @@ static void on_tree_event(void *ctx, const struct tree_event *ev)
 {
 	struct running *r = ctx;
 
-	if (ev->kind == TREE_REAPED && ev->process->pid == r->pid)
-		r->status = ev->end->status;
+	if (ev->process->serial == 0 && (ev->kind == TREE_REAPED || ev->kind == TREE_EXIT))
+		r->status = ev->kind == TREE_REAPED ? ev->end->status : ev->status;
 	for (size_t i = 0; i < r->n; i++)
 		if (r->o->collectors[i]->on_event)
 			r->o->collectors[i]->on_event(r->state[i], ev);
 }
 
-static int timeout_ms(const struct running *r, uint64_t now, struct timespec *ret)
+static uint64_t next_look(const struct running *r)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (size_t i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n && r->is_recording; i++)
 		if (r->next_ns[i] < next)
 			next = r->next_ns[i];
+	return next;
+}
+
+static uint64_t deadline(const struct running *r)
+{
+	return r->is_recording && r->o->duration_ns ? r->start_ns + r->o->duration_ns : UINT64_MAX;
+}
+
+/* How long to sleep: NULL until something happens. */
+static const struct timespec *time_to_wait(const struct running *r, struct timespec *ret)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC), next = next_look(r);
+
+	if (deadline(r) < next)
+		next = deadline(r);
+	if (r->next_hook_ns < next)
+		next = r->next_hook_ns;
 	if (next == UINT64_MAX)
-		return -1;
+		return NULL;
 	next = next > now ? next - now : 0;
 	*ret = (struct timespec){ .tv_sec = (time_t)(next / 1000000000u),
 		.tv_nsec = (long)(next % 1000000000u) };
-	return 0;
+	return ret;
 }
 
 static void look(struct running *r, uint64_t now)
 {
-	bool is_due = false;
-
-	for (size_t i = 0; i < r->n; i++)
-		is_due |= r->next_ns[i] <= now;
-	if (!is_due)
+	if (next_look(r) > now)
 		return;
 	if (now >= r->next_tree_ns) {
 		tree_poll(r->tree, now);
@@ -172,6 +237,21 @@ static void look(struct running *r, uint64_t now)
 			r->n_looks++;
 		}
 	writer_poll(r->writer, now);
+	if (writer_error(r->writer))
+		stop_recording(r, PROGRAM_WRITER);
+}
+
+static void call_hook(struct running *r, uint64_t now, bool is_readable)
+{
+	const struct program_hook *hook = r->o->hook;
+
+	if (!hook || (!is_readable && now < r->next_hook_ns))
+		return;
+	r->next_hook_ns = hook->interval_ns ? now + hook->interval_ns : UINT64_MAX;
+	if (hook->call(hook->ctx, now))
+		return;
+	stop_recording(r, PROGRAM_HOOK);
+	r->is_over = true;
 }
 
 /* The connector tells of every process of the machine. On a busy one we take the news in at the
@@ -187,11 +267,8 @@ static bool may_wake_for_news(const struct running *r)
  * taken in every millisecond. Only a sampler at its highest rate asks for looks that close together. */
 static bool wait_awake(struct running *r)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC), next = UINT64_MAX;
+	uint64_t now = now_ns(CLOCK_MONOTONIC), next = next_look(r);
 
-	for (size_t i = 0; i < r->n; i++)
-		if (r->next_ns[i] < next)
-			next = r->next_ns[i];
 	if (next > now + AWAKE_NS || now - r->polled_ns > 1000000)
 		return false;
 	while (now < next)
@@ -203,26 +280,37 @@ static bool wait_awake(struct running *r)
 static void poll_once(struct running *r)
 {
 	struct pollfd fds[] = { { .fd = r->signals, .events = POLLIN },
-		{ .fd = may_wake_for_news(r) ? tree_fd(r->tree) : -1, .events = POLLIN } };
+		{ .fd = may_wake_for_news(r) ? tree_fd(r->tree) : -1, .events = POLLIN },
+		{ .fd = r->pidfd, .events = POLLIN },
+		{ .fd = r->o->hook ? r->o->hook->fd : -1, .events = POLLIN } };
 	struct timespec wait;
-	int has_wait = timeout_ms(r, now_ns(CLOCK_MONOTONIC), &wait) == 0;
 
-	ppoll(fds, 2, has_wait ? &wait : NULL, NULL);
+	ppoll(fds, sizeof fds / sizeof *fds, time_to_wait(r, &wait), NULL);
 	r->polled_ns = now_ns(CLOCK_MONOTONIC);
 	r->n_wakes += fds[1].revents != 0;
 	if (fds[1].revents)
 		tree_poll(r->tree, r->polled_ns);
 	if (fds[0].revents) {
 		read_signals(r);
-		tree_reap(r->tree, r->polled_ns, &r->has_ended);
+		if (r->pidfd < 0)
+			tree_reap(r->tree, r->polled_ns);
 	}
-	if (!r->has_ended)
+	if (fds[2].revents)
+		tree_end_root(r->tree, r->polled_ns);
+	if (!tree_has_root(r->tree)) {
+		r->is_over = true;
+		return;
+	}
+	if (r->polled_ns >= deadline(r))
+		stop_recording(r, PROGRAM_DURATION);
+	call_hook(r, r->polled_ns, fds[3].revents != 0);
+	if (!r->is_over)
 		look(r, now_ns(CLOCK_MONOTONIC));
 }
 
 static void watch(struct running *r)
 {
-	while (!r->has_ended)
+	while (!r->is_over)
 		if (!wait_awake(r))
 			poll_once(r);
 }
@@ -242,58 +330,97 @@ static int start_collectors(struct running *r, struct err *e)
 	return 0;
 }
 
-static int run_to_the_end(struct running *r, const struct signal_state *signals,
-	struct program_result *ret, struct err *e)
+static int begin(struct running *r, const struct signal_state *signals, struct err *e)
 {
-	uint64_t start = r->start_ns = now_ns(CLOCK_MONOTONIC);
-
-	if (spawn_program(r->o->argv, signals, r->o->stdout_to_stderr, &r->pid, e) < 0)
+	r->start_ns = now_ns(CLOCK_MONOTONIC);
+	r->is_recording = true;
+	r->next_hook_ns = r->o->hook ? r->start_ns : UINT64_MAX;
+	if (r->pidfd < 0 &&
+		spawn_program(r->o->argv, signals, r->o->stdout_to_stderr, &r->pid, e) < 0)
 		return -(int)e->code;
-	tree_add_root(r->tree, r->pid, start);
-	watch(r);
-	*ret = (struct program_result){ .pid = r->pid,
-		.status = r->status,
-		.wall_ns = now_ns(CLOCK_MONOTONIC) - start,
-		.n_looks = r->n_looks };
+	tree_add_root(r->tree, r->pid, r->start_ns);
 	return 0;
+}
+
+static void write_outcome(struct running *r, struct program_result *ret)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+
+	*ret = (struct program_result){ .pid = r->pid,
+		.end = r->end,
+		.has_ended = !tree_has_root(r->tree),
+		.status = r->status,
+		.wall_ns = now - r->start_ns,
+		.recorded_ns = (r->stopped_ns ? r->stopped_ns : now) - r->start_ns,
+		.own_cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID),
+		.n_looks = r->n_looks };
+	writer_meta(r->writer, "tree_method", tree_method(r->tree));
+	writer_meta(r->writer, "tree_complete", tree_is_complete(r->tree) ? "yes" : "no");
+	meta_number(r->writer, "own_cpu_s", (double)ret->own_cpu_ns / 1e9);
+	meta_number(r->writer, "wall_s", (double)ret->wall_ns / 1e9);
+	meta_number(r->writer, "recorded_s", (double)ret->recorded_ns / 1e9);
+	meta_number(r->writer, "looks", (double)ret->n_looks);
+}
+
+static int record(struct running *r, struct program_result *ret, struct err *e)
+{
+	struct tree_options tree = { .no_connector = r->o->no_connector,
+		.is_running = r->pidfd >= 0,
+		.is_single = r->o->is_single,
+		.listener = on_tree_event,
+		.ctx = r };
+	struct signal_state before;
+	sigset_t set;
+	int status;
+
+	prctl(PR_SET_TIMERSLACK, 1); /* ours alone: a program that is exec'd gets the default */
+	taken_signals(&set);
+	signals_take(&set, &before);
+	sigaddset(&set, SIGCHLD);
+	r->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	status = r->signals < 0 ? err_errno(e, ERR_SYSTEM, "signalfd")
+				: tree_open(&r->tree, &tree, e);
+	if (status == 0) {
+		write_context(r->o, r->writer);
+		status = start_collectors(r, e);
+	}
+	if (status == 0)
+		status = begin(r, &before, e);
+	if (status == 0)
+		watch(r);
+	for (size_t i = 0; i < r->n; i++)
+		r->o->collectors[i]->stop(r->state[i]);
+	if (status == 0)
+		write_outcome(r, ret);
+	tree_close(r->tree);
+	if (r->signals >= 0)
+		close(r->signals);
+	signals_restore(&before);
+	return status;
 }
 
 int program_run(const struct program_options *o, struct writer *w, struct program_result *ret,
 	struct err *e)
 {
-	struct running r = { .o = o, .writer = w, .signals = -1 };
-	struct signal_state before;
-	sigset_t set;
+	struct running r = { .o = o, .writer = w, .signals = -1, .pidfd = -1 };
+
+	return record(&r, ret, e);
+}
+
+int program_follow(const struct program_options *o, struct writer *w, struct program_result *ret,
+	struct err *e)
+{
+	struct running r = { .o = o, .writer = w, .signals = -1, .pid = o->pid, .status = -1 };
 	int status;
 
-	prctl(PR_SET_TIMERSLACK,
-		1); /* ours alone: a program that is exec'd gets the default again */
-	forwarded_signals(&set);
-	signals_take(&set, &before);
-	sigaddset(&set, SIGCHLD);
-	r.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	status = r.signals < 0 ? err_errno(e, ERR_SYSTEM, "signalfd") : 0;
-	if (status == 0)
-		status = tree_open(&r.tree, !o->no_connector, on_tree_event, &r, e);
-	if (status == 0) {
-		write_context(o, w);
-		status = start_collectors(&r, e);
-	}
-	if (status == 0)
-		status = run_to_the_end(&r, &before, ret, e);
-	for (size_t i = 0; i < r.n; i++)
-		o->collectors[i]->stop(r.state[i]);
-	if (status == 0) {
-		write_outcome(&r);
-		ret->own_cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID);
-		meta_number(w, "own_cpu_s", (double)ret->own_cpu_ns / 1e9);
-		meta_number(w, "wall_s", (double)ret->wall_ns / 1e9);
-		meta_number(w, "looks", (double)ret->n_looks);
-	}
-	tree_close(r.tree);
-	if (r.signals >= 0)
-		close(r.signals);
-	signals_restore(&before);
+	r.pidfd = (int)syscall(SYS_pidfd_open, o->pid, 0);
+	if (r.pidfd < 0 && errno == ESRCH)
+		return err_set(e, ERR_NO_PROCESS, "there is no process %d", (int)o->pid);
+	if (r.pidfd < 0)
+		return err_errno(
+			e, ERR_SYSTEM, "cannot follow process %d: pidfd_open", (int)o->pid);
+	status = record(&r, ret, e);
+	close(r.pidfd);
 	return status;
 }
 

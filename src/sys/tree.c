@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -24,15 +25,18 @@
 #include "base/log.h"
 #include "base/banned.h"
 
+static const uint64_t SCAN_SHARE = 50; /* looking at children files takes 1/50 of a CPU at most */
+
 struct tree {
+	struct tree_options o;
 	int connector;   /* netlink socket, -1 without */
 	bool has_missed; /* the connector overflowed, or only children files are looked at */
-	bool has_heard; /* the connector told of our own child: it works (not in every container) */
-	tree_listener *listener;
-	void *ctx;
+	bool has_heard;  /* the connector answered: it works (not in every container) */
+	uint64_t next_scan_ns;
 	VEC(struct tree_process) processes;
 	struct map alive; /* pid → index */
 	pid_t root;
+	int root_status; /* as wait(2), from the connector; -1 unknown */
 };
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -55,32 +59,43 @@ static uint64_t start_of(pid_t pid)
 	return 0;
 }
 
-static void tell(struct tree *t, struct tree_event event)
+static pid_t parent_of(pid_t pid)
 {
-	if (t->listener)
-		t->listener(t->ctx, &event);
+	char text[1024];
+	struct proc_stat st;
+
+	return proc_read(text, sizeof text, "/proc/%d/stat", (int)pid) > 0 &&
+			proc_stat_parse(text, &st)
+		? st.parent
+		: 0;
 }
 
-static void add_process(struct tree *t, pid_t pid, pid_t parent, uint64_t t_ns)
+static void tell(struct tree *t, struct tree_event event)
 {
-	uint64_t start;
+	if (t->o.listener)
+		t->o.listener(t->o.ctx, &event);
+}
+
+static void add_process(struct tree *t, pid_t pid, pid_t parent, uint64_t t_ns, bool was_running)
+{
+	uint64_t start, serial = t->processes.n;
 
 	if (find_alive(t, pid))
 		return;
 	start = start_of(pid);
-	map_put(&t->alive, (uint64_t)pid, t->processes.n);
+	map_put(&t->alive, (uint64_t)pid, serial);
 	vec_push(&t->processes,
 		(struct tree_process){ .pid = pid,
 			.parent = parent,
 			.start_ns = start ? start : t_ns,
 			.seen_ns = t_ns,
 			.is_alive = true,
-			.serial = t->processes.n });
+			.was_running = was_running,
+			.serial = serial });
 	log_debug(2, "new process %d, parent %d", (int)pid, (int)parent);
 	tell(t,
-		(struct tree_event){ .kind = TREE_FORK,
-			.t_ns = t_ns,
-			.process = &t->processes.v[t->processes.n - 1] });
+		(struct tree_event){
+			.kind = TREE_FORK, .t_ns = t_ns, .process = &t->processes.v[serial] });
 }
 
 static void end_process(struct tree *t, struct tree_process *p, uint64_t t_ns, int status,
@@ -94,12 +109,6 @@ static void end_process(struct tree *t, struct tree_process *p, uint64_t t_ns, i
 			.process = p,
 			.end = end,
 			.status = status });
-}
-
-void tree_add_root(struct tree *t, pid_t pid, uint64_t now_ns)
-{
-	t->root = pid;
-	add_process(t, pid, getpid(), now_ns);
 }
 
 /* ---- proc connector -------------------------------------------------------------------------- */
@@ -140,6 +149,9 @@ static void on_proc_event(struct tree *t, const struct proc_event *ev)
 {
 	struct tree_process *p;
 
+	/* A running program forks when it likes: there the kernel's answer to the subscription, or
+	 * whatever comes first, is the proof that events arrive. */
+	t->has_heard |= t->o.is_running;
 	switch ((unsigned)ev->what) {
 	case PROC_EVENT_FORK:
 		if (ev->event_data.fork.child_pid != ev->event_data.fork.child_tgid)
@@ -147,9 +159,9 @@ static void on_proc_event(struct tree *t, const struct proc_event *ev)
 		if (ev->event_data.fork.parent_tgid == getpid() &&
 			ev->event_data.fork.child_tgid == t->root)
 			t->has_heard = true;
-		else if (find_alive(t, ev->event_data.fork.parent_tgid))
+		else if (!t->o.is_single && find_alive(t, ev->event_data.fork.parent_tgid))
 			add_process(t, ev->event_data.fork.child_tgid,
-				ev->event_data.fork.parent_tgid, ev->timestamp_ns);
+				ev->event_data.fork.parent_tgid, ev->timestamp_ns, false);
 		return;
 	case PROC_EVENT_EXEC:
 		p = find_alive(t, ev->event_data.exec.process_tgid);
@@ -160,11 +172,16 @@ static void on_proc_event(struct tree *t, const struct proc_event *ev)
 					.process = p });
 		return;
 	case PROC_EVENT_EXIT:
+		if (ev->event_data.exit.process_tgid == t->root) {
+			t->root_status =
+				(int)ev->event_data.exit.exit_code; /* of its last thread */
+			return;
+		}
 		if (ev->event_data.exit.process_pid != ev->event_data.exit.process_tgid)
 			return;
 		p = find_alive(t, ev->event_data.exit.process_tgid);
 		/* Our own children are told of by tree_reap, with all their figures. */
-		if (p && p->pid != t->root && ev->event_data.exit.parent_tgid != getpid())
+		if (p && ev->event_data.exit.parent_tgid != getpid())
 			end_process(
 				t, p, ev->timestamp_ns, (int)ev->event_data.exit.exit_code, NULL);
 		return;
@@ -202,7 +219,8 @@ static void connector_read(struct tree *t)
 
 /* ---- children files -------------------------------------------------------------------------- */
 
-static void add_children_of_thread(struct tree *t, pid_t pid, const char *tid, uint64_t now_ns)
+static void add_children_of_thread(
+	struct tree *t, pid_t pid, const char *tid, uint64_t now_ns, bool were_running)
 {
 	char text[16384], *at = text;
 
@@ -214,12 +232,12 @@ static void add_children_of_thread(struct tree *t, pid_t pid, const char *tid, u
 
 		if (end == at || child <= 0)
 			return;
-		add_process(t, (pid_t)child, pid, now_ns);
+		add_process(t, (pid_t)child, pid, now_ns, were_running);
 		at = end;
 	}
 }
 
-static void add_children(struct tree *t, pid_t pid, uint64_t now_ns)
+static void add_children(struct tree *t, pid_t pid, uint64_t now_ns, bool were_running)
 {
 	char path[64];
 	struct dirent *entry;
@@ -231,7 +249,7 @@ static void add_children(struct tree *t, pid_t pid, uint64_t now_ns)
 		return;
 	while ((entry = readdir(tasks)))
 		if (entry->d_name[0] != '.')
-			add_children_of_thread(t, pid, entry->d_name, now_ns);
+			add_children_of_thread(t, pid, entry->d_name, now_ns, were_running);
 	closedir(tasks);
 }
 
@@ -246,25 +264,50 @@ static bool is_gone(const struct tree_process *p)
 
 static void scan_children(struct tree *t, uint64_t now_ns)
 {
-	add_children(t, getpid(), now_ns); /* orphans we adopted */
+	if (!t->o.is_running)
+		add_children(t, getpid(), now_ns, false); /* orphans we adopted */
 	for (size_t i = 0; i < t->processes.n; i++) {
 		if (!t->processes.v[i].is_alive)
 			continue;
-		add_children(t, t->processes.v[i].pid, now_ns);
+		if (!t->o.is_single)
+			add_children(t, t->processes.v[i].pid, now_ns, false);
 		if (is_gone(&t->processes.v[i]))
 			end_process(t, &t->processes.v[i], now_ns, -1, NULL);
 	}
 }
 
+void tree_add_root(struct tree *t, pid_t pid, uint64_t now_ns)
+{
+	t->root = pid;
+	t->root_status = -1;
+	add_process(t, pid, t->o.is_running ? parent_of(pid) : getpid(), now_ns, t->o.is_running);
+	if (t->o.is_running && !t->o.is_single)
+		for (size_t i = 0; i < t->processes.n; i++) /* grows while we go through it */
+			add_children(t, t->processes.v[i].pid, now_ns, true);
+}
+
 /* ---- polling and waiting --------------------------------------------------------------------- */
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 void tree_poll(struct tree *t, uint64_t now_ns)
 {
+	uint64_t before;
+
 	if (t->connector >= 0)
 		connector_read(t);
 	/* In some containers the subscription succeeds and nothing ever comes. */
-	if (!t->has_heard)
-		scan_children(t, now_ns);
+	if (t->has_heard || now_ns < t->next_scan_ns)
+		return;
+	before = own_cpu_ns();
+	scan_children(t, now_ns);
+	t->next_scan_ns = now_ns + (own_cpu_ns() - before) * SCAN_SHARE;
 }
 
 /* Waiting for a child adds its IO counts, with those of the children it waited for, to ours: the
@@ -323,7 +366,7 @@ static bool reap_one(pid_t pid, struct tree_end *end)
 	return true;
 }
 
-void tree_reap(struct tree *t, uint64_t now_ns, bool *ret_root_ended)
+void tree_reap(struct tree *t, uint64_t now_ns)
 {
 	if (t->connector >= 0)
 		connector_read(t); /* forks come before the exits they explain */
@@ -339,30 +382,44 @@ void tree_reap(struct tree *t, uint64_t now_ns, bool *ret_root_ended)
 		if (!reap_one(pid, &end))
 			return;
 		if (!find_alive(t, pid)) { /* an orphan that ended before anybody saw it */
-			add_process(t, pid, end.has_stat ? end.stat.parent : 0, now_ns);
+			add_process(t, pid, end.has_stat ? end.stat.parent : 0, now_ns, false);
 			if (end.has_stat)
 				t->processes.v[t->processes.n - 1].start_ns = end.stat.start_ns;
 		}
 		p = find_alive(t, pid);
 		end_process(t, p, now_ns, end.status, &end);
-		if (pid == t->root)
-			*ret_root_ended = true;
 	}
+}
+
+bool tree_has_root(const struct tree *t)
+{
+	uint64_t unused;
+
+	return map_find(&t->alive, (uint64_t)t->root, &unused);
+}
+
+void tree_end_root(struct tree *t, uint64_t now_ns)
+{
+	struct tree_process *p;
+
+	if (t->connector >= 0)
+		connector_read(t);
+	p = find_alive(t, t->root);
+	if (p)
+		end_process(t, p, now_ns, t->root_status, NULL);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-int tree_open(
-	struct tree **ret, bool allow_connector, tree_listener *listener, void *ctx, struct err *e)
+int tree_open(struct tree **ret, const struct tree_options *o, struct err *e)
 {
 	struct tree *t;
 
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+	if (!o->is_running && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return err_errno(e, ERR_SYSTEM, "become the reaper of orphaned children");
 	t = xcalloc(1, sizeof *t);
-	t->listener = listener;
-	t->ctx = ctx;
-	t->connector = allow_connector ? connector_open() : -1;
+	t->o = *o;
+	t->connector = o->no_connector ? -1 : connector_open();
 	log_debug(1, "children are found by %s", tree_method(t));
 	*ret = t;
 	return 0;
@@ -372,7 +429,8 @@ void tree_close(struct tree *t)
 {
 	if (!t)
 		return;
-	prctl(PR_SET_CHILD_SUBREAPER, 0);
+	if (!t->o.is_running)
+		prctl(PR_SET_CHILD_SUBREAPER, 0);
 	if (t->connector >= 0) {
 		connector_send(t->connector, PROC_CN_MCAST_IGNORE);
 		close(t->connector);

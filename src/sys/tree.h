@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The processes that descend from the program we started, orphans included.
+ * The processes that descend from a program: one we started, orphans included, or one that runs
+ * already (then nobody is waited for, and nothing about it changes).
  *
- *   subreaper      orphans become our children, so we can wait for them (always)
+ *   subreaper      orphans become our children, so we can wait for them (a program we started)
  *   proc connector the kernel tells of every fork, exec and exit at once (root): nothing is missed
- *   children files /proc/PID/task/TID/children, looked at in each tree_poll otherwise: children
- *                  that live shorter than the time between two looks can be missed
+ *   children files /proc/PID/task/TID/children otherwise, in each tree_poll as long as that takes
+ *                  2 % of a CPU at most: children that live shorter than the time between two
+ *                  looks can be missed (of a running program with their own children)
  *
  * Waiting is tree_reap: it reads what /proc still says of a zombie before it is gone. */
 #ifndef SYS_TREE_H
@@ -27,7 +29,8 @@ struct tree_process {
 	uint64_t start_ns; /* after boot; for one never seen, the time of its fork event */
 	uint64_t seen_ns;  /* CLOCK_MONOTONIC, when we learned of it */
 	bool is_alive;
-	uint64_t serial; /* 0, 1, 2 … in order of discovery: never reused, unlike pids */
+	bool was_running; /* before we came: its counters do not start at 0 */
+	uint64_t serial;  /* 0, 1, 2 … in order of discovery: never reused, unlike pids */
 };
 
 enum tree_event_kind {
@@ -56,20 +59,29 @@ struct tree_event {
 
 typedef void tree_listener(void *ctx, const struct tree_event *event);
 
-/* Becomes subreaper and subscribes. allow_connector false: children files only. */
-int tree_open(
-	struct tree **ret, bool allow_connector, tree_listener *listener, void *ctx, struct err *e);
+struct tree_options {
+	bool no_connector; /* children files only */
+	bool is_running;   /* the program runs already: it is no child of ours */
+	bool is_single;    /* that process alone, without its children */
+	tree_listener *listener;
+	void *ctx;
+};
+
+/* Becomes subreaper unless is_running, and subscribes. */
+int tree_open(struct tree **ret, const struct tree_options *o, struct err *e);
 void tree_close(struct tree *t); /* accepts NULL */
 
-/* The program just started. */
+/* The program: just started, or running, then with all descendants it has now. */
 void tree_add_root(struct tree *t, pid_t pid, uint64_t now_ns);
 /* Readable when there is news; -1 without the connector (poll now and then). */
 int tree_fd(const struct tree *t);
 /* Takes in all news; events reach the listener. */
 void tree_poll(struct tree *t, uint64_t now_ns);
-/* Waits, without blocking, for children of ours that ended; each gives TREE_REAPED. *ret_root_ended
- * becomes true when the root was among them. */
-void tree_reap(struct tree *t, uint64_t now_ns, bool *ret_root_ended);
+/* Waits, without blocking, for children of ours that ended; each gives TREE_REAPED. */
+void tree_reap(struct tree *t, uint64_t now_ns);
+bool tree_has_root(const struct tree *t); /* not waited for yet, nor ended by tree_end_root */
+/* A pidfd told that the running program ended: TREE_EXIT, with the status if the connector told. */
+void tree_end_root(struct tree *t, uint64_t now_ns);
 
 /* Known processes, dead ones too, in order of discovery; valid until the next call that polls. */
 const struct tree_process *tree_processes(const struct tree *t, size_t *ret_n);

@@ -38,8 +38,11 @@ static const char *const headline[BOUND_MAX_] = {
 
 static void print_exit(const struct usage *u, const struct usage_view *v, struct buf *out)
 {
-	if (u->status == -1) {
-		style_add(out, STYLE_WARNING, v->colour, "(not ended when the recording stops)");
+	if (u->is_running) {
+		style_add(out, u->is_attached ? STYLE_DIM : STYLE_WARNING, v->colour,
+			u->is_attached ? "still running" : "(not ended when the recording stops)");
+	} else if (u->status == -1) {
+		style_add(out, STYLE_DIM, v->colour, "ended");
 	} else if (WIFSIGNALED(u->status)) {
 		const char *name = sigabbrev_np(WTERMSIG(u->status));
 

@@ -82,7 +82,7 @@ const struct record_type *record_type_find(unsigned kind);
 enum frame_tag { FRAME_PY, FRAME_NATIVE, FRAME_KERNEL, FRAME_OP, FRAME_SYNTH, FRAME_FOREIGN };
 enum life_event {
 	LIFE_START,  /* forked, or first seen; the first such record of a file is of the program
-			itself */
+			itself; value 1: it ran before the recording, counters start at the first look */
 	LIFE_EXEC,   /* runs another program: command */
 	LIFE_PYTHON, /* value 1: maps a CPython runtime, 0: does not */
 };
