@@ -65,7 +65,12 @@ def size():
         print(f"build/leadline: {os.path.getsize(LEADLINE) / 1e6:.2f} MB, {os.path.getsize(stripped.name) / 1e6:.2f} MB stripped")
 
 
-BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size)}
+def sampler():
+    """The sampler on programs whose stacks never stand still (benchmarks/sampler.py has options of its own)."""
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "sampler.py"], check=True)
+
+
+BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler)}
 
 for wanted in sys.argv[1:] or BENCHMARKS:
     print(f"== {wanted}: {BENCHMARKS[wanted].__doc__}")

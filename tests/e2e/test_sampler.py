@@ -1,10 +1,10 @@
 """The sampler against programs that know their own truth, on each interpreter it supports."""
 import json
-import subprocess
 
 import conftest
 import pytest
 from interpreters import require
+from truth import impossible, legal_pairs, parse_collapsed, stacks_from
 
 TARGETS = conftest.ROOT / "tests" / "targets"
 FLUTTER = conftest.ROOT / "benchmarks" / "flutter.py"
@@ -17,12 +17,7 @@ def sample(tool, label, script, *args, rate="1k"):
     record.unlink(missing_ok=True)
     r = tool("run", f"--rate={rate}", "-o", record, f"--json={out}", "--", *require(label).command(str(script), *args), timeout=120)
     assert r.returncode == 0, r.stderr
-    folded = tool("export", record, "--format", "collapsed").stdout
-    stacks = {}
-    for line in folded.splitlines():
-        frames, _, count = line.rpartition(" ")
-        names = tuple(f.partition(" (")[0] for f in frames.split(";"))
-        stacks[names] = stacks.get(names, 0) + int(count)
+    stacks = parse_collapsed(tool("export", record, "--format", "collapsed").stdout)
     return r.stdout, json.loads(out.read_text()), stacks
 
 
@@ -30,18 +25,6 @@ def share(report, name, below, key="total_s"):
     """The time of one function as a share of the inclusive time of another."""
     functions = {f["name"]: f for f in report["functions"]}
     return functions[name][key] / functions[below]["total_s"]
-
-
-def legal_pairs(label, script, *args):
-    r = subprocess.run(require(label).command(str(TARGETS / "pairs.py"), str(script), *args), capture_output=True, text=True, check=True)
-    return {tuple(p) for p in json.loads(r.stderr.splitlines()[-1])}
-
-
-def impossible(stacks, pairs):
-    """The share of samples with a caller → callee pair that the program cannot make; [cut] leaves are no pair."""
-    bad = sum(count for names, count in stacks.items()
-              if any((a, b) not in pairs and b != "[cut]" for a, b in zip(names, names[1:])))
-    return bad / sum(stacks.values())
 
 
 # Flat out the sampler slows the code it looks at, by a few percent of the loop; the program's own clock shows that.
@@ -70,8 +53,8 @@ def test_generators_exceptions_and_recursion_get_their_true_share(tool, label, k
 def test_hardly_any_stack_is_impossible(tool, label):
     """On the same run nearly nothing is lost or cut: a sampler that drops what moves would pass the first half."""
     _, report, stacks = sample(tool, label, FLUTTER, 10, rate="10k")
-    pairs = legal_pairs(label, FLUTTER, "0.3")
-    stacks = {names[names.index("unit"):]: count for names, count in stacks.items() if "unit" in names}
+    pairs = legal_pairs(require(label), FLUTTER, "0.3")
+    stacks = stacks_from(stacks, "unit")
     assert sum(stacks.values()) > 50_000
     assert impossible(stacks, pairs) <= 0.002
     fidelity = report["fidelity"]

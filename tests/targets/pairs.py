@@ -1,6 +1,7 @@
 """Runs a script under sys.setprofile and prints which Python function calls which, as JSON: the oracle for
 impossible stacks.    pairs.py SCRIPT ARGUMENT…"""
 import json
+import os
 import runpy
 import sys
 
@@ -19,6 +20,7 @@ def hook(frame, event, arg):
 
 script = sys.argv[1]
 sys.argv = sys.argv[1:]
+sys.path[0] = os.path.dirname(os.path.abspath(script))
 out = sys.stdout
 sys.setprofile(hook)
 try:
