@@ -264,6 +264,10 @@ static void build_threads(struct live *l, uint64_t first_slice)
 		t->shown.is_seen = t->wall_s > 0 || t->cpu_s > 0;
 		t->shown.cpu = !t->has_usage ? UNITS_UNKNOWN : window > 0 ? t->cpu_s / window : 0;
 		t->shown.gil = window > 0 ? t->gil_s / window : 0;
+		t->shown.on_cpu = t->bits & SAMPLE_ON_CPU;
+		t->shown.holds_gil = t->bits & SAMPLE_HOLDS_GIL;
+		t->shown.wants_gil = t->bits & SAMPLE_WANTS_GIL;
+		t->shown.in_gc = t->bits & SAMPLE_IN_GC;
 		t->cpu_s = t->gil_s = t->wall_s = 0;
 		if (t->place != LIVE_NO_PLACE) {
 			const struct live_place *p = &l->places.v[t->place];

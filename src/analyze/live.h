@@ -51,8 +51,8 @@ struct live_row { /* a function, or a line of one */
 struct live_thread {
 	uint32_t pid, tid;
 	const char *name;
-	char state;      /* letter of /proc; 0: not known */
-	uint16_t bits;   /* enum sample_state of its last sample */
+	char state;                               /* letter of /proc; 0: not known */
+	bool on_cpu, holds_gil, wants_gil, in_gc; /* in its last sample */
 	double cpu, gil; /* shares of the window, of one core; cpu UNITS_UNKNOWN without records */
 	bool is_seen;    /* sampled, or at work, in the window */
 	bool has_stack;  /* at: the innermost frame seen last */

@@ -147,13 +147,13 @@ static void take_sample(struct live *l, const struct rec_sample *r)
 	if (slice) {
 		slice->n_looks += r->t_ns != l->last_look_ns;
 		if (t->place != LIVE_NO_PLACE)
-			add_seconds(l, slice, t->place, t->shown.bits, seconds / 2);
+			add_seconds(l, slice, t->place, t->bits, seconds / 2);
 		add_seconds(l, slice, place, r->state, seconds / 2);
 	}
 	l->last_look_ns = r->t_ns;
 	t->last_ns = r->t_ns;
 	t->place = place;
-	t->shown.bits = r->state;
+	t->bits = r->state;
 	update_name(l, t, r->thread);
 }
 

@@ -61,6 +61,7 @@ struct live_thread_state {
 	uint64_t cpu_ns;             /* as last told */
 	uint64_t last_ns;            /* of its last sample; 0: none */
 	uint32_t place;              /* of its last sample, or LIVE_NO_PLACE */
+	uint16_t bits;               /* enum sample_state of its last sample */
 	double cpu_s, gil_s, wall_s; /* of the window, while it is summed up */
 };
 

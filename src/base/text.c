@@ -37,6 +37,27 @@ size_t text_decode(const char *s, size_t n, uint32_t *ret_char)
 	return length;
 }
 
+void text_add_char(struct buf *out, uint32_t c)
+{
+	if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		c = 0xfffd;
+	if (c < 0x80) {
+		buf_addc(out, (char)c);
+	} else if (c < 0x800) {
+		buf_addc(out, (char)(0xc0 | c >> 6));
+		buf_addc(out, (char)(0x80 | (c & 0x3f)));
+	} else if (c < 0x10000) {
+		buf_addc(out, (char)(0xe0 | c >> 12));
+		buf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
+		buf_addc(out, (char)(0x80 | (c & 0x3f)));
+	} else {
+		buf_addc(out, (char)(0xf0 | c >> 18));
+		buf_addc(out, (char)(0x80 | (c >> 12 & 0x3f)));
+		buf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
+		buf_addc(out, (char)(0x80 | (c & 0x3f)));
+	}
+}
+
 struct range {
 	uint32_t first, last;
 };

@@ -7,35 +7,21 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "cpython/mem.h"
 #include "wire/py_layout.h"
 #include "base/banned.h"
 
 enum { HEAD_MAX = 256 }; /* the heads of all versions take less */
 
+/* A byte that was not UTF-8 stands as a surrogate (PEP 383): it becomes that byte again. */
 static void add_utf8(struct buf *out, uint32_t c)
 {
 	if (c >= 0xdc80 && c <= 0xdcff) {
 		buf_addc(out, (char)(c - 0xdc00));
 		return;
 	}
-	if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-		c = 0xfffd;
-	if (c < 0x80) {
-		buf_addc(out, (char)c);
-	} else if (c < 0x800) {
-		buf_addc(out, (char)(0xc0 | c >> 6));
-		buf_addc(out, (char)(0x80 | (c & 0x3f)));
-	} else if (c < 0x10000) {
-		buf_addc(out, (char)(0xe0 | c >> 12));
-		buf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-		buf_addc(out, (char)(0x80 | (c & 0x3f)));
-	} else {
-		buf_addc(out, (char)(0xf0 | c >> 18));
-		buf_addc(out, (char)(0x80 | (c >> 12 & 0x3f)));
-		buf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-		buf_addc(out, (char)(0x80 | (c & 0x3f)));
-	}
+	text_add_char(out, c);
 }
 
 static void add_wide(struct buf *out, const unsigned char *from, size_t n_chars, unsigned kind)

@@ -16,6 +16,7 @@ static const char *const codes[] = {
 	[STYLE_DIM] = "\033[2m",
 	[STYLE_ACCENT] = "\033[36m",
 	[STYLE_WARNING] = "\033[33m",
+	[STYLE_REVERSE] = "\033[7m",
 };
 
 void style_begin(struct buf *out, enum style s, bool colour)
@@ -28,6 +29,13 @@ void style_end(struct buf *out, enum style s, bool colour)
 {
 	if (colour && s != STYLE_PLAIN)
 		buf_adds(out, "\033[0m");
+}
+
+void style_switch(struct buf *out, enum style s, bool colour)
+{
+	buf_adds(out, "\033[0m");
+	if (colour || s == STYLE_BOLD || s == STYLE_DIM || s == STYLE_REVERSE)
+		buf_adds(out, codes[s]);
 }
 
 void style_add(struct buf *out, enum style s, bool colour, const char *fmt, ...)

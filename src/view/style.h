@@ -10,10 +10,12 @@
 
 struct buf;
 
-enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_ACCENT, STYLE_WARNING };
+enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_ACCENT, STYLE_WARNING, STYLE_REVERSE };
 
 void style_begin(struct buf *out, enum style s, bool colour);
 void style_end(struct buf *out, enum style s, bool colour);
+/* From any style to this one, for screens: without `colour`, bold, dim and reverse stay. */
+void style_switch(struct buf *out, enum style s, bool colour);
 /* Text in a style. */
 void style_add(struct buf *out, enum style s, bool colour, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
