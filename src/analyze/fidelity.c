@@ -16,6 +16,7 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 {
 	struct fidelity f = { .engine = "",
 		.interpreter = "",
+		.no_python = "",
 		.rate_asked_hz = UNITS_UNKNOWN,
 		.rate_reached_hz = UNITS_UNKNOWN,
 		.samples = UNITS_UNKNOWN,
@@ -41,6 +42,8 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 			f.engine = value;
 		else if (strcmp(key, "interpreter") == 0)
 			f.interpreter = value;
+		else if (strcmp(key, "no_python") == 0)
+			f.no_python = value;
 		for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 			if (strcmp(key, numbers[i].key) == 0)
 				*numbers[i].value = strtod(value, NULL);

@@ -12,7 +12,9 @@ struct tables;
 struct fidelity {
 	const char *engine;      /* "" when nothing was sampled */
 	const char *interpreter; /* "cpython 3.13.0 x86_64"; "" when none was found */
-	double rate_asked_hz;    /* 0: as often as possible */
+	const char *
+		no_python; /* why nothing was sampled, as found in the program itself; "" unknown */
+	double rate_asked_hz; /* 0: as often as possible */
 	double rate_reached_hz;
 	double samples, lost, shortened, missed_ticks;
 	double own_cpu_s;

@@ -9,6 +9,7 @@
 
 const struct command *const commands[] = {
 	&command_run,
+	&command_attach,
 	&command_time,
 	&command_report,
 	&command_export,

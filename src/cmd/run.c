@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * leadline run: starts a program under the sampler and prints where its time went when it ends. */
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -7,49 +8,39 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/err.h"
-#include "base/text.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/recording.h"
 #include "cmd/result.h"
 #include "collect/collector.h"
 #include "collect/program.h"
-#include "store/writer.h"
 #include "sys/interpreters.h"
 #include "base/banned.h"
 
 struct options {
-	const char *output, *report, *json, *python, *module, *rate;
-	bool has_json, no_legend;
-	uint64_t limit;
-	int color;
+	struct recording_options shared;
+	const char *python, *module;
 };
 
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 'o', "output", OPT_STRING, "FILE", false, "name the recording (else NAME.lead)",
-		FIELD(output), SIZE_MAX, NULL },
-	{ 'r', "rate", OPT_STRING, "HZ", false, "samples per second: 2000, 10k or max (else 1000)",
-		FIELD(rate), SIZE_MAX, NULL },
+	RECORDING_OUTPUT,
+	RECORDING_RATE,
+	RECORDING_DURATION,
 	{ 'm', "module", OPT_STRING, "MODULE", false, "run a module, as python -m does",
 		FIELD(module), SIZE_MAX, NULL },
 	{ 0, "python", OPT_STRING, "EXE", false, "the interpreter for a script or module",
 		FIELD(python), SIZE_MAX, NULL },
-	{ 'n', "limit", OPT_U64, "N", false, "rows of each table (else 10; 0: all)", FIELD(limit),
-		SIZE_MAX, NULL },
-	{ 0, "json", OPT_STRING, "FILE", true,
-		"write JSON to FILE, or last on stdout (the program's own stdout then goes to "
-		"stderr)",
-		FIELD(json), FIELD(has_json), NULL },
-	{ 0, "report", OPT_STRING, "FILE", false, "write the report to FILE instead of stderr",
-		FIELD(report), SIZE_MAX, NULL },
-	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
-		color_choices },
-	{ 0, "no-legend", OPT_FLAG, NULL, false, "leave out the line that explains",
-		FIELD(no_legend), SIZE_MAX, NULL },
+	RECORDING_FORMAT,
+	RECORDING_LIMIT,
+	RECORDING_JSON,
+	RECORDING_REPORT,
+	RECORDING_COLOR,
+	RECORDING_NO_LEGEND,
 };
 
 /* ---- what to run ----------------------------------------------------------------------------- */
@@ -123,23 +114,8 @@ static int our_words(int argc, char **argv)
 	return argc;
 }
 
-static bool parse_rate(const char *text, double *ret)
-{
-	uint64_t v;
-
-	if (!text)
-		*ret = 1000;
-	else if (strcmp(text, "max") == 0)
-		*ret = 0;
-	else if (text_parse_u64(text, &v) && v > 0 && v <= 1000000)
-		*ret = (double)v;
-	else
-		return false;
-	return true;
-}
-
-/* NAME.lead, or NAME.2.lead … when it is there already. */
-static void default_name(const struct options *o, const char *first, char *to, size_t size)
+/* What the recording is called after: the module, or the script or program without folder and .py. */
+static void stem_of(const struct options *o, const char *first, char *to, size_t size)
 {
 	const char *base = o->module  ? o->module
 		: strrchr(first, '/') ? strrchr(first, '/') + 1
@@ -148,86 +124,65 @@ static void default_name(const struct options *o, const char *first, char *to, s
 
 	if (n > 3 && strcmp(base + n - 3, ".py") == 0)
 		n -= 3;
-	snprintf(to, size, "%.*s.lead", (int)n, base);
-	for (int i = 2; access(to, F_OK) == 0 && i < 10000; i++)
-		snprintf(to, size, "%.*s.%d.lead", (int)n, base, i);
+	snprintf(to, size, "%.*s", (int)n, base);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int show(const struct options *o, const char *path, struct err *e)
+/* Why there is less in the recording than the program did. */
+static void note_early_end(const struct program_result *result, char *to, size_t size)
 {
-	static const struct stacks_options all = { 0 };
-	struct result_page page = { .output = output_for(STDERR_FILENO, o->color),
-		.functions = true,
-		.lines = true,
-		.legend = !o->no_legend,
-		.limit = o->limit };
-	struct buf text = BUF_INIT, json = BUF_INIT;
-	struct result r;
-	int status = result_open(&r, path, &all, e);
+	char recorded[UNITS_TEXT], ran[UNITS_TEXT];
 
-	if (o->report)
-		page.output = (struct output){ .width = 80 };
-	if (status == 0) {
-		if (!o->report)
-			buf_addc(&text, '\n');
-		result_print(&r, &page, &text);
-		if (!r.profile)
-			buf_adds(&text,
-				"No Python stacks were seen: no CPython 3.11 to 3.13 ran, or not "
-				"long enough.\n");
-		buf_printf(&text, "Recording: %s   more: leadline report %s --lines --limit 40\n",
-			path, path);
-		result_json(&r, &json);
-	}
-	result_done(&r);
-	if (status == 0 && o->report)
-		status = buf_save(&text, o->report, e);
-	else if (status == 0 && !(o->has_json && !o->json))
-		output_write(STDERR_FILENO, &text);
-	if (status == 0 && o->has_json && o->json)
-		status = buf_save(&json, o->json, e);
-	else if (status == 0 && o->has_json)
-		output_write(STDOUT_FILENO, &json);
-	buf_done(&text);
-	buf_done(&json);
-	return status;
+	to[0] = '\0';
+	if (result->end == PROGRAM_INTERRUPTED || result->end == PROGRAM_DURATION)
+		snprintf(to, size, "Recorded the first %s of %s: %s.\n",
+			units_format(recorded, UNIT_SECONDS, (double)result->recorded_ns / 1e9),
+			units_format(ran, UNIT_SECONDS, (double)result->wall_ns / 1e9),
+			result->end == PROGRAM_DURATION ? "--duration" : "then it was interrupted");
 }
 
 static int run_and_show(const struct command *self, const struct options *o, char *const *argv,
-	const char *path, double rate_hz)
+	const char *stem, double rate_hz)
 {
+	static const struct stacks_options all = { 0 };
 	struct program_options p = { .argv = argv,
 		.collectors = collectors,
 		.n_collectors = n_collectors,
 		.rate_hz = rate_hz,
-		.stdout_to_stderr = o->has_json && !o->json };
+		.duration_ns = o->shared.duration_ns,
+		.stdout_to_stderr = recording_json_on_stdout(&o->shared) };
+	struct result_page page = { .functions = true,
+		.lines = true,
+		.legend = !o->shared.no_legend,
+		.limit = o->shared.limit };
 	struct program_result result;
-	struct writer *w;
 	struct err e = ERR_INIT, closing = ERR_INIT;
-	int status;
+	struct recording r;
+	char note[200];
 
-	if (writer_open(&w, path, NULL, &e) < 0)
+	if (recording_open(&r, &o->shared, stem, getpid(), &e) < 0)
 		return command_fail(self, &e);
-	status = program_run(&p, w, &result, &e);
-	if (writer_close(w, &closing) < 0 && status == 0)
-		fprintf(stderr, "leadline: %s; the report tells what was recorded until then\n",
-			closing.text);
-	if (status < 0) {
-		unlink(path);
+	if (program_run(&p, r.writer, &result, &e) < 0) {
+		recording_discard(&r);
 		return command_fail(self, &e);
 	}
-	if (show(o, path, &e) < 0)
+	if (recording_close(&r, &closing) < 0)
+		fprintf(stderr, "leadline: %s; the report tells what was recorded until then\n",
+			closing.text);
+	if (result.end == PROGRAM_INTERRUPTED)
+		signal(SIGINT, SIG_IGN); /* pressed twice: the report still comes */
+	note_early_end(&result, note, sizeof note);
+	if (recording_show(&r, &o->shared, page, &all, note, &e) < 0)
 		command_fail(self, &e);
 	return program_exit_status(result.status);
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct options o = { .limit = 10 };
+	struct options o = { .shared.limit = 10 };
 	struct err e = ERR_INIT;
-	char python[4096], name[4096];
+	char python[4096], stem[4096];
 	words command = VEC_INIT;
 	double rate_hz = 0;
 	int ours = our_words(argc, argv), first, status;
@@ -237,17 +192,14 @@ static int run(const struct command *self, int argc, char **argv)
 		return command_fail(self, &e);
 	if (first >= argc && !o.module)
 		err_set(&e, ERR_USAGE, "which program? For example: leadline run script.py");
-	else if (!parse_rate(o.rate, &rate_hz))
-		err_set(&e, ERR_USAGE,
-			"--rate wants a number of samples per second such as 2000 or 10k, or max, "
-			"not '%s'",
-			o.rate);
-	if (e.code || make_command(&o, argv + first, python, sizeof python, &command, &e) < 0) {
+	else if (recording_rate(o.shared.rate, &rate_hz, &e) == 0)
+		make_command(&o, argv + first, python, sizeof python, &command, &e);
+	if (e.code) {
 		vec_done(&command);
 		return command_fail(self, &e);
 	}
-	default_name(&o, first < argc ? argv[first] : "", name, sizeof name);
-	status = run_and_show(self, &o, command.v, o.output ? o.output : name, rate_hz);
+	stem_of(&o, first < argc ? argv[first] : "", stem, sizeof stem);
+	status = run_and_show(self, &o, command.v, stem, rate_hz);
 	vec_done(&command);
 	return status;
 }

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/recording.h"
 #include "cmd/result.h"
 #include "collect/collector.h"
 #include "collect/host.h"
@@ -20,98 +21,60 @@
 #include "base/banned.h"
 
 struct options {
-	const char *output, *report, *json;
-	bool has_json, tree, posix, no_legend, no_connector;
-	int color;
+	struct recording_options shared;
+	bool tree, posix, no_connector;
 };
 
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
 	{ 'o', "output", OPT_STRING, "FILE", false,
-		"keep the recording, with the time line, in FILE (.lead)", FIELD(output), SIZE_MAX,
-		NULL },
+		"keep the recording, with the time line, in FILE (.lead)", FIELD(shared.output),
+		SIZE_MAX, NULL },
 	{ 'v', "tree", OPT_FLAG, NULL, false,
 		"also show each process, children under their parents", FIELD(tree), SIZE_MAX,
 		NULL },
 	{ 'p', "portability", OPT_FLAG, NULL, false,
 		"print only real, user and sys, as POSIX time -p does", FIELD(posix), SIZE_MAX,
 		NULL },
-	{ 0, "json", OPT_STRING, "FILE", true,
-		"write JSON to FILE, or last on stdout (the program's own stdout then goes to "
-		"stderr)",
-		FIELD(json), FIELD(has_json), NULL },
-	{ 0, "report", OPT_STRING, "FILE", false, "write the report to FILE instead of stderr",
-		FIELD(report), SIZE_MAX, NULL },
-	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
-		color_choices },
-	{ 0, "no-legend", OPT_FLAG, NULL, false, "leave out the line that explains",
-		FIELD(no_legend), SIZE_MAX, NULL },
+	RECORDING_JSON,
+	RECORDING_REPORT,
+	RECORDING_COLOR,
+	RECORDING_NO_LEGEND,
 	{ 0, "no-connector", OPT_FLAG, NULL, false,
 		"find children by looking at /proc only, as for users who are not root",
 		FIELD(no_connector), SIZE_MAX, NULL },
 };
 
-/* ---- results --------------------------------------------------------------------------------- */
-
-static int write_json(const struct result *r, const struct options *o, struct err *e)
-{
-	struct buf text = BUF_INIT;
-	int status = 0;
-
-	result_json(r, &text);
-	if (o->json)
-		status = buf_save(&text, o->json, e);
-	else
-		output_write(STDOUT_FILENO, &text);
-	buf_done(&text);
-	return status;
-}
-
-static int write_report(const struct result *r, const struct options *o, struct err *e)
-{
-	struct result_page page = { .output = output_for(STDERR_FILENO, o->color),
-		.host = true,
-		.processes = o->tree,
-		.legend = !o->no_legend };
-	struct buf text = BUF_INIT;
-	int status = 0;
-
-	if (o->report)
-		page.output = (struct output){ .width = 80 };
-	if (o->posix) {
-		usage_print_posix(r->usage, &text);
-	} else {
-		if (!o->report)
-			buf_addc(&text, '\n');
-		result_print(r, &page, &text);
-		if (o->output)
-			buf_printf(&text,
-				"Recording: %s  (show it again with: leadline report %s)\n",
-				o->output, o->output);
-	}
-	if (o->report)
-		status = buf_save(&text, o->report, e);
-	else
-		output_write(STDERR_FILENO, &text);
-	buf_done(&text);
-	return status;
-}
-
-/* ---- the command ----------------------------------------------------------------------------- */
-
 static int show(const struct options *o, int fd, struct err *e)
 {
 	static const struct stacks_options all = { 0 };
+	struct result_page page = { .output = recording_output(&o->shared),
+		.host = true,
+		.processes = o->tree,
+		.legend = !o->shared.no_legend };
+	struct buf text = BUF_INIT, json = BUF_INIT;
 	struct result r;
 	int status = result_open_fd(&r, fd, &all, e);
 
-	if (status == 0 && o->has_json)
-		status = write_json(&r, o, e);
-	/* JSON on stdout replaces the report on the terminal. */
-	if (status == 0 && !(o->has_json && !o->json && !o->report))
-		status = write_report(&r, o, e);
+	if (status == 0 && o->posix) {
+		usage_print_posix(r.usage, &text);
+	} else if (status == 0) {
+		if (!o->shared.report)
+			buf_addc(&text, '\n');
+		result_print(&r, &page, &text);
+		if (o->shared.output)
+			buf_printf(&text,
+				"Recording: %s  (show it again with: leadline report %s)\n",
+				o->shared.output, o->shared.output);
+	}
+	if (status == 0) {
+		result_json(&r, &json);
+		status = recording_emit(&o->shared, &text, &json, e);
+	}
 	result_done(&r);
+	buf_done(&text);
+	buf_done(&json);
 	return status;
 }
 
@@ -124,13 +87,14 @@ static int run_and_show(
 		.collectors = host_only,
 		.n_collectors = 1,
 		.no_connector = o->no_connector,
-		.stdout_to_stderr = o->has_json && !o->json };
+		.interrupt_is_its_own = true,
+		.stdout_to_stderr = recording_json_on_stdout(&o->shared) };
 	struct program_result result;
 	struct writer *w;
 	struct err closing = ERR_INIT;
 	int fd = -1, status;
 
-	if (writer_open(&w, o->output, NULL, e) < 0)
+	if (writer_open(&w, o->shared.output, NULL, e) < 0)
 		return command_fail(self, e);
 	if (p.stdout_to_stderr)
 		fprintf(stderr,
@@ -141,8 +105,8 @@ static int run_and_show(
 			closing.text);
 	if (status < 0) {
 		close(fd);
-		if (o->output)
-			unlink(o->output); /* nothing ran: no file stays behind */
+		if (o->shared.output)
+			unlink(o->shared.output); /* nothing ran: no file stays behind */
 		return command_fail(self, e);
 	}
 	if (show(o, fd, e) < 0)

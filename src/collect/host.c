@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "collect/collector.h"
 #include "collect/host.h"
+#include "collect/rows.h"
 #include "store/writer.h"
 #include "sys/elf.h"
 #include "sys/proc.h"
@@ -77,7 +78,6 @@ struct host {
 	unsigned n_asked;        /* processes asked whether they are Python */
 	size_t next_pss_process; /* round robin */
 	int open_files;
-	char boot_id[40];
 };
 
 static uint64_t clock_ns(clockid_t id)
@@ -118,19 +118,10 @@ static ssize_t look(struct host *h, int *fd, char *to, size_t size, const char *
 
 static uint32_t process_row(struct host *h, struct host_process *p, const struct tree_process *t)
 {
-	char command[4096] = "";
-
 	if (p->row && p->segment == writer_segment(h->c.writer))
 		return p->row;
-	proc_command(t->pid, command, sizeof command);
 	p->segment = writer_segment(h->c.writer);
-	p->row = writer_row(h->c.writer, RECORD_process,
-		&(struct rec_process){ .boot = writer_string(h->c.writer, h->boot_id),
-			.pid = (uint32_t)t->pid,
-			.start_ns = t->start_ns,
-			.parent_pid = (uint32_t)t->parent,
-			.command = writer_string(h->c.writer, command) });
-	return p->row;
+	return p->row = rows_process(h->c.writer, t->pid, t->start_ns, t->parent);
 }
 
 static uint32_t thread_row(
@@ -578,14 +569,10 @@ static void host_probe(struct probe *ret)
 static int host_start(void **ret_state, const struct collect_context *c, struct err *e)
 {
 	struct host *h = xcalloc(1, sizeof *h);
-	ssize_t n;
 
 	(void)e;
 	h->c = *c;
 	h->start_ns = clock_ns(CLOCK_MONOTONIC);
-	n = proc_read(h->boot_id, sizeof h->boot_id, "/proc/sys/kernel/random/boot_id");
-	if (n > 0)
-		h->boot_id[strcspn(h->boot_id, "\n")] = '\0';
 	record_pressure(h, h->start_ns);
 	*ret_state = h;
 	return 0;

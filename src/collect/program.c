@@ -171,7 +171,8 @@ static void read_signals(struct running *r)
 			continue;
 		if (ends || s.ssi_signo == SIGUSR1)
 			writer_flush(r->writer);
-		if (s.ssi_signo == SIGINT || (r->pidfd >= 0 && (ends || s.ssi_signo == SIGQUIT)))
+		if ((s.ssi_signo == SIGINT && !r->o->interrupt_is_its_own) ||
+			(r->pidfd >= 0 && (ends || s.ssi_signo == SIGQUIT)))
 			stop_recording(r, PROGRAM_INTERRUPTED);
 		if (r->pidfd < 0)
 			pass_on(r, &s);
@@ -339,6 +340,7 @@ static int begin(struct running *r, const struct signal_state *signals, struct e
 		spawn_program(r->o->argv, signals, r->o->stdout_to_stderr, &r->pid, e) < 0)
 		return -(int)e->code;
 	tree_add_root(r->tree, r->pid, r->start_ns);
+	writer_flush(r->writer); /* whatever comes, what ran is in the file */
 	return 0;
 }
 

@@ -49,6 +49,7 @@ struct program_options {
 	const struct program_hook *hook; /* may be NULL */
 	bool no_connector;               /* find children by polling only */
 	bool is_single;                  /* program_follow: without its children */
+	bool interrupt_is_its_own;       /* program_run: recorded on after SIGINT */
 	bool stdout_to_stderr; /* the program's standard output goes where its errors go */
 };
 

@@ -23,6 +23,7 @@
 #include "collect/py_sample.h"
 #include "collect/py_target.h"
 #include "collect/py_thread.h"
+#include "collect/rows.h"
 #include "cpython/mem.h"
 #include "cpython/walk.h"
 #include "store/writer.h"
@@ -88,6 +89,7 @@ struct sampler {
 	uint64_t n_samples, n_lost, n_shortened, n_missed, n_ticks;
 	uint64_t told_lost;
 	uint64_t first_ns, last_ns;
+	char no_python[400]; /* why the program itself cannot be sampled */
 	struct walk walk;
 };
 
@@ -108,21 +110,10 @@ static int read_u64(struct py_process *p, uint64_t address, uint64_t *ret)
 
 static uint32_t process_row(struct sampler *s, struct py_process *p)
 {
-	char command[4096] = "", boot[40] = "";
-
 	if (p->row && p->segment == writer_segment(s->c.writer))
 		return p->row;
-	proc_command(p->pid, command, sizeof command);
-	if (proc_read(boot, sizeof boot, "/proc/sys/kernel/random/boot_id") > 0)
-		boot[strcspn(boot, "\n")] = '\0';
 	p->segment = writer_segment(s->c.writer);
-	p->row = writer_row(s->c.writer, RECORD_process,
-		&(struct rec_process){ .boot = writer_string(s->c.writer, boot),
-			.pid = (uint32_t)p->pid,
-			.start_ns = p->start_ns,
-			.parent_pid = (uint32_t)p->parent,
-			.command = writer_string(s->c.writer, command) });
-	return p->row;
+	return p->row = rows_process(s->c.writer, p->pid, p->start_ns, p->parent);
 }
 
 static void thread_rows(struct sampler *s, struct py_process *p, struct sampled *t)
@@ -384,6 +375,8 @@ static uint64_t try_process(struct sampler *s, const struct tree_process *t, uin
 			&e, ERR_UNSUPPORTED, "CPython %s cannot be sampled yet", p->target.version);
 	if (status != 0) {
 		log_debug(2, "%d: %s", (int)t->pid, e.text);
+		if (t->serial == 0 && e.code != ERR_NO_PROCESS)
+			snprintf(s->no_python, sizeof s->no_python, "%s", e.text);
 		py_target_close(&p->target);
 		free(p);
 		return now_ns + (status == PY_TARGET_STARTING ? TRY_AGAIN_MS : GIVEN_UP_MS) * MS;
@@ -532,6 +525,8 @@ static void sample_stop(void *state)
 		s->c.writer, "rate_asked_hz", s->interval_ns ? 1e9 / (double)s->interval_ns : 0);
 	if (seconds > 0)
 		meta_number(s->c.writer, "rate_reached_hz", (double)s->n_ticks / seconds);
+	if (!s->n_samples)
+		writer_meta(s->c.writer, "no_python", s->no_python);
 	meta_number(s->c.writer, "samples", (double)s->n_samples);
 	meta_number(s->c.writer, "samples_lost", (double)s->n_lost);
 	meta_number(s->c.writer, "samples_shortened", (double)s->n_shortened);

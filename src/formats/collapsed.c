@@ -72,6 +72,7 @@ static int emit(struct tables *t, struct buf *out, struct err *e)
 
 const struct format format_collapsed = {
 	.name = "collapsed",
+	.alias = "raw",
 	.suffix = ".folded",
 	.summary = "one line per stack, for flame graph scripts",
 	.emit = emit,

@@ -12,6 +12,7 @@ struct tables;
 
 struct format {
 	const char *name, *suffix, *summary;
+	const char *alias; /* another tool's name for it, or NULL */
 	/* Appends the whole file to out. */
 	int (*emit)(struct tables *t, struct buf *out, struct err *e);
 };

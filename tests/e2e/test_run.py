@@ -1,6 +1,9 @@
 """`leadline run`, `report` and `export`: what a user types, and what goes wrong."""
+import contextlib
 import json
 import os
+import pty
+import signal
 import subprocess
 import time
 
@@ -104,6 +107,8 @@ def test_threads_that_fight_for_the_gil(tool, python, tmp_path):
     (["run", "--rate=fast", "true"], 125, "--rate wants"),
     (["run", "no-such-program-here"], 127, "command not found"),
     (["run", "missing.py"], 2, ""),
+    (["run", "-o", "x.svg", "true"], 125, "its suffix names a format that does not exist yet"),
+    (["run", "-f", "speedscope", "true"], 125, "there is no format 'speedscope' yet"),
     (["export", "x.lead"], 2, "which format?"),
     (["export", "x.lead", "--format", "speedscope"], 2, "there is no format 'speedscope' yet"),
     (["export", "x.lead", "--format", "collapsed"], 5, "x.lead"),
@@ -115,7 +120,8 @@ def test_mistakes_get_one_clear_line(tool, args, status, words, tmp_path):
 
 def test_what_is_not_python_still_gets_host_figures(tool, tmp_path):
     r = tool("run", "-o", tmp_path / "x.lead", tool.storm, "busy", "0.3")
-    assert r.returncode == 0 and "No Python stacks were seen" in r.stderr and "CPU-bound" in r.stderr
+    assert r.returncode == 0 and "CPU-bound" in r.stderr
+    assert "No Python stacks were seen: " in r.stderr and f"it is not Python: it runs {tool.storm}" in r.stderr
 
 
 @pytest.mark.parametrize("label", ["3.8", "3.14"])
@@ -128,15 +134,125 @@ def test_interpreters_that_cannot_be_sampled_yet_run_undisturbed(tool, label, tm
 def test_killing_leadline_leaves_the_program_running_and_the_recording_readable(tool, python, tmp_path):
     record = tmp_path / "k.lead"
     p = subprocess.Popen([tool.binary, "run", "-o", record, python, str(BIAS), "8"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    deadline = time.monotonic() + 20
-    while not record.exists() or record.stat().st_size < 5000:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for_bytes(record, 5000)
     p.kill()
     p.wait()
     r = tool("report", record)
     assert r.returncode == 0 and "the recorder did not finish" in r.stderr and "fib" in r.stdout
     assert json.loads(p.stdout.read())["kind"] == "plain"  # the program went on to its end
+
+
+def wait_for_bytes(path, n):
+    deadline = time.monotonic() + 30
+    while not path.exists() or path.stat().st_size < n:
+        assert time.monotonic() < deadline, f"{path} does not grow"
+        time.sleep(0.02)
+
+
+INTERRUPTED = """
+import signal, sys, time
+def before():
+    while True: sum(range(1000))
+def afterwards(seconds):
+    end = time.time() + seconds
+    while time.time() < end: sum(range(1000))
+try:
+    print('ready', flush=True)
+    before()
+except KeyboardInterrupt:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    print('interrupted', flush=True)
+    afterwards(1.5)
+    print('cleaned up', flush=True)
+    sys.exit(7)
+"""
+
+
+def test_ctrl_c_ends_the_recording_and_the_program_ends_as_it_would(tool, python, tmp_path):
+    record, script = tmp_path / "c.lead", tmp_path / "c.py"
+    script.write_text(INTERRUPTED)
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execv(tool.binary, [tool.binary, "run", "-o", str(record), "--python", python, str(script)])
+    wait_for_bytes(record, 5000)
+    os.write(terminal, b"\x03")
+    text = b""
+    with contextlib.suppress(OSError):  # the end of a terminal is an error
+        while chunk := os.read(terminal, 65536):
+            text += chunk
+            if b"interrupted\r\n" in chunk:
+                os.write(terminal, b"\x03")  # again, while the program takes its time
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+    text = text.decode()
+    assert "cleaned up" in text and "then it was interrupted" in text, text
+    functions = {f["name"] for f in json.loads(tool("report", "--json", record).stdout)["functions"]}
+    assert "before" in functions and "afterwards" not in functions
+
+
+def test_sigusr1_writes_what_was_recorded_and_reaches_only_who_expects_it(tool, python, tmp_path):
+    code = ("import signal, sys, time\ngot = []\n"
+            "if sys.argv[1] == 'handler': signal.signal(signal.SIGUSR1, lambda *_: got.append(1))\n"
+            "print('ready', flush=True)\nend = time.time() + 2.5\n"
+            "while time.time() < end: sum(range(1000))\nprint(len(got))\n")
+    for kind, expected in (("none", "0\n"), ("handler", "1\n")):
+        record = tmp_path / f"{kind}.lead"
+        p = subprocess.Popen([tool.binary, "run", "-o", record, python, "-c", code, kind], stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, text=True)
+        assert p.stdout.readline() == "ready\n"
+        wait_for_bytes(record, 3000)
+        before = record.stat().st_size
+        p.send_signal(signal.SIGUSR1)
+        wait_for_bytes(record, before + 1)
+        assert tool("report", record).returncode == 0
+        assert p.wait(timeout=30) == 0 and p.stdout.read() == expected
+
+
+def test_sigterm_is_passed_on(tool, python, tmp_path):
+    p = subprocess.Popen([tool.binary, "run", "-o", tmp_path / "t.lead", python, "-c", "print('ready', flush=True)\nwhile True: pass"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert p.stdout.readline() == "ready\n"
+    wait_for_bytes(tmp_path / "t.lead", 3000)
+    p.send_signal(signal.SIGTERM)
+    assert p.wait(timeout=30) == 128 + signal.SIGTERM
+    assert "killed by signal 15 (SIGTERM)" in p.stderr.read()
+
+
+def test_a_duration_ends_the_recording_not_the_program(tool, script, python, tmp_path):
+    code = ("import time\ndef first():\n    t = time.time() + 0.6\n    while time.time() < t: sum(range(1000))\n"
+            "def later():\n    t = time.time() + 0.8\n    while time.time() < t: sum(range(1000))\nfirst()\ntime.sleep(0.5)\nlater()\nprint('end')\n")
+    r = tool("run", "-d", "0.8", "-o", tmp_path / "d.lead", python, "-c", code)
+    assert r.returncode == 0 and r.stdout == "end\n" and "Recorded the first" in r.stderr
+    functions = {f["name"] for f in json.loads(tool("report", "--json", tmp_path / "d.lead").stdout)["functions"]}
+    assert "first" in functions and "later" not in functions
+
+
+def test_a_full_disk_lets_the_program_run_on(tool, python, tmp_path):
+    r = subprocess.run(["sh", "-c", 'ulimit -f 128; exec "$@"', "-", tool.binary, "run", "--rate", "10k", "-o", tmp_path / "f.lead",
+                        python, str(BIAS), "6"], capture_output=True, text=True, timeout=50)
+    assert r.returncode == 0 and json.loads(r.stdout)["kind"] == "plain"
+    assert "writing the recording" in r.stderr and "fib" in r.stderr, r.stderr
+    assert (tmp_path / "f.lead").stat().st_size <= 64 * 1024
+    assert tool("report", tmp_path / "f.lead").returncode == 0
+
+
+def test_names_of_recordings(tool, tmp_path):
+    env = {k: v for k, v in os.environ.items() if "RANK" not in k and k != "SLURM_PROCID"}
+    for rank, args, expected in (({}, [], "true.lead"), ({"RANK": "3"}, [], "true.rank3.lead"),
+                                 ({"SLURM_PROCID": "5"}, [], "true.rank5.lead"), ({"PMI_RANK": "x"}, [], "true.2.lead"),
+                                 ({"OMPI_COMM_WORLD_RANK": "7"}, ["-o", "a.%r.lead"], "a.7.lead"),
+                                 ({}, ["-o", "%h.%%.lead"], f"{os.uname().nodename}.%.lead"),
+                                 ({}, ["-o", "b.%r.lead"], "b.0.lead")):
+        assert tool("run", *args, "true", cwd=tmp_path, env={**env, **rank}).returncode == 0
+        assert (tmp_path / expected).exists(), expected
+    p = subprocess.Popen([tool.binary, "run", "-o", "%p.lead", "true"], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    assert p.wait() == 0 and (tmp_path / f"{p.pid}.lead").exists()
+
+
+def test_recordings_of_one_name_at_the_same_time(tool, tmp_path):
+    ps = [subprocess.Popen([tool.binary, "run", "true"], cwd=tmp_path, stderr=subprocess.DEVNULL) for _ in range(8)]
+    assert [p.wait() for p in ps] == [0] * 8
+    assert {f.name for f in tmp_path.iterdir()} == {"true.lead", *(f"true.{i}.lead" for i in range(2, 9))}
+    assert all(tool("report", f).returncode == 0 for f in tmp_path.iterdir())
 
 
 def test_as_an_ordinary_user(tool, tmp_path):

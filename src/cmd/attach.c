@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ * leadline attach: records a program that runs already, and shows where its time went. */
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/recording.h"
+#include "cmd/result.h"
+#include "cmd/target.h"
+#include "collect/collector.h"
+#include "collect/program.h"
+#include "sys/lookup.h"
+#include "base/banned.h"
+
+struct options {
+	struct recording_options shared;
+	const char *pid;
+	bool is_single, is_tree, gil, idle;
+};
+
+#define FIELD(f) offsetof(struct options, f)
+
+static const struct opt options_table[] = {
+	RECORDING_DURATION,
+	RECORDING_OUTPUT,
+	RECORDING_RATE,
+	{ 'p', "pid", OPT_STRING, "PID", false, "the process, where it is not the operand",
+		FIELD(pid), SIZE_MAX, NULL },
+	{ 0, "single", OPT_FLAG, NULL, false, "only that process, without its children",
+		FIELD(is_single), SIZE_MAX, NULL },
+	{ 0, "tree", OPT_FLAG, NULL, false, "with all its children (the default)", FIELD(is_tree),
+		SIZE_MAX, NULL },
+	{ 's', "subprocesses", OPT_FLAG, NULL, false, "the same", FIELD(is_tree), SIZE_MAX, NULL },
+	{ 'g', "gil", OPT_FLAG, NULL, false, "count only samples of threads that hold the GIL",
+		FIELD(gil), SIZE_MAX, NULL },
+	{ 'i', "idle", OPT_FLAG, NULL, false, "count samples of waiting threads too (the default)",
+		FIELD(idle), SIZE_MAX, NULL },
+	RECORDING_FORMAT,
+	RECORDING_LIMIT,
+	RECORDING_JSON,
+	RECORDING_REPORT,
+	RECORDING_COLOR,
+	RECORDING_NO_LEGEND,
+};
+
+/* What the user may want to know before the report comes. */
+static void tell_start(const struct options *o, pid_t pid, const char *name)
+{
+	char seconds[UNITS_TEXT];
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (o->shared.duration_ns)
+		fprintf(stderr, "leadline: recording %d (%s) for %s; Ctrl-C ends it earlier\n",
+			(int)pid, name,
+			units_format(seconds, UNIT_SECONDS, (double)o->shared.duration_ns / 1e9));
+	else
+		fprintf(stderr, "leadline: recording %d (%s); Ctrl-C ends it\n", (int)pid, name);
+}
+
+static int follow_and_show(const struct command *self, const struct options *o,
+	const struct lookup_process *target, double rate_hz)
+{
+	struct program_options p = { .pid = target->pid,
+		.collectors = collectors,
+		.n_collectors = n_collectors,
+		.rate_hz = rate_hz,
+		.duration_ns = o->shared.duration_ns,
+		.is_single = o->is_single };
+	struct result_page page = { .functions = true,
+		.lines = true,
+		.legend = !o->shared.no_legend,
+		.limit = o->shared.limit };
+	struct stacks_options state = { .state = o->gil ? STACKS_GIL : STACKS_WALL };
+	struct err e = ERR_INIT, closing = ERR_INIT;
+	struct program_result result;
+	struct recording r;
+	char stem[LOOKUP_NAME];
+	size_t n = strlen(target->name);
+
+	n -= n > 3 && strcmp(target->name + n - 3, ".py") == 0 ? 3 : 0;
+	snprintf(stem, sizeof stem, "%.*s", (int)n, target->name);
+	if (recording_open(&r, &o->shared, stem, target->pid, &e) < 0)
+		return command_fail(self, &e);
+	tell_start(o, target->pid, target->name);
+	if (program_follow(&p, r.writer, &result, &e) < 0) {
+		recording_discard(&r);
+		return command_fail(self, &e);
+	}
+	if (recording_close(&r, &closing) < 0)
+		fprintf(stderr, "leadline: %s; the report tells what was recorded until then\n",
+			closing.text);
+	if (result.end == PROGRAM_INTERRUPTED)
+		signal(SIGINT, SIG_IGN); /* pressed twice: the report still comes */
+	if (recording_show(&r, &o->shared, page, &state, "", &e) < 0)
+		return command_fail(self, &e);
+	return closing.code ? err_exit_status(&closing) : 0;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct options o = { .shared.limit = 10 };
+	struct lookup_process target = { 0 };
+	struct err e = ERR_INIT;
+	const char *word;
+	double rate_hz = 0;
+	int first = 0;
+
+	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv,
+		    false, &first, &e) < 0)
+		return command_fail(self, &e);
+	word = o.pid ? o.pid : argc > first ? argv[first] : NULL;
+	if (!word || argc - first != (o.pid ? 0 : 1))
+		err_set(&e, ERR_USAGE,
+			word ? "one process at a time"
+			     : "which process? For example: leadline attach 1234");
+	else if (o.is_single && o.is_tree)
+		err_set(&e, ERR_USAGE, "--single and --tree exclude each other");
+	else if (o.gil && o.idle)
+		err_set(&e, ERR_USAGE, "--gil and --idle exclude each other");
+	else if (recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
+		target_find(word, !o.is_single, &target.pid, &e) == 0 &&
+		target_check(target.pid, !o.is_single, &e) == 0 && !lookup_pid(target.pid, &target))
+		err_set(&e, ERR_NO_PROCESS, "process %d ended", (int)target.pid);
+	return e.code ? command_fail(self, &e) : follow_and_show(self, &o, &target, rate_hz);
+}
+
+const struct command command_attach = {
+	.group = "where",
+	.name = "attach",
+	.arguments = "[options] PID|NAME",
+	.summary = "Record a program that runs already and show where its time goes",
+	.options = options_table,
+	.n_options = sizeof options_table / sizeof *options_table,
+	.examples =
+		"  leadline attach 1234                until Ctrl-C or its end\n"
+		"  leadline attach -d 10 train.py      ten seconds of the process that runs it\n"
+		"  leadline attach --single --rate 10k -o hot.lead 1234\n",
+	.run = run,
+};

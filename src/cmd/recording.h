@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the commands that record (`run`, `time`, `attach`) share: their options, the names of their files,
+ * and where the report goes.
+ *
+ *	struct options {
+ *		struct recording_options shared;       first, so that the rows below fit
+ *		…
+ *	};
+ *	static const struct opt table[] = { RECORDING_RATE, RECORDING_LIMIT, … };
+ *
+ *	recording_open(&r, &o.shared, "train", pid, &e);
+ *	program_run(&p, r.writer, …);
+ *	recording_close(&r, &e);
+ *	recording_show(&r, &o.shared, &page, &state, note, &e); */
+#ifndef CMD_RECORDING_H
+#define CMD_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cmd/command.h"
+
+struct buf;
+struct err;
+struct format;
+struct result_page;
+struct stacks_options;
+struct writer;
+
+struct recording_options {
+	const char *output, *rate, *report, *json, *format;
+	bool has_json, no_legend;
+	uint64_t limit, duration_ns;
+	int color;
+};
+
+#define RECORDING_FIELD(f) offsetof(struct recording_options, f)
+#define RECORDING_OUTPUT                                                                    \
+	{                                                                                   \
+		'o', "output", OPT_STRING, "FILE", false,                                   \
+			"name the recording (else NAME.lead); %p, %h, %r: pid, host, rank", \
+			RECORDING_FIELD(output), SIZE_MAX, NULL                             \
+	}
+#define RECORDING_RATE                                                                             \
+	{                                                                                          \
+		'r', "rate", OPT_STRING, "HZ", false,                                              \
+			"samples per second: 2000, 10k or max (else 1000)", RECORDING_FIELD(rate), \
+			SIZE_MAX, NULL                                                             \
+	}
+#define RECORDING_DURATION                                                                \
+	{                                                                                 \
+		'd', "duration", OPT_DURATION, "SECONDS", false,                          \
+			"record so long (else to the end)", RECORDING_FIELD(duration_ns), \
+			SIZE_MAX, NULL                                                    \
+	}
+#define RECORDING_FORMAT                                                                      \
+	{                                                                                     \
+		'f', "format", OPT_STRING, "NAME", false,                                     \
+			"also write another tool's file: collapsed", RECORDING_FIELD(format), \
+			SIZE_MAX, NULL                                                        \
+	}
+#define RECORDING_LIMIT                                                                    \
+	{                                                                                  \
+		'n', "limit", OPT_U64, "N", false, "rows of each table (else 10; 0: all)", \
+			RECORDING_FIELD(limit), SIZE_MAX, NULL                             \
+	}
+#define RECORDING_JSON                                                                          \
+	{                                                                                       \
+		0, "json", OPT_STRING, "FILE", true,                                            \
+			"write JSON to FILE, or last on stdout (the program's own stdout then " \
+			"goes to stderr)",                                                      \
+			RECORDING_FIELD(json), RECORDING_FIELD(has_json), NULL                  \
+	}
+#define RECORDING_REPORT                                                                       \
+	{                                                                                      \
+		0, "report", OPT_STRING, "FILE", false,                                        \
+			"write the report to FILE instead of stderr", RECORDING_FIELD(report), \
+			SIZE_MAX, NULL                                                         \
+	}
+#define RECORDING_COLOR                                                       \
+	{                                                                     \
+		0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", \
+			RECORDING_FIELD(color), SIZE_MAX, color_choices       \
+	}
+#define RECORDING_NO_LEGEND                                                                \
+	{                                                                                  \
+		0, "no-legend", OPT_FLAG, NULL, false, "leave out the line that explains", \
+			RECORDING_FIELD(no_legend), SIZE_MAX, NULL                         \
+	}
+
+/* --rate: "2000", "10k", "max" (0); NULL is 1000. */
+int recording_rate(const char *text, double *ret_hz, struct err *e);
+
+/* JSON without a file takes stdout, and the program's output makes way for it. */
+bool recording_json_on_stdout(const struct recording_options *o);
+
+struct recording {
+	struct writer *writer;
+	char path[4096];             /* of the recording */
+	char other_path[4096];       /* of the other tool's file, "" none */
+	const struct format *format; /* of it */
+};
+
+/* Creates the recording, which never replaces a file:
+ *	without -o      STEM.lead, STEM.rank3.lead in a job with ranks; STEM.2.lead … when it is there
+ *	-o NAME         NAME, with %p (pid), %h (host), %r (rank, 0 without one) and %% replaced
+ *	-o NAME.folded, or --format with any NAME but *.lead
+ *	                the other tool's file; the recording is NAME.lead beside it, numbered as above
+ * A suffix or format that does not exist (yet) is ERR_USAGE. */
+int recording_open(struct recording *r, const struct recording_options *o, const char *stem,
+	pid_t pid, struct err *e);
+/* Finishes the file. */
+int recording_close(struct recording *r, struct err *e);
+/* Nothing was recorded: no file stays behind. */
+void recording_discard(struct recording *r);
+
+/* The page for this output: colours and width of the terminal, none of them for --report FILE. */
+struct output recording_output(const struct recording_options *o);
+/* Sends both where the options say. */
+int recording_emit(const struct recording_options *o, const struct buf *report,
+	const struct buf *json, struct err *e);
+/* Reads the recording back, writes the other tool's file, shows the page and `note` (lines, or ""). */
+int recording_show(const struct recording *r, const struct recording_options *o,
+	struct result_page page, const struct stacks_options *state, const char *note,
+	struct err *e);
+
+#endif

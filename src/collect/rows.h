@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * Rows that several collectors write: the same process gets the same row from each of them. */
+#ifndef COLLECT_ROWS_H
+#define COLLECT_ROWS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct writer;
+
+/* The row of a process, named by its command line and rank as they are now. Reads /proc: keep
+ * the row as long as writer_segment() stays the same. */
+uint32_t rows_process(struct writer *w, pid_t pid, uint64_t start_ns, pid_t parent);
+
+#endif

@@ -1,0 +1,350 @@
+"""`leadline attach`: recording programs that run already, and everything that is not one."""
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+
+import conftest
+import pytest
+from interpreters import EXPECTED, require
+
+SPIN = ("import sys, time\ndef spin(n):\n    for i in range(n): i * i\n"
+        "print('ready', flush=True)\nend = time.time() + float(sys.argv[1])\n"
+        "while time.time() < end: spin(20000)\n")
+SAMPLED = ["3.11", "3.12", "3.13", "3.13t"]
+
+
+@contextlib.contextmanager
+def running(*command, **kwargs):
+    """A program that has printed its first line; it is ended afterwards."""
+    p = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, text=True, **kwargs)
+    try:
+        assert p.stdout.readline() == "ready\n"
+        yield p
+    finally:
+        p.kill()
+        p.wait()
+        p.stdout.close()
+
+
+@pytest.fixture
+def python():
+    return require("3.12").exe
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "spin_around.py"
+    path.write_text(SPIN)
+    return path
+
+
+def report(tool, record):
+    return json.loads(tool("report", "--json", record).stdout)
+
+
+def names(result):
+    return {f["name"] for f in result.get("functions", [])}
+
+
+# ---- what it records ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", SAMPLED)
+def test_a_running_program_is_recorded_and_goes_on(tool, label, script, tmp_path):
+    with running(require(label).exe, script, 30) as p:
+        r = tool("attach", "-d", "1", p.pid, cwd=tmp_path)
+        assert r.returncode == 0, r.stderr
+        assert p.poll() is None
+    for words in ("still running", "Functions", "spin", "spin_around.py:3", "Recording: spin_around.lead"):
+        assert words in r.stderr, r.stderr
+    result = report(tool, tmp_path / "spin_around.lead")
+    assert "spin" in names(result)
+    assert result["fidelity"]["samples"] > 100 and 0.9 < result["wall_s"] < 10
+    assert result["exit_status"] is None
+
+
+def test_figures_count_from_the_beginning_of_the_recording(tool, python, script, tmp_path):
+    with running(python, "-c", "import time\nt = time.process_time()\nwhile time.process_time() - t < 2: pass\n"
+                 "print('ready', flush=True)\ntime.sleep(60)") as p:
+        r = tool("attach", "-d", "0.5", f"--json={tmp_path / 'a.json'}", "-o", tmp_path / "a.lead", p.pid)
+    assert r.returncode == 0, r.stderr
+    result = json.loads((tmp_path / "a.json").read_text())
+    assert result["user_s"] + result["sys_s"] < 0.3  # of the 2 s it has used
+    assert result["bound"]["verdict"] == "waiting"
+
+
+def test_it_ends_with_the_program(tool, python, script, tmp_path):
+    with running(python, script, 1) as p:
+        r = tool("attach", "-o", tmp_path / "a.lead", p.pid)
+        assert r.returncode == 0, r.stderr
+    assert "spin" in names(report(tool, tmp_path / "a.lead"))
+    assert ("exit status 0" if os.geteuid() == 0 else "ended") in r.stderr
+
+
+def test_a_program_that_is_killed(tool, python, script, tmp_path):
+    with running(python, script, 30) as p:
+        q = subprocess.Popen([tool.binary, "attach", "-o", tmp_path / "a.lead", str(p.pid)], stderr=subprocess.PIPE, text=True)
+        wait_for_bytes(tmp_path / "a.lead", 3000)
+        p.send_signal(signal.SIGKILL)
+        assert q.wait(timeout=30) == 0
+    text = q.stderr.read()
+    assert "spin" in text
+    assert os.geteuid() != 0 or "killed by signal 9 (SIGKILL)" in text
+
+
+def wait_for_bytes(path, n):
+    deadline = time.monotonic() + 30
+    while not path.exists() or path.stat().st_size < n:
+        assert time.monotonic() < deadline, f"{path} does not grow"
+        time.sleep(0.02)
+
+
+FORKER = ("import os, sys, time\ndef child_work(n):\n    for i in range(n): i * i\n"
+          "print('ready', flush=True)\nend = time.time() + 30\nwhile time.time() < end:\n"
+          "    pid = os.fork()\n    if pid == 0:\n        t = time.time() + 0.15\n        while time.time() < t: child_work(9000)\n"
+          "        os._exit(0)\n    os.waitpid(pid, 0)\n")
+
+
+def test_children_are_recorded_or_left_out(tool, python, tmp_path):
+    with running(python, "-c", FORKER) as p:
+        assert tool("attach", "-d", "1.5", "-o", tmp_path / "t.lead", p.pid).returncode == 0
+        assert tool("attach", "-d", "0.7", "--single", "-o", tmp_path / "s.lead", p.pid).returncode == 0
+        assert tool("attach", "-d", "0.7", "--subprocesses", "-o", tmp_path / "p.lead", p.pid).returncode == 0
+    tree, single = report(tool, tmp_path / "t.lead"), report(tool, tmp_path / "s.lead")
+    assert "child_work" in names(tree) and tree["processes"] >= 3
+    assert "child_work" not in names(single) and single["processes"] == 1
+    assert "child_work" in names(report(tool, tmp_path / "p.lead"))
+
+
+def test_a_shell_that_runs_python(tool, python, script, tmp_path):
+    with running("sh", "-c", f"{python} {script} 30; true") as p:
+        assert tool("attach", "-d", "0.5", "-o", tmp_path / "a.lead", p.pid).returncode == 0
+        r = tool("attach", "-d", "0.5", "--single", p.pid)
+        assert r.returncode == 6 and "it is not Python: it runs /" in r.stderr
+        for child in open(f"/proc/{p.pid}/task/{p.pid}/children").read().split():
+            os.kill(int(child), signal.SIGKILL)
+    assert "spin" in names(report(tool, tmp_path / "a.lead"))
+
+
+# ---- whom it means --------------------------------------------------------------------------------------------
+
+
+def test_names(tool, python, tmp_path):
+    script = tmp_path / "quite_a_name.py"
+    script.write_text(SPIN)
+    with running(python, script, 30):
+        assert tool("attach", "-d", "0.2", "quite_a_name.py", "-o", tmp_path / "1.lead").returncode == 0
+        assert tool("attach", "-d", "0.2", "quite_a_name", "-o", tmp_path / "2.lead").returncode == 0
+        with running(python, script, 30) as other:
+            r = tool("attach", "-d", "0.2", "quite_a_name.py", cwd=tmp_path)
+            assert r.returncode == 2 and "2 processes are called quite_a_name.py" in r.stderr
+            assert str(other.pid) in r.stderr
+            assert tool("attach", "-d", "0.2", "--pid", other.pid, "-o", tmp_path / "3.lead").returncode == 0
+    r = tool("attach", "quite_a_name.py")
+    assert r.returncode == 5 and "there is no process called 'quite_a_name.py'" in r.stderr
+
+
+def test_the_parent_of_all_that_have_the_name(tool, python, tmp_path):
+    script = tmp_path / "many_of_a_name.py"
+    script.write_text(FORKER)
+    with running(python, script):
+        assert tool("attach", "-d", "0.5", "many_of_a_name", "-o", tmp_path / "1.lead").returncode == 0
+
+
+@pytest.mark.parametrize("args, status, words", [
+    ([], 2, "which process?"),
+    (["1", "2"], 2, "one process at a time"),
+    (["0"], 5, "there is no process 0"),
+    (["999999999"], 5, "there is no process 999999999"),
+    (["99999999999999999999"], 5, "there is no process"),
+    (["--rate=0", "1"], 2, "--rate wants"),
+    (["--single", "--tree", "1"], 2, "exclude each other"),
+    (["--duration", "soon", "1"], 2, "--duration wants"),
+])
+def test_mistakes_get_one_clear_line(tool, args, status, words, tmp_path):
+    r = tool("attach", *args, cwd=tmp_path)
+    assert r.returncode == status and words in r.stderr, r.stderr
+    assert not list(tmp_path.glob("*.lead"))
+
+
+def test_formats(tool, python, script, tmp_path):
+    with running(python, script, 30) as p:
+        for args, words in ((["--format", "flamegraph"], "there is no format 'flamegraph' yet"),
+                            (["-o", "x.svg"], "its suffix names a format that does not exist yet")):
+            r = tool("attach", *args, p.pid, cwd=tmp_path)
+            assert r.returncode == 2 and words in r.stderr
+        assert [f.name for f in tmp_path.iterdir()] == [script.name]
+        assert tool("attach", "-d", "0.3", "-f", "raw", "-o", "out.txt", p.pid, cwd=tmp_path).returncode == 0
+        assert tool("attach", "-d", "0.3", "-o", "b.folded", p.pid, cwd=tmp_path).returncode == 0
+        assert tool("attach", "-d", "0.3", "-f", "collapsed", "-o", "c.lead", p.pid, cwd=tmp_path).returncode == 0
+        gil = tool("attach", "-d", "0.3", "--gil", "-o", "gil.lead", p.pid, cwd=tmp_path)
+        assert gil.returncode == 0 and "spin" in gil.stderr
+    for name in ("out", "b", "c"):
+        assert (tmp_path / f"{name}.lead").exists()
+    for name in ("out.txt", "b.folded", "c.folded"):
+        assert "spin (" in (tmp_path / name).read_text()
+
+
+# ---- signals --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_recording_and_the_program_goes_on(tool, python, script, tmp_path, number):
+    with running(python, script, 30) as p:
+        q = subprocess.Popen([tool.binary, "attach", "-o", tmp_path / "a.lead", str(p.pid)], stderr=subprocess.PIPE, text=True)
+        wait_for_bytes(tmp_path / "a.lead", 3000)
+        q.send_signal(number)
+        assert q.wait(timeout=30) == 0
+        assert p.poll() is None
+    text = q.stderr.read()
+    assert "spin" in text and "Recording:" in text
+
+
+def test_sigusr1_writes_what_was_recorded(tool, python, script, tmp_path):
+    record = tmp_path / "a.lead"
+    with running(python, script, 30) as p:
+        q = subprocess.Popen([tool.binary, "attach", "-o", record, str(p.pid)], stderr=subprocess.DEVNULL)
+        wait_for_bytes(record, 3000)
+        before = record.stat().st_size
+        q.send_signal(signal.SIGUSR1)
+        wait_for_bytes(record, before + 1)
+        assert q.poll() is None and "spin" in names(report(tool, record))
+        q.send_signal(signal.SIGINT)
+        assert q.wait(timeout=30) == 0 and p.poll() is None
+
+
+def test_killing_leadline(tool, python, script, tmp_path):
+    record = tmp_path / "a.lead"
+    with running(python, script, 30) as p:
+        q = subprocess.Popen([tool.binary, "attach", "-o", record, str(p.pid)], stderr=subprocess.DEVNULL)
+        wait_for_bytes(record, 3000)
+        q.kill()
+        q.wait()
+        assert p.poll() is None
+        assert "spin" in names(report(tool, record))
+
+
+def test_a_full_disk(tool, python, script, tmp_path):
+    with running(python, script, 30) as p:
+        r = subprocess.run(["sh", "-c", 'ulimit -f 128; exec "$@"', "-", tool.binary, "attach", "-d", "60", "--rate", "20k",
+                            "-o", tmp_path / "a.lead", str(p.pid)], capture_output=True, text=True, timeout=50)
+        assert p.poll() is None
+    assert r.returncode == 7 and "writing the recording" in r.stderr, r.stderr
+    assert "spin" in r.stderr  # what was written before is shown
+
+
+# ---- who cannot be recorded -----------------------------------------------------------------------------------
+
+
+def test_what_is_not_python(tool, tmp_path):
+    with running("sh", "-c", "echo ready; sleep 30; true") as p:
+        r = tool("attach", p.pid, cwd=tmp_path)
+        assert r.returncode == 6 and "it is not Python: it runs /" in r.stderr, r.stderr
+
+
+def test_pypy_is_named(tool, tmp_path):
+    fake = tmp_path / "pypy3"
+    shutil.copy(shutil.which("sleep"), fake)
+    p = subprocess.Popen([fake, "30"])
+    r = tool("attach", p.pid, cwd=tmp_path)
+    p.kill()
+    p.wait()
+    assert r.returncode == 6 and "it is PyPy" in r.stderr, r.stderr
+
+
+def test_threads_zombies_and_kernel_threads(tool, python, tmp_path):
+    with running(python, "-c", "import threading, time, os\nthreading.Thread(target=time.sleep, args=(30,), daemon=True).start()\n"
+                 "if os.fork() == 0: os._exit(0)\nprint('ready', flush=True)\ntime.sleep(30)") as p:
+        thread = next(t for t in os.listdir(f"/proc/{p.pid}/task") if int(t) != p.pid)
+        r = tool("attach", thread)
+        assert r.returncode == 2 and f"{thread} is a thread; its process is {p.pid}" in r.stderr
+        zombie = open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()[0]
+        r = tool("attach", zombie)
+        assert r.returncode == 5 and "has ended" in r.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be somebody else")
+def test_no_permission_names_what_is_missing(tool, python, script, tmp_path):
+    copy = tmp_path / "leadline"
+    shutil.copy(tool.binary, copy)
+    for folder in [tmp_path, *tmp_path.parents]:
+        if str(folder).startswith("/tmp/"):
+            folder.chmod(0o777)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    with running(python, script, 30) as p:
+        r = subprocess.run([*nobody, copy, "attach", "-d", "0.2", str(p.pid)], cwd=tmp_path, capture_output=True, text=True)
+        assert r.returncode == 4 and "it is of uid 0, we are uid 65534" in r.stderr, r.stderr
+    with running(*nobody, python, script, 30) as p:
+        r = subprocess.run([*nobody, copy, "attach", "-d", "0.5", str(p.pid)], cwd=tmp_path, capture_output=True, text=True)
+        if r.returncode:
+            assert r.returncode == 4 and "kernel.yama.ptrace_scope" in r.stderr, r.stderr
+        else:
+            assert "spin" in r.stderr
+    code = "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); print('ready', flush=True); import time; time.sleep(30)"
+    with running(*nobody, python, "-c", code) as p:
+        r = subprocess.run([*nobody, copy, "attach", "-d", "0.2", str(p.pid)], cwd=tmp_path, capture_output=True, text=True)
+        assert r.returncode == 4 and "may not be dumped" in r.stderr, r.stderr
+
+
+# ---- where they live ------------------------------------------------------------------------------------------
+
+
+def test_a_deleted_interpreter(tool, tmp_path):
+    exe = tmp_path / "python-gone"
+    home = require("3.12").exe.rpartition("/bin/")[0]
+    shutil.copy(os.path.realpath(require("3.12").exe), exe)
+    with running(exe, "-c", SPIN, 30, env={**os.environ, "PYTHONHOME": home, "LD_LIBRARY_PATH": f"{home}/lib"}) as p:
+        exe.unlink()
+        r = tool("attach", "-d", "0.5", "-o", tmp_path / "a.lead", p.pid)
+    assert r.returncode == 0 and "spin" in names(report(tool, tmp_path / "a.lead")), r.stderr
+
+
+def test_a_virtual_environment(tool, python, script, tmp_path):
+    subprocess.run([python, "-m", "venv", "--without-pip", tmp_path / "v"], check=True)
+    with running(tmp_path / "v" / "bin" / "python", script, 30) as p:
+        r = tool("attach", "-d", "0.5", "-o", tmp_path / "a.lead", p.pid)
+    assert r.returncode == 0 and "spin" in names(report(tool, tmp_path / "a.lead")), r.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a namespace")
+def test_a_pid_namespace(tool, python, script, tmp_path):
+    with running("unshare", "-p", "-f", "--mount-proc", "--kill-child", python, script, 30) as p:
+        r = tool("attach", "-d", "0.7", "-o", tmp_path / "a.lead", p.pid)
+        assert r.returncode == 0, r.stderr
+    assert "spin" in names(report(tool, tmp_path / "a.lead"))
+
+
+# ---- the beginning and the end of an interpreter ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_attaching_at_any_moment_of_a_short_life(tool, label, tmp_path):
+    """Whatever it meets is a recording, or one line that says that there is no such process, or no Python (yet)."""
+    interpreter = require(label)
+    chance = random.Random(label)
+    for i in range(12):
+        p = subprocess.Popen(interpreter.command("-c", "import json, logging, threading"), stdout=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0, 0.06))
+        r = tool("attach", "-d", "0.1", "-o", tmp_path / f"{i}.lead", p.pid, timeout=20)
+        assert p.wait() == 0
+        assert r.returncode in (0, 5, 6), r.stderr
+        if r.returncode == 6:  # before chroot has become Python
+            assert interpreter.root != "/" and "it is not Python" in r.stderr, r.stderr
+
+
+def test_a_target_that_execs_and_forks_while_it_is_recorded(tool, python, tmp_path):
+    code = ("import os, sys, time\nprint('ready', flush=True) if len(sys.argv) < 2 else None\nn = int(sys.argv[1]) if len(sys.argv) > 1 else 0\n"
+            "t = time.time() + 0.05\nwhile time.time() < t: sum(range(1000))\n"
+            "if os.fork() == 0: os._exit(0)\n"
+            "if n < 20: os.execv(sys.executable, [sys.executable, __file__, str(n + 1)])\n")
+    script = tmp_path / "changing.py"
+    script.write_text(code)
+    with running(python, script) as p:
+        r = tool("attach", "-o", tmp_path / "a.lead", p.pid)
+    assert r.returncode == 0, r.stderr
+    assert report(tool, tmp_path / "a.lead")["fidelity"]["samples"] > 100
