@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 
 LEADLINE = os.environ.get("LEADLINE", str(ROOT / "build" / "leadline"))
 LEADLINE_ASAN = os.environ.get("LEADLINE_ASAN", str(ROOT / "build-asan" / "leadline"))
+RETRYING = str(pathlib.Path(LEADLINE).parent / "tests" / "leadline_retrying")
 STORM = str(pathlib.Path(LEADLINE).parent / "tests" / "storm")
 
 

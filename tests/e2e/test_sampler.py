@@ -1,5 +1,6 @@
 """The sampler against programs that know their own truth, on each interpreter it supports."""
 import json
+import os
 
 import conftest
 import pytest
@@ -11,11 +12,12 @@ FLUTTER = conftest.ROOT / "benchmarks" / "flutter.py"
 VERSIONS = ["3.11", "3.12", "3.13", "3.13t"]
 
 
-def sample(tool, label, script, *args, rate="1k"):
+def sample(tool, label, script, *args, rate="1k", prefix=()):
     """Runs a script under the sampler: (its stdout, the report's JSON, collapsed stacks as {frames: count})."""
     record, out = tool.tmp / "s.lead", tool.tmp / "s.json"
     record.unlink(missing_ok=True)
-    r = tool("run", f"--rate={rate}", "-o", record, f"--json={out}", "--", *require(label).command(str(script), *args), timeout=120)
+    r = tool("run", f"--rate={rate}", "-o", record, f"--json={out}", "--", *prefix,
+             *require(label).command(str(script), *map(str, args)), timeout=120)
     assert r.returncode == 0, r.stderr
     stacks = parse_collapsed(tool("export", record, "--format", "collapsed").stdout)
     return r.stdout, json.loads(out.read_text()), stacks
@@ -38,6 +40,24 @@ def test_short_calls_get_their_true_share(tool, label, rate, seconds, within):
     assert share(report, "fib", "loop") == pytest.approx(truth, abs=within)
     assert share(report, "fib", "loop", "self_s") == pytest.approx(truth, abs=within)
     assert report["fidelity"]["lost"] <= 0.001 * report["fidelity"]["samples"]
+
+
+@pytest.mark.parametrize("label", VERSIONS)
+def test_a_sampler_that_retries_until_stable_fails_the_bias_test(tool, label):
+    """On the program's own CPU, or while others have it, it would see the program stopped, and so be right: hence a CPU
+    for the program, and not more than the bias test's bar. The C calls are long enough for two looks."""
+    cpus = os.sched_getaffinity(0)
+    if len(cpus) < 2:
+        pytest.skip("needs two CPUs")
+    tool.binary = conftest.RETRYING
+    os.sched_setaffinity(0, cpus - {min(cpus)})
+    try:
+        out, report, _ = sample(tool, label, TARGETS / "bias.py", 3, "plain", 4, rate="10k",
+                                prefix=["taskset", "-c", str(min(cpus))])
+    finally:
+        os.sched_setaffinity(0, cpus)
+    assert report["fidelity"]["samples"] > 5_000
+    assert share(report, "fib", "loop") < json.loads(out)["short"] - 0.03
 
 
 @pytest.mark.parametrize("kind, rate, seconds", [("generator", "10k", 3), ("exception", "10k", 3), ("deep", "1k", 10)])

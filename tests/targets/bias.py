@@ -1,6 +1,6 @@
 """A program that knows its own truth: sub-microsecond Python calls mixed with C calls of about 10 µs.
 
-    bias.py SECONDS [plain|generator|exception|deep]
+    bias.py SECONDS [plain|generator|exception|deep [SCALE]]      SCALE: makes both kinds of blocks longer (else 1)
 
 Prints one JSON object at the end: the share of its loop's time that was spent in the short calls, measured by
 itself around blocks of them. A sampler that waits for stacks to stand still under-reports exactly these.
@@ -9,7 +9,8 @@ import json
 import sys
 import time
 
-NUMBERS = list(range(1000))
+SCALE = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+NUMBERS = list(range(1000 * SCALE))
 
 
 def fib(n):
@@ -70,7 +71,8 @@ def loop(seconds, short):
     end = now() + seconds
     t = now()
     while t < end:
-        short()
+        for _ in range(SCALE):
+            short()
         middle = now()
         long_calls()
         after = now()
