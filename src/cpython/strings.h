@@ -21,4 +21,9 @@ struct py_layout;
 int strings_read(const struct mem *m, const struct py_layout *l, uint64_t address,
 	size_t limit_chars, struct buf *out);
 
+/* As strings_read, but a longer one gives its first limit_chars, and instances of subclasses will do.
+ * *ret_length: characters of all of it. */
+int strings_read_start(const struct mem *m, const struct py_layout *l, uint64_t address,
+	size_t limit_chars, struct buf *out, uint64_t *ret_length);
+
 #endif

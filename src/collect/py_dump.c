@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT
+ * See py_dump.h. */
+#include "collect/py_dump.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+#include "collect/py_code.h"
+#include "collect/py_source.h"
+#include "collect/py_target.h"
+#include "collect/py_thread.h"
+#include "cpython/code.h"
+#include "cpython/mem.h"
+#include "cpython/names.h"
+#include "cpython/object.h"
+#include "cpython/snapshot.h"
+#include "cpython/value.h"
+#include "sys/proc.h"
+#include "sys/rank.h"
+#include "base/banned.h"
+
+enum {
+	INTERPRETERS_MOST = 256,
+	THREADS_MOST = 4096,
+	FRAMES_MOST = WALK_DEPTH,
+	LOOKS = 5,           /* at a thread that moves */
+	STARTS = 50,         /* looks at an interpreter that starts … */
+	START_PAUSE_MS = 20, /* … and the time between them */
+};
+
+struct dumper {
+	struct arena *a;
+	struct py_target target;
+	struct objects objects;
+	struct py_codes *codes;
+	struct py_sources *sources;
+	const struct py_dump_options *o;
+	struct map known;           /* address of a code object → struct code * */
+	struct map names;           /* ident → name, of the interpreter looked at */
+	struct stack_frame *frames; /* room, FRAMES_MOST */
+	struct walk *walk;          /* room */
+	VEC(struct snapshot_thread) threads;
+};
+
+static uint64_t u64_at(const unsigned char *p, uint32_t offset)
+{
+	uint64_t v;
+
+	memcpy(&v, p + offset, 8);
+	return v;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static const struct code *code_get(struct dumper *d, uint64_t address)
+{
+	uint64_t known = 0;
+
+	if (!map_find(&d->known, address, &known)) {
+		known = (uintptr_t)code_read(d->a, &d->objects, address);
+		map_put(&d->known, address, known);
+	}
+	return (const struct code *)(uintptr_t)known;
+}
+
+struct locals {
+	struct dumper *d;
+	VEC(struct snapshot_local) items;
+};
+
+static void add_local(void *ctx, const struct local *l)
+{
+	struct locals *all = ctx;
+	struct buf text = BUF_INIT;
+
+	if (l->is_number)
+		value_format_int(l->number, &text);
+	else
+		value_format(&all->d->objects, l->value, &value_limits_usual, &text);
+	vec_push(&all->items,
+		(struct snapshot_local){ .name = arena_strdup(all->d->a, l->name),
+			.value = arena_strdup(all->d->a, buf_str(&text)),
+			.kind = l->kind });
+	buf_done(&text);
+}
+
+static void add_locals(struct dumper *d, uint64_t code, struct snapshot_frame *f)
+{
+	struct locals all = { .d = d };
+
+	locals_each(&d->objects, code, f->address, add_local, &all);
+	f->n_locals = all.items.n;
+	f->locals = arena_copy(d->a, all.items.v, all.items.n * sizeof *all.items.v);
+	vec_done(&all.items);
+}
+
+/* address 0: not known, and so no locals. */
+static struct snapshot_frame make_frame(
+	struct dumper *d, uint64_t code, uint64_t address, struct position at)
+{
+	const struct code *c = code_get(d, code);
+	struct snapshot_frame f = { .address = address,
+		.function = c ? c->qualname : "?",
+		.file = c ? c->file : "?",
+		.at = at };
+
+	f.source = py_sources_line(d->sources, d->a, f.file, f.at.line);
+	if (d->o->locals && address)
+		add_locals(d, code, &f);
+	return f;
+}
+
+static struct snapshot_frame frame_of(struct dumper *d, const struct stack_frame *f)
+{
+	const struct code *c = code_get(d, f->code);
+
+	return make_frame(
+		d, f->code, f->address, c ? code_position(&d->objects, c, f) : POSITION_UNKNOWN);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+/* A stack that never stands still, in one image. Addresses, and so locals, are those of the part on the
+ * root's side that stands still (d->frames[0 … n_still - 1], leaf first). */
+static bool look_at_moving(struct dumper *d, uint64_t thread, const unsigned char *bytes,
+	size_t n_still, struct snapshot_stack *ret)
+{
+	struct py_view view = { .l = &d->target.layout, .mem = &d->target.mem, .codes = d->codes };
+	struct py_thread *t;
+	struct snapshot_frame *frames;
+	enum py_look look = PY_LOOK_LOST;
+
+	if (d->target.layout.frame_stacktop == PY_NONE)
+		return false;
+	t = xcalloc(1, sizeof *t);
+	py_thread_init(t, &view, thread, bytes);
+	for (int i = 0; i < LOOKS && !(look == PY_LOOK_STACK && !d->walk->is_shortened); i++)
+		look = py_thread_look(t, &view, d->walk);
+	py_thread_done(t);
+	free(t);
+	if (look != PY_LOOK_STACK || d->walk->n <= n_still)
+		return false;
+	frames = arena_new_n(d->a, struct snapshot_frame, d->walk->n);
+	for (size_t i = 0; i < d->walk->n; i++) { /* from the root on */
+		const struct walk_frame *w = &d->walk->frames[i];
+		const struct code *c = code_get(d, w->code);
+		uint64_t address = i < n_still && d->frames[n_still - 1 - i].code == w->code
+			? d->frames[n_still - 1 - i].address
+			: 0;
+
+		frames[d->walk->n - 1 - i] = make_frame(
+			d, w->code, address, c ? code_position_at(c, w->offset) : POSITION_UNKNOWN);
+	}
+	*ret = (struct snapshot_stack){ .state = d->walk->is_shortened ? STACK_MOVING : STACK_WHOLE,
+		.frames = frames,
+		.n = d->walk->n };
+	return true;
+}
+
+static struct snapshot_stack thread_stack(
+	struct dumper *d, uint64_t thread, const unsigned char *bytes)
+{
+	struct snapshot_stack s = { 0 };
+	struct snapshot_frame *frames;
+
+	s.state = stack_read(&d->objects, thread, d->frames, FRAMES_MOST, &s.n);
+	if ((s.state == STACK_MOVING || s.state == STACK_LOST) &&
+		look_at_moving(d, thread, bytes, s.n, &s))
+		return s;
+	frames = arena_new_n(d->a, struct snapshot_frame, s.n);
+	for (size_t i = 0; i < s.n; i++)
+		frames[i] = frame_of(d, &d->frames[i]);
+	s.frames = frames;
+	return s;
+}
+
+static char run_state(pid_t pid, pid_t tid)
+{
+	struct proc_stat st;
+	char text[1024];
+
+	if (tid && proc_read(text, sizeof text, "/proc/%d/task/%d/stat", (int)pid, (int)tid) > 0 &&
+		proc_stat_parse(text, &st))
+		return st.state;
+	return 0;
+}
+
+static void add_name(void *ctx, uint64_t ident, const char *name)
+{
+	struct dumper *d = ctx;
+
+	map_put(&d->names, ident, (uintptr_t)arena_strdup(d->a, name));
+}
+
+/* The thread state that holds the interpreter's GIL; 0: none. */
+static uint64_t gil_holder(struct dumper *d, uint64_t interp)
+{
+	const struct py_layout *l = &d->target.layout;
+	const struct mem *m = &d->target.mem;
+	uint64_t holder = 0, gil;
+	uint32_t locked = 0;
+
+	if (l->runtime_tstate_current != PY_NONE)
+		mem_read_u64(m, d->target.runtime + l->runtime_tstate_current, &holder);
+	else if (mem_read_u64(m, interp + l->interp_ceval_gil, &gil) == 0 && gil &&
+		mem_read_u32(m, gil + l->gil_locked, &locked) == 0 && locked == 1)
+		mem_read_u64(m, gil + l->gil_last_holder, &holder);
+	return holder;
+}
+
+static bool is_collecting(struct dumper *d, uint64_t interp)
+{
+	const struct py_layout *l = &d->target.layout;
+	uint64_t gc =
+		l->interp_gc != PY_NONE ? interp + l->interp_gc : d->target.runtime + l->runtime_gc;
+	uint32_t collecting = 0;
+
+	mem_read_u32(&d->target.mem, gc + l->gc_collecting, &collecting);
+	return collecting == 1;
+}
+
+static pid_t find_tid(struct dumper *d, const unsigned char *bytes)
+{
+	const struct py_layout *l = &d->target.layout;
+
+	return l->thread_native_thread_id != PY_NONE
+		? (pid_t)u64_at(bytes, l->thread_native_thread_id)
+		: 0;
+}
+
+static void add_thread(struct dumper *d, uint64_t address, const unsigned char *bytes,
+	int64_t interpreter, uint64_t holder, bool in_gc)
+{
+	const struct py_layout *l = &d->target.layout;
+	struct snapshot_thread t = { .interpreter = interpreter,
+		.tid = find_tid(d, bytes),
+		.ident = u64_at(bytes, l->thread_thread_id),
+		.holds_gil = holder == address && !d->target.is_free_threaded,
+		.task = SIZE_MAX };
+	uint64_t name;
+	int32_t requested = 0;
+
+	t.is_collecting = in_gc && holder == address;
+	if (l->thread_gil_requested != PY_NONE)
+		memcpy(&requested, bytes + l->thread_gil_requested, 4);
+	t.waits_for_gil = requested != 0 && !t.holds_gil;
+	if (map_find(&d->names, t.ident, &name))
+		t.name = (const char *)(uintptr_t)name;
+	t.run_state = run_state(d->target.pid, t.tid);
+	t.stack = thread_stack(d, address, bytes);
+	vec_push(&d->threads, t);
+}
+
+static void look_at_interpreter(struct dumper *d, uint64_t interp)
+{
+	const struct py_layout *l = &d->target.layout;
+	const struct mem *m = &d->target.mem;
+	unsigned char bytes[PY_THREAD_BYTES_MAX];
+	uint64_t at = 0, id = 0, holder;
+	bool in_gc = is_collecting(d, interp);
+
+	mem_read_u64(m, interp + l->interp_id, &id);
+	mem_read_u64(m, interp + l->interp_threads_head, &at);
+	map_clear(&d->names);
+	names_each(&d->objects, interp, add_name, d);
+	holder = gil_holder(d, interp);
+	for (int n = 0; at && n < THREADS_MOST; n++) {
+		if (at % 8 || mem_read(m, at, bytes, l->thread_sizeof) < 0)
+			break;
+		add_thread(d, at, bytes, (int64_t)id, holder, in_gc);
+		at = u64_at(bytes, l->thread_next);
+	}
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+/* Lists are newest first; people want the main interpreter and the main thread first. */
+static int compare_threads(const void *a, const void *b)
+{
+	const struct snapshot_thread *x = a, *y = b;
+
+	if (x->interpreter != y->interpreter)
+		return x->interpreter < y->interpreter ? -1 : 1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+static const struct snapshot *take(struct dumper *d)
+{
+	const struct py_layout *l = &d->target.layout;
+	struct snapshot *s = arena_new(d->a, struct snapshot);
+	char command[4096] = "", rank[RANK_TEXT] = "";
+	uint64_t interp = 0;
+
+	proc_command(d->target.pid, command, sizeof command);
+	rank_of(d->target.pid, rank);
+	s->pid = d->target.pid;
+	s->command = arena_strdup(d->a, command);
+	s->rank = arena_strdup(d->a, rank);
+	s->interpreter = arena_printf(d->a, "CPython %s", d->target.version);
+	mem_read_u64(&d->target.mem, d->target.runtime + l->runtime_interpreters_head, &interp);
+	for (; interp && interp % 8 == 0 && s->n_interpreters < INTERPRETERS_MOST;
+		s->n_interpreters++) {
+		look_at_interpreter(d, interp);
+		if (mem_read_u64(&d->target.mem, interp + l->interp_next, &interp) < 0)
+			break;
+	}
+	for (size_t i = 0; i < d->threads.n / 2; i++) { /* newest first: turned round */
+		struct snapshot_thread t = d->threads.v[i];
+
+		d->threads.v[i] = d->threads.v[d->threads.n - 1 - i];
+		d->threads.v[d->threads.n - 1 - i] = t;
+	}
+	if (d->threads.n && d->threads.v[0].tid)
+		qsort(d->threads.v, d->threads.n, sizeof *d->threads.v, compare_threads);
+	s->n_threads = d->threads.n;
+	s->threads = arena_copy(d->a, d->threads.v, d->threads.n * sizeof *d->threads.v);
+	return s;
+}
+
+static int open_target(struct py_target *t, pid_t pid, struct err *e)
+{
+	static const struct timespec pause = { .tv_nsec = START_PAUSE_MS * 1000000L };
+	int status = py_target_open(t, pid, e);
+
+	for (int i = 0; status == PY_TARGET_STARTING && i < STARTS; i++) {
+		nanosleep(&pause, NULL);
+		status = py_target_open(t, pid, e);
+	}
+	if (status == PY_TARGET_STARTING)
+		return err_set(e, ERR_BAD_LAYOUT, "process %d runs no Python code yet", (int)pid);
+	return status;
+}
+
+int py_dump(struct arena *a, pid_t pid, const struct py_dump_options *o,
+	const struct snapshot **ret, struct err *e)
+{
+	struct dumper d = { .a = a, .o = o };
+	int status = open_target(&d.target, pid, e);
+
+	if (status < 0) {
+		py_target_close(&d.target);
+		return status;
+	}
+	objects_init(&d.objects, &d.target.mem, &d.target.layout);
+	d.codes = py_codes_new(&d.target.layout, &d.target.mem, d.target.version);
+	d.sources = py_sources_new(pid);
+	d.frames = xcalloc(FRAMES_MOST, sizeof *d.frames);
+	d.walk = xcalloc(1, sizeof *d.walk);
+	*ret = take(&d);
+	if ((*ret)->n_threads == 0)
+		status = err_set(
+			e, ERR_NO_PROCESS, "process %d ended while it was looked at", (int)pid);
+	free(d.walk);
+	free(d.frames);
+	vec_done(&d.threads);
+	map_done(&d.known);
+	map_done(&d.names);
+	py_sources_free(d.sources);
+	py_codes_free(d.codes);
+	objects_done(&d.objects);
+	py_target_close(&d.target);
+	return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One look at a process that runs Python: all threads of all its interpreters, with names, states,
+ * stacks and, when wanted, local variables; and its asyncio tasks. The process is neither stopped nor
+ * written to, so different threads are seen at slightly different moments.
+ *
+ * A stack is shown whole when two readings of it agree. Of a thread that calls and returns all the time
+ * no two do: then one image of it is taken as the sampler does (py_thread.h), up to five times until one
+ * is whole; else the part on the root's side that stood still. */
+#ifndef COLLECT_PY_DUMP_H
+#define COLLECT_PY_DUMP_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct arena;
+struct err;
+struct snapshot;
+
+struct py_dump_options {
+	bool locals;
+};
+
+/* 0, or why not: no such process, no permission, not Python (and what else), still starting, a layout
+ * that is not known. *ret is in the arena. */
+int py_dump(struct arena *a, pid_t pid, const struct py_dump_options *o,
+	const struct snapshot **ret, struct err *e);
+
+#endif
