@@ -3,7 +3,7 @@
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H
 
-extern const struct command command_attach, command_doctor, command_export, command_help,
-	command_report, command_run, command_time;
+extern const struct command command_attach, command_doctor, command_dump, command_export,
+	command_help, command_report, command_run, command_time;
 
 #endif

@@ -194,6 +194,21 @@ static char run_state(pid_t pid, pid_t tid)
 	return 0;
 }
 
+/* What the system calls a thread that Python has no name for; NULL when it is only the process's. */
+static const char *system_name(struct dumper *d, pid_t tid)
+{
+	char name[64], process[64];
+	pid_t pid = d->target.pid;
+
+	if (!tid || tid == pid ||
+		proc_read(name, sizeof name, "/proc/%d/task/%d/comm", (int)pid, (int)tid) <= 0 ||
+		proc_read(process, sizeof process, "/proc/%d/comm", (int)pid) <= 0 ||
+		strcmp(name, process) == 0)
+		return NULL;
+	name[strcspn(name, "\n")] = '\0';
+	return arena_strdup(d->a, name);
+}
+
 static void add_name(void *ctx, uint64_t ident, const char *name)
 {
 	struct dumper *d = ctx;
@@ -255,6 +270,8 @@ static void add_thread(struct dumper *d, uint64_t address, const unsigned char *
 	t.waits_for_gil = requested != 0 && !t.holds_gil;
 	if (map_find(&d->names, t.ident, &name))
 		t.name = (const char *)(uintptr_t)name;
+	else
+		t.name = system_name(d, t.tid);
 	t.run_state = run_state(d->target.pid, t.tid);
 	t.stack = thread_stack(d, address, bytes);
 	vec_push(&d->threads, t);

@@ -12,7 +12,7 @@
 #include "wire/py_layout.h"
 #include "base/banned.h"
 
-enum { READINGS = 5, VALUES_MOST = 1 << 16 };
+enum { READINGS = 32, VALUES_MOST = 1 << 16 };
 
 static uint64_t u64_at(const unsigned char *p, uint32_t offset)
 {
@@ -61,6 +61,20 @@ static bool is_boundary(const struct py_layout *l, const unsigned char *p)
 	return l->frame_owner_boundary != PY_NONE && p[l->frame_owner] >= l->frame_owner_boundary;
 }
 
+/* Frames that are being set up, and the helper that the interpreter puts under an __init__ it calls
+ * itself: their instruction lies before the first that counts. No traceback shows them. */
+static bool is_incomplete(struct objects *o, const unsigned char *p, const struct stack_frame *f)
+{
+	const struct py_layout *l = o->l;
+	uint64_t start = f->code + (l->code_adaptive != PY_NONE ? l->code_adaptive : 0);
+	uint32_t first;
+
+	if (l->code_firsttraceable == PY_NONE || p[l->frame_owner] == l->frame_owner_generator ||
+		mem_read_u32(o->mem, f->code + l->code_firsttraceable, &first) < 0)
+		return false;
+	return f->instr - start < (uint64_t)first * 2;
+}
+
 static int find_leaf(struct objects *o, uint64_t thread, uint64_t *ret)
 {
 	const struct py_layout *l = o->l;
@@ -90,11 +104,14 @@ static int64_t read_chain(struct objects *o, uint64_t thread, struct stack_frame
 		failed = mem_read(o->mem, at, p, l->frame_localsplus);
 		if (failed)
 			break;
+		/* A frame that ends has lost its link, or will. */
+		if (l->flags & PY_HEAP_FRAMES && p[l->frame_state] != l->frame_state_executing)
+			return -EAGAIN;
 		if (!is_boundary(l, p)) {
 			parse_frame(l, p, at, &ret[n]);
 			if (!is_code(o, ret[n].code))
 				return -EINVAL;
-			n++;
+			n += !is_incomplete(o, p, &ret[n]);
 		}
 		at = u64_at(p, l->frame_previous);
 	}
@@ -124,34 +141,65 @@ static bool agree(const struct stack_frame *a, size_t n_a, const struct stack_fr
 		count_same(a + 1, n_a - 1, b + 1, n_b - 1) == n_a - 1;
 }
 
+struct reading {
+	struct stack_frame *frames;
+	size_t n;
+};
+
+/* Compares the newest reading with those before: whether it is *ret_state, and with how many frames. */
+static size_t compare_readings(const struct reading *all, size_t n, enum stack_state *ret_state)
+{
+	const struct reading *newest = &all[n - 1];
+	size_t best = 0;
+
+	*ret_state = STACK_LOST;
+	for (size_t i = 0; i + 1 < n; i++) {
+		size_t same = count_same(newest->frames, newest->n, all[i].frames, all[i].n);
+
+		if (agree(newest->frames, newest->n, all[i].frames, all[i].n)) {
+			*ret_state = STACK_WHOLE;
+			return newest->n;
+		}
+		if (same > best) {
+			*ret_state = STACK_MOVING;
+			best = same;
+		}
+	}
+	return best;
+}
+
 enum stack_state stack_read(
 	struct objects *o, uint64_t thread, struct stack_frame *ret, size_t most, size_t *ret_n)
 {
-	struct stack_frame *before = xcalloc(most, sizeof *before);
-	enum stack_state state = STACK_LOST;
-	int64_t n_before = -1, n = -1;
-	size_t best = 0;
+	struct stack_frame *room = xcalloc(most, sizeof *room);
+	enum stack_state state = STACK_LOST, found;
+	struct reading all[READINGS];
+	size_t n_readings = 0;
 
 	*ret_n = 0;
-	for (int i = 0; i < READINGS && state == STACK_LOST; i++) {
-		memcpy(before, ret, (n > 0 ? (size_t)n : 0) * sizeof *before);
-		n_before = n;
-		n = read_chain(o, thread, ret, most);
-		if (n == 0)
+	for (int i = 0; i < READINGS && state != STACK_WHOLE; i++) {
+		int64_t n = read_chain(o, thread, room, most);
+		size_t same;
+
+		if (n == 0 && n_readings == 0) {
 			state = STACK_EMPTY;
-		else if (n > 0 && n_before > 0 && agree(ret, (size_t)n, before, (size_t)n_before))
-			state = STACK_WHOLE;
-		else if (n > 0 && n_before > 0)
-			best = count_same(ret, (size_t)n, before, (size_t)n_before);
+			break;
+		}
+		if (n <= 0)
+			continue;
+		all[n_readings].n = (size_t)n;
+		all[n_readings].frames = xmalloc((size_t)n * sizeof *room);
+		memcpy(all[n_readings++].frames, room, (size_t)n * sizeof *room);
+		same = compare_readings(all, n_readings, &found);
+		if (found == STACK_WHOLE || same > *ret_n) {
+			memcpy(ret, room + ((size_t)n - same), same * sizeof *ret);
+			*ret_n = same;
+			state = found;
+		}
 	}
-	if (state == STACK_WHOLE) {
-		*ret_n = (size_t)n;
-	} else if (state == STACK_LOST && n > 0 && best) {
-		memmove(ret, ret + ((size_t)n - best), best * sizeof *ret);
-		*ret_n = best;
-		state = STACK_MOVING;
-	}
-	free(before);
+	for (size_t i = 0; i < n_readings; i++)
+		free(all[i].frames);
+	free(room);
 	return state;
 }
 

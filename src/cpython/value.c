@@ -24,7 +24,7 @@ enum {
 };
 
 const struct value_limits value_limits_usual = {
-	.bytes = 240, .chars = 120, .items = 8, .depth = 3
+	.bytes = 240, .chars = 120, .items = 8, .depth = 5
 };
 
 struct formatter {
@@ -73,9 +73,12 @@ static void add_int(struct formatter *f, uint64_t address, bool is_bool)
 	}
 	is_negative = is_new ? (word & 3) == 2 : (int64_t)word < 0;
 	n = !is_new ? (is_negative ? 0 - word : word) : (word & 3) == 1 ? 0 : word >> 3;
-	if (n > DIGITS_MOST && n < 1 << 28)
-		buf_printf(f->out, "<int of %s%.0f digits>", is_negative ? "-" : "",
-			(double)n * 30 * 0.30103);
+	if (n > DIGITS_MOST && n < 1 << 28 &&
+		mem_read(f->o->mem, address + l->long_digits + (n - 2) * 4, digits, 8) == 0)
+		buf_printf(f->out, "<%sint of %.0f digits>", is_negative ? "negative " : "",
+			floor(log10(digits[0] + ldexp(digits[1], 30)) +
+				(double)(n - 2) * 30 * log10(2) + 1e-9) +
+				1);
 	else if (n > DIGITS_MOST ||
 		(n && mem_read(f->o->mem, address + l->long_digits, digits, n * 4) < 0))
 		buf_addc(f->out, '?');
@@ -96,7 +99,7 @@ void value_format_int(int64_t value, struct buf *out)
 }
 
 /* The shortest digits that give the same number again, in the form Python chooses. */
-static void add_double(struct buf *out, double v)
+static void add_double(struct buf *out, double v, bool want_point)
 {
 	char text[40] = "";
 	int precision = 0, exponent;
@@ -114,13 +117,13 @@ static void add_double(struct buf *out, double v)
 	if (exponent >= -4 && exponent < 16) {
 		int decimals = precision > exponent ? precision - exponent : 0;
 
-		buf_printf(out, "%.*f", decimals ? decimals : 1, v);
+		buf_printf(out, "%.*f", decimals ? decimals : want_point, v);
 	} else {
 		buf_adds(out, text);
 	}
 }
 
-static void add_float(struct formatter *f, uint64_t address, uint32_t offset)
+static void add_float(struct formatter *f, uint64_t address, uint32_t offset, bool want_point)
 {
 	uint64_t bits;
 	double v;
@@ -130,7 +133,7 @@ static void add_float(struct formatter *f, uint64_t address, uint32_t offset)
 		return;
 	}
 	memcpy(&v, &bits, sizeof v);
-	add_double(f->out, v);
+	add_double(f->out, v, want_point);
 }
 
 static void add_complex(struct formatter *f, uint64_t address)
@@ -139,9 +142,9 @@ static void add_complex(struct formatter *f, uint64_t address)
 	size_t before;
 
 	buf_addc(f->out, '(');
-	add_float(f, address, head);
+	add_float(f, address, head, false);
 	before = f->out->n;
-	add_float(f, address, head + 8);
+	add_float(f, address, head + 8, false);
 	if (f->out->data[before] != '-') { /* the sign belongs between the two */
 		struct buf imaginary = BUF_INIT;
 
@@ -322,7 +325,7 @@ static bool add_named(struct formatter *f, const char *what, uint64_t name, uint
 	bool is_ok = strings_read(f->o->mem, f->o->l, name, NAME_MOST, &text) == 0 && text.n;
 
 	if (is_ok)
-		buf_printf(f->out, "<%s %s%s", what, buf_str(&text), address ? " at" : ">");
+		buf_printf(f->out, address ? "<%s %s at" : "<%s '%s'>", what, buf_str(&text));
 	if (is_ok && address)
 		buf_printf(f->out, " 0x%llx>", (unsigned long long)address);
 	buf_done(&text);
@@ -339,9 +342,9 @@ static bool add_known(struct formatter *f, uint64_t address, const struct object
 
 		if (!class)
 			return false;
-		buf_adds(f->out, "<class ");
+		buf_adds(f->out, "<class '");
 		object_type_name(f->o, class, f->out);
-		buf_addc(f->out, '>');
+		buf_adds(f->out, "'>");
 		return true;
 	}
 	if (object_is_static(t, "function"))
@@ -404,7 +407,7 @@ static void add_value(struct formatter *f, uint64_t address)
 	} else if (object_is_static(t, "ellipsis")) {
 		buf_adds(f->out, "Ellipsis");
 	} else if (object_is_static(t, "float")) {
-		add_float(f, address, f->o->l->float_value);
+		add_float(f, address, f->o->l->float_value, true);
 	} else if (object_is_static(t, "complex")) {
 		add_complex(f, address);
 	} else if (object_is_static(t, "set") || object_is_static(t, "frozenset")) {

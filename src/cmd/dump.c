@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ * leadline dump: what running programs do right now. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/snapshots.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json_write.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "collect/py_dump.h"
+#include "sys/proc.h"
+#include "sys/tree.h"
+#include "view/dump.h"
+#include "base/banned.h"
+
+struct options {
+	bool locals, json, tree;
+	const char *pid;
+	int color;
+};
+
+#define FIELD(f) offsetof(struct options, f)
+
+static const struct opt options_table[] = {
+	{ 'l', "locals", OPT_FLAG, NULL, false, "show the local variables of each frame",
+		FIELD(locals), SIZE_MAX, NULL },
+	{ 't', "tree", OPT_FLAG, NULL, false, "show the descendants of each process, too",
+		FIELD(tree), SIZE_MAX, NULL },
+	{ 'p', "pid", OPT_STRING, "PID", false, "another way to name a process", FIELD(pid),
+		SIZE_MAX, NULL },
+	{ 'j', "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
+	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
+		color_choices },
+};
+
+struct dump { /* one run of the command */
+	const struct command *self;
+	const struct options *o;
+	struct arena arena;
+	VEC(pid_t) pids;
+	VEC(const struct snapshot *) found;
+	VEC(char *) failures; /* one line each, in the arena */
+	int status;           /* of the first failure */
+};
+
+static int parse_pid(const char *text, pid_t *ret, struct err *e)
+{
+	uint64_t v;
+
+	if (!text_parse_u64(text, &v) || v == 0 || v > INT32_MAX)
+		return err_set(e, ERR_USAGE, "'%s' is no process id", text);
+	*ret = (pid_t)v;
+	return 0;
+}
+
+static void add_pid(struct dump *d, pid_t pid)
+{
+	vec_each (&d->pids, known)
+		if (*known == pid)
+			return;
+	vec_push(&d->pids, pid);
+}
+
+static void fail(struct dump *d, const struct err *e)
+{
+	int status = command_fail(d->self, e);
+
+	vec_push(&d->failures, arena_strdup(&d->arena, e->text));
+	if (!d->status)
+		d->status = status;
+}
+
+/* true: it is in `found`. Without may_fail a process that is no Python is passed over. */
+static bool look(struct dump *d, pid_t pid, bool may_fail)
+{
+	struct py_dump_options o = { .locals = d->o->locals };
+	const struct snapshot *s;
+	struct err e = ERR_INIT;
+
+	if (py_dump(&d->arena, pid, &o, &s, &e) < 0) {
+		if (may_fail || (e.code != ERR_NOT_PYTHON && e.code != ERR_NO_PROCESS))
+			fail(d, &e);
+		return false;
+	}
+	vec_push(&d->found, s);
+	return true;
+}
+
+/* The process and its descendants, as they are now. */
+static void look_at_tree(struct dump *d, pid_t pid)
+{
+	struct tree_options o = { .no_connector = true, .is_running = true };
+	const struct tree_process *all;
+	struct err e = ERR_INIT;
+	struct tree *tree = NULL;
+	size_t n = 0, n_found = d->found.n;
+
+	if (tree_open(&tree, &o, &e) < 0) {
+		fail(d, &e);
+		return;
+	}
+	tree_add_root(tree, pid, 0);
+	all = tree_processes(tree, &n);
+	for (size_t i = 0; i < n; i++)
+		if (all[i].is_alive)
+			look(d, all[i].pid, false);
+	tree_close(tree);
+	if (d->found.n == n_found && !d->status)
+		look(d, pid, true); /* says why not */
+}
+
+static void show(struct dump *d)
+{
+	struct output output = output_for(STDOUT_FILENO, d->o->color);
+	const struct snapshots *s = snapshots_build(&d->arena, d->found.v, d->found.n);
+	struct dump_view view = { .width = output.width, .colour = output.colour };
+	struct buf text = BUF_INIT;
+	struct json_writer w;
+
+	if (d->o->json) {
+		json_init(&w, &text, true);
+		json_object_begin(&w);
+		dump_json(s, &w);
+		json_key(&w, "failures");
+		json_array_begin(&w);
+		vec_each (&d->failures, f)
+			json_string(&w, *f);
+		json_array_end(&w);
+		json_object_end(&w);
+		buf_addc(&text, '\n');
+	} else if (s->n) {
+		dump_print(s, &view, &text);
+	}
+	if (text.n && output_write(STDOUT_FILENO, &text) != 0 && !d->status)
+		d->status = 1;
+	buf_done(&text);
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct dump d = { .self = self, .o = &o };
+	struct err e = ERR_INIT;
+	int first = 0;
+	pid_t pid = 0;
+
+	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv,
+		    false, &first, &e) < 0)
+		return command_fail(self, &e);
+	if (o.pid && parse_pid(o.pid, &pid, &e) == 0)
+		add_pid(&d, pid);
+	for (int i = first; i < argc && !e.code; i++)
+		if (parse_pid(argv[i], &pid, &e) == 0)
+			add_pid(&d, pid);
+	if (!e.code && !d.pids.n)
+		err_set(&e, ERR_USAGE, "which process? For example: leadline dump 4711");
+	if (e.code) {
+		d.status = command_fail(self, &e);
+	} else {
+		vec_each (&d.pids, p)
+			if (o.tree)
+				look_at_tree(&d, *p);
+			else
+				look(&d, *p, true);
+		show(&d);
+	}
+	vec_done(&d.pids);
+	vec_done(&d.found);
+	vec_done(&d.failures);
+	arena_done(&d.arena);
+	return d.status;
+}
+
+const struct command command_dump = {
+	.group = "where",
+	.name = "dump",
+	.arguments = "[options] PID…",
+	.summary = "Show what running programs do right now: every thread and task",
+	.options = options_table,
+	.n_options = sizeof options_table / sizeof *options_table,
+	.examples = "  leadline dump 4711\n"
+		    "  leadline dump --locals 4711\n"
+		    "  leadline dump --tree $(pgrep -o torchrun)\n",
+	.run = run,
+};

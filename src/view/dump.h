@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What processes do right now (analyze/snapshots.h), for terminals and as JSON. Stacks stand leaf first:
+ * the line that runs is the one that is looked for. */
+#ifndef VIEW_DUMP_H
+#define VIEW_DUMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+struct json_writer;
+struct snapshots;
+
+struct dump_view {
+	size_t width;
+	bool colour;
+};
+
+void dump_print(const struct snapshots *s, const struct dump_view *v, struct buf *out);
+/* The value of "processes" and "groups", inside an object the caller opened. */
+void dump_json(const struct snapshots *s, struct json_writer *w);
+
+#endif
