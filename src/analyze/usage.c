@@ -147,10 +147,12 @@ static void read_life(struct builder *b)
 		if (l->event == LIFE_START) {
 			p->start_s = since_start(b, l->t_ns);
 			p->was_running = l->value;
-		} else if (l->event == LIFE_EXEC && l->command)
+		} else if (l->event == LIFE_EXEC && l->command) {
 			p->command = tables_string(b->t, l->command);
-		else if (l->event == LIFE_PYTHON)
+			p->rank = l->value <= INT32_MAX ? (int)l->value - 1 : -1;
+		} else if (l->event == LIFE_PYTHON) {
 			p->is_python = l->value != 0;
+		}
 	}
 	record_iter_done(&it);
 }
@@ -533,6 +535,11 @@ static void summarise_ticks(struct builder *b)
 	find_growth(u);
 }
 
+static int parse_rank(const char *text)
+{
+	return *text && strlen(text) < 9 ? (int)strtol(text, NULL, 10) : -1;
+}
+
 static void make_processes(struct builder *b)
 {
 	size_t n = tables_count(b->t, RECORD_process);
@@ -544,6 +551,7 @@ static void make_processes(struct builder *b)
 		b->processes[i] = (struct usage_process){ .pid = p->pid,
 			.parent = p->parent_pid,
 			.command = tables_string(b->t, p->command),
+			.rank = parse_rank(tables_string(b->t, p->rank)),
 			.user_s = UNITS_UNKNOWN,
 			.system_s = UNITS_UNKNOWN,
 			.max_rss_bytes = UNITS_UNKNOWN,

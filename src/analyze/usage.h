@@ -19,6 +19,7 @@ struct tables;
 struct usage_process {
 	uint32_t pid, parent;
 	const char *command;
+	int rank; /* in a distributed job; -1: none */
 	double start_s, end_s;
 	double user_s, system_s; /* its own */
 	double max_rss_bytes; /* its own: at the looks, or the kernel's where it waited for nobody */

@@ -44,7 +44,7 @@ static const struct opt options_table[] = {
 		FIELD(idle), SIZE_MAX, NULL },
 	RECORDING_FORMAT,
 	RECORDING_LIMIT,
-	RECORDING_JSON,
+	RECORDING_JSON("write JSON to FILE, or to stdout instead of the report"),
 	RECORDING_REPORT,
 	RECORDING_COLOR,
 	RECORDING_NO_LEGEND,

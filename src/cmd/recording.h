@@ -67,13 +67,14 @@ struct recording_options {
 		'n', "limit", OPT_U64, "N", false, "rows of each table (else 10; 0: all)", \
 			RECORDING_FIELD(limit), SIZE_MAX, NULL                             \
 	}
-#define RECORDING_JSON                                                                          \
-	{                                                                                       \
-		0, "json", OPT_STRING, "FILE", true,                                            \
-			"write JSON to FILE, or last on stdout (the program's own stdout then " \
-			"goes to stderr)",                                                      \
-			RECORDING_FIELD(json), RECORDING_FIELD(has_json), NULL                  \
+#define RECORDING_JSON(help)                                                      \
+	{                                                                         \
+		0, "json", OPT_STRING, "FILE", true, help, RECORDING_FIELD(json), \
+			RECORDING_FIELD(has_json), NULL                           \
 	}
+#define RECORDING_JSON_HELP                                                             \
+	"write JSON to FILE, or last on stdout (the program's own stdout then goes to " \
+	"stderr)"
 #define RECORDING_REPORT                                                                       \
 	{                                                                                      \
 		0, "report", OPT_STRING, "FILE", false,                                        \

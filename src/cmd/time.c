@@ -37,7 +37,7 @@ static const struct opt options_table[] = {
 	{ 'p', "portability", OPT_FLAG, NULL, false,
 		"print only real, user and sys, as POSIX time -p does", FIELD(posix), SIZE_MAX,
 		NULL },
-	RECORDING_JSON,
+	RECORDING_JSON(RECORDING_JSON_HELP),
 	RECORDING_REPORT,
 	RECORDING_COLOR,
 	RECORDING_NO_LEGEND,

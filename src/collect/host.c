@@ -23,6 +23,7 @@
 #include "store/writer.h"
 #include "sys/elf.h"
 #include "sys/proc.h"
+#include "sys/rank.h"
 #include "sys/tree.h"
 #include "wire/records.h"
 #include "base/banned.h"
@@ -503,7 +504,7 @@ static void record_end(
 
 static void record_exec(struct host *h, const struct tree_event *ev)
 {
-	char command[4096];
+	char command[4096], rank[RANK_TEXT];
 
 	if (!proc_command(ev->process->pid, command, sizeof command))
 		return;
@@ -511,6 +512,8 @@ static void record_exec(struct host *h, const struct tree_event *ev)
 		&(struct rec_life){ .t_ns = ev->t_ns,
 			.process = process_row(h, get_process(h, ev->process), ev->process),
 			.event = LIFE_EXEC,
+			.value =
+				*rank_of(ev->process->pid, rank) ? strtoull(rank, NULL, 10) + 1 : 0,
 			.command = writer_string(h->c.writer, command) });
 }
 

@@ -119,15 +119,20 @@ static void write_context(const struct program_options *o, struct writer *w)
 /* ---- signals --------------------------------------------------------------------------------- */
 
 /* What ends or informs a program. The stop signals keep their default action, so that Ctrl-Z stops
- * us together with the program and fg continues both. */
+ * us together with the program and fg continues both. What we were started to ignore (nohup, a
+ * shell's background) we ignore, as the program does. */
 static void taken_signals(sigset_t *set)
 {
 	static const int list[] = { SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
 		SIGALRM };
 
 	sigemptyset(set);
-	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-		sigaddset(set, list[i]);
+	for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+		struct sigaction now;
+
+		if (sigaction(list[i], NULL, &now) < 0 || now.sa_handler != SIG_IGN)
+			sigaddset(set, list[i]);
+	}
 }
 
 /* Whoever is followed goes on without us; a program we started is waited for. */

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/map.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "collect/checks.h"
 #include "collect/collector.h"
 #include "collect/py_code.h"
 #include "collect/py_sample.h"
+#include "collect/py_search.h"
 #include "collect/py_target.h"
 #include "collect/py_thread.h"
 #include "collect/rows.h"
@@ -38,8 +38,7 @@
 
 enum {
 	THREADS_MOST = 4096,
-	TRY_AGAIN_MS = 5,  /* while an interpreter starts */
-	GIVEN_UP_MS = 500, /* for what is no Python now */
+	LOOK_FOR_MS = 5, /* interpreters */
 	RELIST_MS = 100,
 };
 
@@ -83,13 +82,12 @@ struct py_process {
 struct sampler {
 	struct collect_context c;
 	VEC(struct py_process *) processes;
-	struct map known; /* serial → when to try again; never for those we sample */
+	struct py_search *search;
 	uint64_t interval_ns, next_ns, look_for_ns;
 	uint64_t random;
 	uint64_t n_samples, n_lost, n_shortened, n_missed, n_ticks;
 	uint64_t told_lost;
 	uint64_t first_ns, last_ns;
-	char no_python[400]; /* why the program itself cannot be sampled */
 	struct walk walk;
 };
 
@@ -362,24 +360,21 @@ static void process_free(struct py_process *p)
 	free(p);
 }
 
-/* When to try again: never after success, soon while it starts, later when it is no Python (it may exec
- * one without our being told). */
-static uint64_t try_process(struct sampler *s, const struct tree_process *t, uint64_t now_ns)
+static void try_process(struct sampler *s, const struct tree_process *t, uint64_t now_ns)
 {
 	struct py_process *p = xcalloc(1, sizeof *p);
 	struct err e = ERR_INIT;
-	int status = py_target_open(&p->target, t->pid, &e);
+	int status = py_search_try(s->search, t, &p->target, now_ns, &e);
 
 	if (status == 0 && p->target.layout.frame_stacktop == PY_NONE)
 		status = err_set(
 			&e, ERR_UNSUPPORTED, "CPython %s cannot be sampled yet", p->target.version);
+	if (status == -(int)ERR_UNSUPPORTED)
+		py_search_refuse(s->search, t, e.text);
 	if (status != 0) {
-		log_debug(2, "%d: %s", (int)t->pid, e.text);
-		if (t->serial == 0 && e.code != ERR_NO_PROCESS)
-			snprintf(s->no_python, sizeof s->no_python, "%s", e.text);
 		py_target_close(&p->target);
 		free(p);
-		return now_ns + (status == PY_TARGET_STARTING ? TRY_AGAIN_MS : GIVEN_UP_MS) * MS;
+		return;
 	}
 	p->pid = t->pid;
 	p->serial = t->serial;
@@ -394,7 +389,6 @@ static uint64_t try_process(struct sampler *s, const struct tree_process *t, uin
 	vec_push(&s->processes, p);
 	writer_meta(s->c.writer, "interpreter", p->interpreter);
 	log_debug(1, "%d: %s", (int)t->pid, p->interpreter);
-	return UINT64_MAX;
 }
 
 static void look_for_interpreters(struct sampler *s, uint64_t now_ns)
@@ -402,21 +396,16 @@ static void look_for_interpreters(struct sampler *s, uint64_t now_ns)
 	const struct tree_process *all;
 	size_t n;
 
-	s->look_for_ns = now_ns + TRY_AGAIN_MS * MS;
+	s->look_for_ns = now_ns + LOOK_FOR_MS * MS;
 	all = tree_processes(s->c.tree, &n);
-	for (size_t i = 0; i < n; i++) {
-		uint64_t next = 0;
-
-		if (!all[i].is_alive ||
-			(map_find(&s->known, all[i].serial, &next) && next > now_ns))
-			continue;
-		map_put(&s->known, all[i].serial, try_process(s, &all[i], now_ns));
-	}
+	for (size_t i = 0; i < n; i++)
+		if (all[i].is_alive && py_search_is_due(s->search, &all[i], now_ns))
+			try_process(s, &all[i], now_ns);
 }
 
 static void drop_process(struct sampler *s, uint64_t serial)
 {
-	map_remove(&s->known, serial);
+	py_search_forget(s->search, serial);
 	for (size_t i = s->processes.n; i-- > 0;)
 		if (s->processes.v[i]->serial == serial) {
 			process_free(s->processes.v[i]);
@@ -500,6 +489,7 @@ static int sample_start(void **ret_state, const struct collect_context *c, struc
 
 	(void)e;
 	s->c = *c;
+	s->search = py_search_new();
 	s->random = 0x9e3779b97f4a7c15u ^ (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL);
 	s->interval_ns = c->rate_hz > 0 ? (uint64_t)(1e9 / c->rate_hz) : 0;
 	*ret_state = s;
@@ -526,7 +516,7 @@ static void sample_stop(void *state)
 	if (seconds > 0)
 		meta_number(s->c.writer, "rate_reached_hz", (double)s->n_ticks / seconds);
 	if (!s->n_samples)
-		writer_meta(s->c.writer, "no_python", s->no_python);
+		writer_meta(s->c.writer, "no_python", py_search_reason(s->search));
 	meta_number(s->c.writer, "samples", (double)s->n_samples);
 	meta_number(s->c.writer, "samples_lost", (double)s->n_lost);
 	meta_number(s->c.writer, "samples_shortened", (double)s->n_shortened);
@@ -534,7 +524,7 @@ static void sample_stop(void *state)
 	vec_each (&s->processes, p)
 		process_free(*p);
 	vec_done(&s->processes);
-	map_done(&s->known);
+	py_search_free(s->search);
 	free(s);
 }
 

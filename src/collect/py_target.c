@@ -423,8 +423,9 @@ static bool has_ended(pid_t pid)
 	return ended;
 }
 
-int py_target_open(struct py_target *t, pid_t pid, struct err *e)
+static int open_by(struct py_target *t, pid_t pid, bool may_wait, struct err *e)
 {
+	uint64_t image;
 	int result;
 
 	*t = (struct py_target){ .pid = pid, .remote.mem_fd = -1 };
@@ -432,7 +433,7 @@ int py_target_open(struct py_target *t, pid_t pid, struct err *e)
 	result = remote_open(&t->remote, pid, e);
 	if (result < 0)
 		return result;
-	result = look_twice(t, e);
+	result = may_wait ? look_twice(t, e) : look(t, e, &image);
 	if (result == 0)
 		return 0;
 	py_target_close(t);
@@ -441,6 +442,16 @@ int py_target_open(struct py_target *t, pid_t pid, struct err *e)
 			e, ERR_NO_PROCESS, "process %d ended while it was looked at", (int)pid);
 	err_note(e, "process %d", (int)pid);
 	return result;
+}
+
+int py_target_open(struct py_target *t, pid_t pid, struct err *e)
+{
+	return open_by(t, pid, true, e);
+}
+
+int py_target_try(struct py_target *t, pid_t pid, struct err *e)
+{
+	return open_by(t, pid, false, e);
 }
 
 void py_target_close(struct py_target *t)

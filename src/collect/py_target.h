@@ -48,6 +48,9 @@ struct py_target {
  * what else), PyPy, 32-bit, a version we do not know, a layout that does not fit. After the last two
  * nothing is open; py_target_close is allowed all the same. */
 int py_target_open(struct py_target *t, pid_t pid, struct err *e);
+/* The same without waiting. A process between exec and main can be refused that will be Python in a moment:
+ * ask again (py_target_open does so by itself, after 20 ms). */
+int py_target_try(struct py_target *t, pid_t pid, struct err *e);
 void py_target_close(struct py_target *t);
 
 #endif

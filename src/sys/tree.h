@@ -4,7 +4,8 @@
  * already (then nobody is waited for, and nothing about it changes).
  *
  *   subreaper      orphans become our children, so we can wait for them (a program we started)
- *   proc connector the kernel tells of every fork, exec and exit at once (root): nothing is missed
+ *   proc connector the kernel tells of every fork, exec and exit at once (root; everybody from Linux 6.6
+ *                  on): nothing is missed
  *   children files /proc/PID/task/TID/children otherwise, in each tree_poll as long as that takes
  *                  2 % of a CPU at most: children that live shorter than the time between two
  *                  looks can be missed (of a running program with their own children)

@@ -95,6 +95,8 @@ static void add_line(struct page *p, const struct usage_process *x, size_t count
 	buf_fill(&name, ' ', 2 * (depth < 10 ? depth : 10));
 	if (count > 1)
 		buf_printf(&name, "%zu × ", count);
+	if (x->rank >= 0)
+		buf_printf(&name, "rank %d: ", x->rank);
 	buf_adds(&name, *x->command ? x->command : "(ended before it was seen)");
 	table_cell(p->table, "%s", buf_str(&name));
 	if (count > 1)
@@ -129,7 +131,8 @@ static size_t fold(const struct page *p, long first, struct usage_process *ret, 
 		long next = p->nodes[at].next;
 
 		if (p->nodes[at].first_child >= 0 || next < 0 || p->nodes[next].first_child >= 0 ||
-			strcmp(all[next].command, all[first].command) != 0)
+			strcmp(all[next].command, all[first].command) != 0 ||
+			all[next].rank != all[first].rank)
 			break;
 		at = next;
 		count++;

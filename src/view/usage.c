@@ -407,6 +407,7 @@ static void json_processes(const struct usage *u, struct json_writer *w)
 		json_kv_u64(w, "pid", p->pid);
 		json_kv_u64(w, "parent", p->parent);
 		json_kv_string(w, "command", p->command);
+		json_kv_double(w, "rank", p->rank >= 0 ? p->rank : UNITS_UNKNOWN);
 		json_kv_double(w, "start_s", p->start_s);
 		json_kv_double(w, "end_s", p->end_s);
 		json_kv_double(w, "user_s", p->user_s);

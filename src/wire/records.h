@@ -83,7 +83,7 @@ enum frame_tag { FRAME_PY, FRAME_NATIVE, FRAME_KERNEL, FRAME_OP, FRAME_SYNTH, FR
 enum life_event {
 	LIFE_START,  /* forked, or first seen; the first such record of a file is of the program
 			itself; value 1: it ran before the recording, counters start at the first look */
-	LIFE_EXEC,   /* runs another program: command */
+	LIFE_EXEC,   /* runs another program: command; value: its rank + 1, 0 without one */
 	LIFE_PYTHON, /* value 1: maps a CPython runtime, 0: does not */
 };
 enum end_source {

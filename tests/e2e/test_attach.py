@@ -218,6 +218,16 @@ def test_sigusr1_writes_what_was_recorded(tool, python, script, tmp_path):
         assert q.wait(timeout=30) == 0 and p.poll() is None
 
 
+def test_what_nohup_ignores_is_ignored(tool, python, script, tmp_path):
+    with running(python, script, 30) as p:
+        q = subprocess.Popen(["nohup", tool.binary, "attach", "-d", "2.5", "-o", tmp_path / "a.lead", str(p.pid)],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_for_bytes(tmp_path / "a.lead", 3000)
+        q.send_signal(signal.SIGHUP)
+        assert q.wait(timeout=30) == 0
+    assert report(tool, tmp_path / "a.lead")["wall_s"] > 2.4
+
+
 def test_killing_leadline(tool, python, script, tmp_path):
     record = tmp_path / "a.lead"
     with running(python, script, 30) as p:
@@ -268,27 +278,67 @@ def test_threads_zombies_and_kernel_threads(tool, python, tmp_path):
         assert r.returncode == 5 and "has ended" in r.stderr
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be somebody else")
-def test_no_permission_names_what_is_missing(tool, python, script, tmp_path):
-    copy = tmp_path / "leadline"
-    shutil.copy(tool.binary, copy)
+@pytest.fixture
+def nobody(tool, tmp_path):
+    """A user without rights: the words before a command, and a leadline and a folder of theirs."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root to be somebody else")
+    shutil.copy(tool.binary, tmp_path / "leadline")
     for folder in [tmp_path, *tmp_path.parents]:
         if str(folder).startswith("/tmp/"):
             folder.chmod(0o777)
-    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+def test_an_ordinary_user_and_children_that_nobody_tells_of(tool, python, nobody, tmp_path):
+    with running(*nobody, python, "-c", FORKER) as p:  # the kernel tells of processes in the first net namespace only
+        r = subprocess.run(["unshare", "--net", *nobody, tmp_path / "leadline", "attach", "-d", "1.5", "-o", "a.lead", str(p.pid)], cwd=tmp_path,
+                           capture_output=True, text=True)
+    if r.returncode:
+        assert r.returncode == 4 and "kernel.yama.ptrace_scope" in r.stderr, r.stderr
+    else:
+        assert "child_work" in names(report(tool, tmp_path / "a.lead")) and "children files" in tool("report", "--host", tmp_path / "a.lead").stdout
+
+
+def test_no_permission_names_what_is_missing(python, script, nobody, tmp_path):
+    copy = tmp_path / "leadline"
     with running(python, script, 30) as p:
         r = subprocess.run([*nobody, copy, "attach", "-d", "0.2", str(p.pid)], cwd=tmp_path, capture_output=True, text=True)
         assert r.returncode == 4 and "it is of uid 0, we are uid 65534" in r.stderr, r.stderr
-    with running(*nobody, python, script, 30) as p:
-        r = subprocess.run([*nobody, copy, "attach", "-d", "0.5", str(p.pid)], cwd=tmp_path, capture_output=True, text=True)
-        if r.returncode:
-            assert r.returncode == 4 and "kernel.yama.ptrace_scope" in r.stderr, r.stderr
-        else:
-            assert "spin" in r.stderr
     code = "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); print('ready', flush=True); import time; time.sleep(30)"
     with running(*nobody, python, "-c", code) as p:
         r = subprocess.run([*nobody, copy, "attach", "-d", "0.2", str(p.pid)], cwd=tmp_path, capture_output=True, text=True)
         assert r.returncode == 4 and "may not be dumped" in r.stderr, r.stderr
+
+
+@pytest.mark.parametrize("args", [["random", "1"], ["pointers", "2"], ["cookie", "030d00f0", "3"], ["zero", "03100000"]])
+def test_what_only_claims_to_be_python(tool, args, tmp_path):
+    with running(conftest.pathlib.Path(tool.storm).parent / "fake_python", *args) as p:
+        r = tool("attach", "-d", "0.5", "-o", tmp_path / "a.lead", p.pid)
+        assert p.poll() is None
+    # It may pass for one that still starts; then nothing is recorded, and it is said why.
+    assert r.returncode == 6 or (r.returncode == 0 and "No Python stacks were seen: process" in r.stderr), r.stderr
+
+
+FORBID = """
+import ctypes, os, struct, sys
+def op(code, jt, jf, k): return struct.pack("HBBI", code, jt, jf, k)
+# Loads the number of the system call; process_vm_readv (310 on x86-64) gets EPERM.
+program = op(0x20, 0, 0, 0) + op(0x15, 0, 1, 310) + op(0x06, 0, 0, 0x00050001) + op(0x06, 0, 0, 0x7FFF0000)
+code = ctypes.create_string_buffer(program)
+filter = struct.pack("HxxxxxxQ", 4, ctypes.addressof(code))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.c_char_p(filter), 0, 0) == 0, ctypes.get_errno()
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the filter knows x86-64's numbers only")
+def test_where_the_system_call_is_forbidden_the_file_serves(tool, python, script, tmp_path):
+    with running(python, script, 30) as p:
+        r = subprocess.run([python, "-c", FORBID, tool.binary, "attach", "-d", "0.5", "-o", tmp_path / "a.lead", str(p.pid)],
+                           capture_output=True, text=True, timeout=30)
+    assert r.returncode == 0 and "spin" in names(report(tool, tmp_path / "a.lead")), r.stderr
 
 
 # ---- where they live ------------------------------------------------------------------------------------------

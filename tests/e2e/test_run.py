@@ -248,6 +248,23 @@ def test_names_of_recordings(tool, tmp_path):
     assert p.wait() == 0 and (tmp_path / f"{p.pid}.lead").exists()
 
 
+def test_processes_are_named_by_rank(tool, python, tmp_path):
+    script = tmp_path / "ranks.py"
+    script.write_text("import os, subprocess, sys\n"
+                      "ps = [subprocess.Popen([sys.executable, '-c', 'sum(range(3_000_000))'], env={**os.environ, 'RANK': str(i)}) for i in range(2)]\n"
+                      "sys.exit(max(p.wait() for p in ps))\n")
+    r = tool("run", "-o", tmp_path / "r.lead", "--python", python, script, env={k: v for k, v in os.environ.items() if "RANK" not in k})
+    assert r.returncode == 0, r.stderr
+    processes = json.loads(tool("report", "--json", tmp_path / "r.lead").stdout)["process_list"]
+    assert sorted(p["rank"] for p in processes if p["rank"] is not None) == [0, 1]
+    assert "rank 1: " in tool("report", "--processes", tmp_path / "r.lead").stdout
+
+
+def test_a_process_that_becomes_python_late_is_found_without_being_told(tool, python, tmp_path):
+    r = tool("run", "-o", tmp_path / "l.lead", "sh", "-c", f"sleep 1; exec {python} {BIAS} 2")
+    assert r.returncode == 0 and "fib" in r.stderr, r.stderr
+
+
 def test_recordings_of_one_name_at_the_same_time(tool, tmp_path):
     ps = [subprocess.Popen([tool.binary, "run", "true"], cwd=tmp_path, stderr=subprocess.DEVNULL) for _ in range(8)]
     assert [p.wait() for p in ps] == [0] * 8

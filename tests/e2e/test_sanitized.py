@@ -43,6 +43,23 @@ def test_others(args):
     assert sanitized(*args).returncode in (0, 6, 127)
 
 
+@pytest.mark.parametrize("label", ["3.8", "3.11", "3.12", "3.13t", "3.15"])
+def test_attach(tmp_path, label):
+    with subprocess.Popen(require(label).command("-c", "import time\nprint('ready', flush=True)\nwhile True: sum(range(1000))"),
+                          stdout=subprocess.PIPE, text=True) as p:
+        assert p.stdout.readline() == "ready\n"
+        r = sanitized("attach", "-d", "0.7", "-o", tmp_path / "x.lead", p.pid)
+        p.kill()
+    assert r.returncode == 0, r.stderr
+    assert sanitized("report", "--processes", tmp_path / "x.lead").returncode == 0
+
+
+@pytest.mark.parametrize("args, status", [(["no-such-name"], 5), (["999999999"], 5), (["--format=x", "1"], None), ([], 2)])
+def test_attach_to_nothing(args, status):
+    r = sanitized("attach", *args)
+    assert r.returncode == status or (status is None and r.returncode in (2, 4, 6))
+
+
 def test_threads_come_and_go(tmp_path):
     code = ("import threading\ndef w():\n    for i in range(20000): pass\n"
             "for _ in range(60):\n    ts = [threading.Thread(target=w) for _ in range(8)]\n    [t.start() for t in ts]; [t.join() for t in ts]\n")
