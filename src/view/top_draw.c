@@ -404,8 +404,7 @@ static void draw_help(struct screen *s, int top, int end)
 	};
 	static const char *const words[] = {
 		"",
-		"%self   share of the window in which the function itself ran, with C code it "
-		"called",
+		"%self   share of the window in which the function itself ran, or C code of it",
 		"%total  … in which it was anywhere on the stack; 100 % is one thread all the time",
 		"self s, total s   the same in seconds since the start, or since r",
 	};
