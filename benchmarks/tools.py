@@ -25,13 +25,14 @@ import truth  # noqa: E402
 PY_SPY = "py-spy==0.4.3"
 PROGRAMS = [*ROOT.glob("benchmarks/*.py"), *ROOT.glob("tests/targets/*.py"), *ROOT.glob("examples/*.py")]
 READ_EVERY_S = 0.1
+SETTLE_S = 0.7  # until the tool has found the program
 
 
 class Place:
     """An interpreter with a folder, inside its root, that holds the programs and what tools write."""
 
-    def __init__(self, label, is_apart=False):
-        self.python = interpreters.require(label)
+    def __init__(self, python, is_apart=False):
+        self.python = python
         self.pinned = ["taskset", "-c", str(min(os.sched_getaffinity(0)))] if is_apart else []
         self.root = pathlib.Path(self.python.root)
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="bench", dir=self.root / "tmp"))
@@ -88,14 +89,15 @@ def use(readings, begin, end):
     return (c1 - c0) / (t1 - t0)
 
 
-def watch(command, is_gated=False, is_control=False, settle_s=0.7):
+def watch(command, is_gated=False, gated_pid=None):
     """Runs a command to its end: Recorded with the program's words, the command's own CPU and, gated, the slow-down.
 
-    The program's JSON line is the last of stdout that begins with a brace.
+    gated_pid: what is stopped and let go on, the command itself unless given, nothing when 0. The program's JSON line
+    is the last of stdout that begins with a brace.
     """
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdout=out, stderr=errors, stdin=subprocess.DEVNULL)
-        gate = paired.Gate(None if is_control else process.pid, settle_s) if is_gated else None
+        gate = paired.Gate(process.pid if gated_pid is None else gated_pid, SETTLE_S) if is_gated else None
         readings = []
         while process.poll() is None:
             readings.append((time.monotonic(), cpu_s(process.pid)))
@@ -120,7 +122,17 @@ def watch(command, is_gated=False, is_control=False, settle_s=0.7):
 
 def alone(place, program, *args, is_gated=False):
     """The program without any tool; gated: the control."""
-    return watch(place.command(program, *args), is_gated, is_control=True)
+    return watch(place.command(program, *args), is_gated, gated_pid=0)
+
+
+def beside_a_loop(place, program, *args):
+    """The program with a process beside it that does nothing but use a CPU, gated: what sharing the machine costs."""
+    loop = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    try:
+        return watch(place.command(program, *args), is_gated=True, gated_pid=loop.pid)
+    finally:
+        loop.kill()
+        loop.wait()
 
 
 # ---- leadline --------------------------------------------------------------------------------------------------
@@ -150,6 +162,22 @@ class Leadline:
         r.lost, r.shortened = f["lost"] / max(f["samples"], 1), f["shortened"] / max(f["samples"], 1)
         return r
 
+    def attach(self, pid, seconds):
+        """Seconds from the start of `leadline attach` to the first sample."""
+        with tempfile.TemporaryDirectory() as folder:
+            begun = time.monotonic()
+            subprocess.run([self.executable, "attach", str(pid), "-d", str(seconds), "-o", f"{folder}/a.lead",
+                            "--report=/dev/null"], check=True, capture_output=True)
+            first = subprocess.run([ROOT / "build" / "benchmarks" / "first_sample", f"{folder}/a.lead"],
+                                   check=True, capture_output=True, text=True).stdout
+        return int(first) / 1e9 - begun
+
+    def report_s(self, record):
+        """Seconds that `leadline report` takes."""
+        begun = time.monotonic()
+        subprocess.run([self.executable, "report", record], check=True, capture_output=True)
+        return time.monotonic() - begun
+
 
 # ---- peers -----------------------------------------------------------------------------------------------------
 
@@ -158,6 +186,7 @@ class PySpy:
     """Stops the program for each sample, so it cannot be gated."""
 
     name = "py-spy"
+    is_gateable = False
     rates = {"max": "20000"}  # it knows no "as fast as can be"
 
     def __init__(self):
@@ -188,9 +217,10 @@ class PySpy:
 
 
 class Sampling:
-    """`python3.15 -m profiling.sampling`, in its root with a /proc of its own."""
+    """`python3.15 -m profiling.sampling`, in its root with a /proc of its own. It tells names without their class."""
 
     name = "3.15 sampler"
+    is_gateable = True
     rates = {"max": "1000000"}
 
     def missing(self, place):
@@ -205,7 +235,8 @@ class Sampling:
         r = watch(["unshare", "--mount", "sh", "-c", enter, place.python.root, place.python.exe, *script], is_gated)
         for line in (place.folder / "sampling.txt").read_text().splitlines():
             frames, _, count = line.rpartition(" ")
-            names = tuple(f.rsplit(":", 2)[1] for f in frames.split(";")[1:])
+            parts = [f.rsplit(":", 2) for f in frames.split(";")[1:]]  # file:name:line, or <GC>
+            names = tuple(f[1] if len(f) == 3 else f[0] for f in parts)
             r.stacks[names] = r.stacks.get(names, 0) + int(count)
         r.samples = int(re.search(r"Captured (\d+) samples", r.said)[1])
         r.rate_hz = float(re.search(r"Sample rate: ([\d.]+)", r.said)[1])
