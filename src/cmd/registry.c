@@ -10,6 +10,7 @@
 const struct command *const commands[] = {
 	&command_run,
 	&command_attach,
+	&command_top,
 	&command_dump,
 	&command_time,
 	&command_report,

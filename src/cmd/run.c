@@ -4,20 +4,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/units.h"
-#include "base/vec.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/recording.h"
 #include "cmd/result.h"
+#include "cmd/start.h"
 #include "collect/collector.h"
 #include "collect/program.h"
-#include "sys/interpreters.h"
 #include "base/banned.h"
 
 struct options {
@@ -42,90 +39,6 @@ static const struct opt options_table[] = {
 	RECORDING_COLOR,
 	RECORDING_NO_LEGEND,
 };
-
-/* ---- what to run ----------------------------------------------------------------------------- */
-
-typedef VEC(char *) words;
-
-static bool is_script(const char *name)
-{
-	size_t n = strlen(name);
-	struct stat st;
-
-	if (n > 3 && strcmp(name + n - 3, ".py") == 0)
-		return true;
-	return strchr(name, '/') && stat(name, &st) == 0 && S_ISREG(st.st_mode) &&
-		access(name, X_OK) != 0;
-}
-
-/* The command to start: the interpreter is put before a script or module; the choice is printed. */
-static int make_command(const struct options *o, char **operands, char *room, size_t room_bytes,
-	words *ret, struct err *e)
-{
-	static char minus_m[] = "-m";
-	char own[4096];
-	struct interpreter_places places = interpreter_places_read(own, sizeof own);
-	const char *why = "--python";
-
-	if (o->module || is_script(operands[0])) {
-		if (o->python)
-			snprintf(room, room_bytes, "%s", o->python);
-		else if (!interpreter_choose(&places, room, room_bytes, &why))
-			return err_set(
-				e, ERR_NOT_FOUND, "no python3 found; name one with --python");
-		fprintf(stderr, "leadline: %s (%s)\n", room, why);
-		vec_push(ret, room);
-	}
-	if (o->module) {
-		vec_push(ret, minus_m);
-		vec_push(ret, (char *)o->module);
-	}
-	for (; *operands; operands++)
-		vec_push(ret, *operands);
-	vec_push(ret, NULL);
-	return 0;
-}
-
-/* Whether this word is an option of ours whose value is the next word. */
-static bool takes_next(const char *word)
-{
-	for (size_t i = 0; i < sizeof options_table / sizeof *options_table; i++) {
-		const struct opt *o = &options_table[i];
-
-		if (o->kind == OPT_FLAG || o->optional_value)
-			continue;
-		if ((o->letter && word[0] == '-' && word[1] == o->letter && !word[2]) ||
-			(word[0] == '-' && word[1] == '-' && strcmp(word + 2, o->name) == 0))
-			return true;
-	}
-	return false;
-}
-
-/* As for Python, what stands behind -m MODULE is the module's own. Returns how many words are ours. */
-static int our_words(int argc, char **argv)
-{
-	for (int i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++) {
-		bool is_module = strcmp(argv[i], "-m") == 0 || strcmp(argv[i], "--module") == 0;
-
-		if (is_module)
-			return i + 2 < argc ? i + 2 : argc;
-		i += takes_next(argv[i]);
-	}
-	return argc;
-}
-
-/* What the recording is called after: the module, or the script or program without folder and .py. */
-static void stem_of(const struct options *o, const char *first, char *to, size_t size)
-{
-	const char *base = o->module  ? o->module
-		: strrchr(first, '/') ? strrchr(first, '/') + 1
-				      : first;
-	size_t n = strlen(base);
-
-	if (n > 3 && strcmp(base + n - 3, ".py") == 0)
-		n -= 3;
-	snprintf(to, size, "%.*s", (int)n, base);
-}
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
@@ -182,25 +95,28 @@ static int run(const struct command *self, int argc, char **argv)
 {
 	struct options o = { .shared.limit = 10 };
 	struct err e = ERR_INIT;
-	char python[4096], stem[4096];
-	words command = VEC_INIT;
+	struct start start = { 0 };
+	char stem[4096];
 	double rate_hz = 0;
-	int ours = our_words(argc, argv), first, status;
+	size_t n = sizeof options_table / sizeof *options_table;
+	int first, status;
 
-	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, ours, argv,
+	if (opts_parse(options_table, n, &o, start_our_words(options_table, n, argc, argv), argv,
 		    true, &first, &e) < 0)
 		return command_fail(self, &e);
+	start.python = o.python;
+	start.module = o.module;
 	if (first >= argc && !o.module)
 		err_set(&e, ERR_USAGE, "which program? For example: leadline run script.py");
 	else if (recording_rate(o.shared.rate, &rate_hz, &e) == 0)
-		make_command(&o, argv + first, python, sizeof python, &command, &e);
+		start_make(&start, argv + first, &e);
 	if (e.code) {
-		vec_done(&command);
+		start_done(&start);
 		return command_fail(self, &e);
 	}
-	stem_of(&o, first < argc ? argv[first] : "", stem, sizeof stem);
-	status = run_and_show(self, &o, command.v, stem, rate_hz);
-	vec_done(&command);
+	start_stem(&start, first < argc ? argv[first] : "", stem, sizeof stem);
+	status = run_and_show(self, &o, start.words.v, stem, rate_hz);
+	start_done(&start);
 	return status;
 }
 

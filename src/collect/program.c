@@ -165,6 +165,13 @@ static void pass_on(const struct running *r, const struct signalfd_siginfo *s)
 	kill(r->pid, (int)s->ssi_signo);
 }
 
+static bool is_for_hook(const struct running *r, int signal)
+{
+	const struct program_hook *hook = r->o->hook;
+
+	return hook && hook->on_signal && hook->on_signal(hook->ctx, signal);
+}
+
 static void read_signals(struct running *r)
 {
 	struct signalfd_siginfo s;
@@ -172,7 +179,7 @@ static void read_signals(struct running *r)
 	while (read(r->signals, &s, sizeof s) == (ssize_t)sizeof s) {
 		bool ends = s.ssi_signo == SIGTERM || s.ssi_signo == SIGHUP;
 
-		if (s.ssi_signo == SIGCHLD)
+		if (s.ssi_signo == SIGCHLD || is_for_hook(r, (int)s.ssi_signo))
 			continue;
 		if (ends || s.ssi_signo == SIGUSR1)
 			writer_flush(r->writer);

@@ -54,6 +54,7 @@ struct top_facts {             /* what the recording does not say */
 	const char *output;    /* end of what the program wrote; NULL: it is not ours */
 	double rate_asked_hz;  /* 0: as often as possible */
 	bool is_over;          /* nothing is recorded any more */
+	bool is_last;          /* the screen that stays: no keys */
 };
 
 void top_init(struct top *t);

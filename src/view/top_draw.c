@@ -30,6 +30,16 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* A command without the folder of its program, which says least. */
+static const char *without_folder(const char *command)
+{
+	size_t n = strcspn(command, " '");
+
+	while (n > 0 && command[n - 1] != '/')
+		n--;
+	return command + n;
+}
+
 /* ---- the head -------------------------------------------------------------------------------- */
 
 static void add_clock(struct buf *out, double seconds)
@@ -75,7 +85,7 @@ static void draw_title(struct screen *s)
 	at = grid_put(s->g, 0, 0, STYLE_ACCENT, "leadline top") + 1;
 	if (s->v->pid)
 		buf_printf(&left, "%u ", s->v->pid);
-	buf_adds(&left, s->v->command);
+	buf_adds(&left, without_folder(s->v->command));
 	grid_field(s->g, 0, at, s->g->columns - at - width - 2, STYLE_BOLD, TEXT_CUT_END,
 		buf_str(&left));
 	grid_put(s->g, 0, s->g->columns - width, s->v->has_ended ? STYLE_WARNING : STYLE_PLAIN,
@@ -404,9 +414,9 @@ static void draw_help(struct screen *s, int top, int end)
 	};
 	static const char *const words[] = {
 		"",
-		"%self   share of the window in which the function itself ran, or C code of it",
-		"%total  … in which it was anywhere on the stack; 100 % is one thread all the time",
-		"self s, total s   the same in seconds since the start, or since r",
+		"%self   of the last seconds: the function itself ran, or C code it called",
+		"%total  it was anywhere on the stack; 100 % is one thread all the time",
+		"self s, total s   the same in seconds, since the start or r",
 	};
 	int n = sizeof help / sizeof *help, columns = s->g->columns >= 80 ? 2 : 1, rows, width;
 
@@ -502,7 +512,7 @@ static void draw_bottom(struct screen *s, int row)
 			"Enter keeps, Esc clears");
 	} else if (s->f->note) {
 		grid_field(s->g, row, 0, width, STYLE_WARNING, TEXT_CUT_END, s->f->note);
-	} else {
+	} else if (!s->f->is_last) {
 		draw_keys(s, row);
 	}
 }

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ * See start.h. */
+#include "cmd/start.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/opts.h"
+#include "sys/interpreters.h"
+#include "base/banned.h"
+
+/* Whether this word is an option of ours whose value is the next word. */
+static bool takes_next(const struct opt *options, size_t n_options, const char *word)
+{
+	for (size_t i = 0; i < n_options; i++) {
+		const struct opt *o = &options[i];
+
+		if (o->kind == OPT_FLAG || o->optional_value)
+			continue;
+		if ((o->letter && word[0] == '-' && word[1] == o->letter && !word[2]) ||
+			(word[0] == '-' && word[1] == '-' && strcmp(word + 2, o->name) == 0))
+			return true;
+	}
+	return false;
+}
+
+int start_our_words(const struct opt *options, size_t n_options, int argc, char **argv)
+{
+	for (int i = 1; i < argc && argv[i][0] == '-' && strcmp(argv[i], "--") != 0; i++) {
+		bool is_module = strcmp(argv[i], "-m") == 0 || strcmp(argv[i], "--module") == 0;
+
+		if (is_module)
+			return i + 2 < argc ? i + 2 : argc;
+		i += takes_next(options, n_options, argv[i]);
+	}
+	return argc;
+}
+
+bool start_is_script(const char *name)
+{
+	size_t n = strlen(name);
+	struct stat st;
+
+	if (n > 3 && strcmp(name + n - 3, ".py") == 0)
+		return true;
+	return strchr(name, '/') && stat(name, &st) == 0 && S_ISREG(st.st_mode) &&
+		access(name, X_OK) != 0;
+}
+
+int start_make(struct start *s, char **operands, struct err *e)
+{
+	static char minus_m[] = "-m";
+	char own[4096];
+	struct interpreter_places places = interpreter_places_read(own, sizeof own);
+	const char *why = "--python";
+
+	if (s->module || start_is_script(operands[0])) {
+		if (s->python)
+			snprintf(s->interpreter, sizeof s->interpreter, "%s", s->python);
+		else if (!interpreter_choose(&places, s->interpreter, sizeof s->interpreter, &why))
+			return err_set(
+				e, ERR_NOT_FOUND, "no python3 found; name one with --python");
+		fprintf(stderr, "leadline: %s (%s)\n", s->interpreter, why);
+		vec_push(&s->words, s->interpreter);
+	}
+	if (s->module) {
+		vec_push(&s->words, minus_m);
+		vec_push(&s->words, (char *)s->module);
+	}
+	for (; *operands; operands++)
+		vec_push(&s->words, *operands);
+	vec_push(&s->words, NULL);
+	return 0;
+}
+
+void start_done(struct start *s)
+{
+	vec_done(&s->words);
+}
+
+void start_stem(const struct start *s, const char *first, char *to, size_t size)
+{
+	const char *base = s->module  ? s->module
+		: strrchr(first, '/') ? strrchr(first, '/') + 1
+				      : first;
+	size_t n = strlen(base);
+
+	if (n > 3 && strcmp(base + n - 3, ".py") == 0)
+		n -= 3;
+	snprintf(to, size, "%.*s", (int)n, base);
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT
+ * leadline top: what a program is doing now. Records as `run` and `attach` do, into a file without a name
+ * that the screen (top_screen) reads as it grows; at the end it can be kept. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/recording.h"
+#include "cmd/start.h"
+#include "cmd/target.h"
+#include "cmd/terminal.h"
+#include "cmd/top_pick.h"
+#include "cmd/top_screen.h"
+#include "collect/collector.h"
+#include "collect/program.h"
+#include "store/writer.h"
+#include "sys/lookup.h"
+#include "base/banned.h"
+
+enum {
+	FLUSH_MS = 250,    /* how old what the screen shows may be */
+	OUTPUT_LINES = 20, /* of a program of ours, shown at the end */
+	OUTPUT_BYTES = 1 << 16,
+};
+
+struct options {
+	const char *output, *rate, *python, *module, *pid;
+};
+
+#define FIELD(f) offsetof(struct options, f)
+
+static const struct opt options_table[] = {
+	{ 'o', "output", OPT_STRING, "FILE", false, "keep the recording in FILE", FIELD(output),
+		SIZE_MAX, NULL },
+	{ 'r', "rate", OPT_STRING, "HZ", false, "samples per second: 2000, 10k or max (else 1000)",
+		FIELD(rate), SIZE_MAX, NULL },
+	{ 'p', "pid", OPT_STRING, "PID", false, "the process, where it is not the operand",
+		FIELD(pid), SIZE_MAX, NULL },
+	{ 'm', "module", OPT_STRING, "MODULE", false, "start a module, as python -m does",
+		FIELD(module), SIZE_MAX, NULL },
+	{ 0, "python", OPT_STRING, "EXE", false, "the interpreter for a script or module",
+		FIELD(python), SIZE_MAX, NULL },
+};
+
+struct live_run {
+	const struct options *o;
+	struct program_options program;
+	struct writer *writer;
+	struct terminal terminal;
+	struct top_screen *screen; /* NULL until the program runs */
+	struct err screen_error;
+	int stop;       /* eventfd */
+	int output;     /* what a program of ours writes; -1 */
+	int streams[3]; /* our own, while they are the program's; -1: not changed */
+	char stem[LOOKUP_NAME], name[4096]; /* the recording's, when it is kept */
+};
+
+/* ---- files without a name -------------------------------------------------------------------- */
+
+static const char *temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
+}
+
+/* The recording: on disk, since it may become long; in memory where there is no room to write. */
+static int open_recording(struct live_run *r, struct err *e)
+{
+	struct writer_options w = { .flush_ns = FLUSH_MS * 1000000ull };
+	struct err ignored = ERR_INIT;
+	char path[4096];
+
+	if (r->o->output)
+		return writer_open(&r->writer, r->o->output, &w, e);
+	snprintf(path, sizeof path, "%s/leadline-top-%d.lead", temporary_folder(), (int)getpid());
+	if (writer_open(&r->writer, path, &w, &ignored) < 0)
+		return writer_open(&r->writer, NULL, &w, e);
+	unlink(path);
+	return 0;
+}
+
+static int open_output(void)
+{
+	int fd = open(temporary_folder(), O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? fd : memfd_create("leadline-output", MFD_CLOEXEC);
+}
+
+/* A program of ours gets a file for its output and, where that was the keyboard, no input: the screen and
+ * the keys are taken. */
+static int lend_streams(struct live_run *r, struct err *e)
+{
+	int nothing = isatty(STDIN_FILENO) ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+
+	r->output = open_output();
+	if (r->output < 0)
+		return err_errno(e, ERR_SYSTEM, "cannot keep the program's output");
+	fflush(NULL);
+	for (int fd = 0; fd < 3; fd++) {
+		int to = fd == STDIN_FILENO ? nothing : r->output;
+
+		if (to < 0)
+			continue;
+		r->streams[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+		dup2(to, fd);
+	}
+	if (nothing >= 0)
+		close(nothing);
+	return 0;
+}
+
+static void take_streams_back(struct live_run *r)
+{
+	for (int fd = 0; fd < 3; fd++) {
+		if (r->streams[fd] < 0)
+			continue;
+		dup2(r->streams[fd], fd);
+		close(r->streams[fd]);
+		r->streams[fd] = -1;
+	}
+}
+
+/* ---- in the recorder's loop ------------------------------------------------------------------ */
+
+/* The first call comes when the program runs: only then the screen is taken. */
+static bool on_call(void *ctx, uint64_t now_ns)
+{
+	struct live_run *r = ctx;
+	struct top_screen_options o = { .terminal = &r->terminal,
+		.recording = writer_fd(r->writer),
+		.stop = r->stop,
+		.output = r->output,
+		.save_name = r->name,
+		.is_named = r->o->output != NULL,
+		.rate_hz = r->program.rate_hz };
+	uint64_t unused;
+
+	(void)now_ns;
+	if (!r->screen)
+		return top_screen_start(&r->screen, &o, &r->screen_error) == 0;
+	return read(r->stop, &unused, sizeof unused) < 0;
+}
+
+/* A new size is the screen's; whoever ends us means us, not the program. */
+static bool on_signal(void *ctx, int signal)
+{
+	struct live_run *r = ctx;
+	bool ends = signal == SIGTERM || signal == SIGHUP || signal == SIGINT || signal == SIGQUIT;
+
+	if (!r->screen || (signal != SIGWINCH && !ends))
+		return false;
+	top_screen_tell(r->screen, ends ? TOP_TELL_LEAVE : TOP_TELL_SIZE);
+	return true;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static int copy_recording(int from, const char *to, struct err *e)
+{
+	struct buf part = BUF_INIT;
+	off_t at = 0;
+	int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), status = 0;
+
+	if (fd < 0)
+		return err_errno(e, ERR_SYSTEM, "cannot create %s", to);
+	for (ssize_t got; status == 0;) {
+		buf_clear(&part);
+		got = pread(from, buf_reserve(&part, 1 << 20), 1 << 20, at);
+		if (got < 0)
+			status = err_errno(e, ERR_SYSTEM, "reading the recording");
+		if (got <= 0)
+			break;
+		buf_advance(&part, (size_t)got);
+		at += got;
+		status = buf_write(&part, fd, e);
+	}
+	if (close(fd) < 0 && status == 0)
+		status = err_errno(e, ERR_SYSTEM, "writing %s", to);
+	if (status < 0)
+		unlink(to);
+	buf_done(&part);
+	return status;
+}
+
+/* The last lines the program wrote, made safe to print. */
+static void add_output(const struct live_run *r, struct buf *out)
+{
+	off_t size = lseek(r->output, 0, SEEK_END),
+	      from = size > OUTPUT_BYTES ? size - OUTPUT_BYTES : 0;
+	struct buf all = BUF_INIT;
+	ssize_t got = pread(r->output, buf_reserve(&all, OUTPUT_BYTES), OUTPUT_BYTES, from);
+	const char *end, *at;
+	int n = 0;
+
+	buf_advance(&all, got > 0 ? (size_t)got : 0);
+	end = at = buf_str(&all) + all.n;
+	for (; at > buf_str(&all);
+		at--) /* from the end, up to the newline before the first of them */
+		if (at[-1] == '\n' && at < end && ++n == OUTPUT_LINES)
+			break;
+	if (at < end)
+		buf_printf(out, "The program wrote%s:\n",
+			from || at > buf_str(&all) ? ", at the end" : "");
+	while (at < end) {
+		size_t length = strcspn(at, "\n");
+
+		buf_adds(out, "  ");
+		text_add_printable(out, at, length);
+		buf_addc(out, '\n');
+		at += length + 1;
+	}
+	buf_done(&all);
+}
+
+/* What stays on the normal screen: the program's words, the last screen, and what there is to know. */
+static int conclude(const struct command *self, struct live_run *r,
+	const struct program_result *result, struct top_screen_result *left, int recording)
+{
+	const char *name = r->o->output ? r->o->output : left->wants_save ? r->name : NULL;
+	struct err e = ERR_INIT;
+	struct buf text = BUF_INIT;
+	int status = 0;
+
+	if (r->output >= 0)
+		add_output(r, &text);
+	buf_add(&text, left->last.data, left->last.n);
+	if (r->output >= 0 && !result->has_ended)
+		buf_printf(&text, "leadline: %d goes on\n", (int)result->pid);
+	if (!r->o->output && left->wants_save && copy_recording(recording, name, &e) < 0)
+		status = -(int)e.code;
+	else if (name)
+		buf_printf(&text, "Recording: %s   more: leadline report %s\n", name, name);
+	output_write(STDOUT_FILENO, &text);
+	buf_done(&text);
+	return status < 0 ? command_fail(self, &e) : 0;
+}
+
+/* NAME.lead, or NAME.2.lead … when it is there already. */
+static void choose_name(struct live_run *r)
+{
+	snprintf(r->name, sizeof r->name, "%s.lead", r->stem);
+	for (int i = 2; access(r->name, F_OK) == 0 && i < 10000; i++)
+		snprintf(r->name, sizeof r->name, "%s.%d.lead", r->stem, i);
+}
+
+static int record(const struct command *self, struct live_run *r)
+{
+	struct program_hook hook = {
+		.call = on_call, .on_signal = on_signal, .ctx = r, .fd = r->stop
+	};
+	struct program_result result = { 0 };
+	struct top_screen_result left = { 0 };
+	struct err e = ERR_INIT, closing = ERR_INIT;
+	int fd, status;
+
+	choose_name(r);
+	if (open_recording(r, &e) < 0 || (r->program.argv && lend_streams(r, &e) < 0))
+		return command_fail(self, &e);
+	r->program.hook = &hook;
+	status = r->program.argv ? program_run(&r->program, r->writer, &result, &e)
+				 : program_follow(&r->program, r->writer, &result, &e);
+	writer_close_keep_fd(r->writer, &fd, &closing);
+	if (r->screen) {
+		top_screen_tell(r->screen, TOP_TELL_OVER);
+		top_screen_finish(r->screen, &left);
+	}
+	take_streams_back(r);
+	if (status == 0 && !r->screen)
+		e = r->screen_error;
+	if (status < 0 || !r->screen) {
+		if (r->o->output)
+			unlink(r->o->output);
+		status = command_fail(self, &e);
+	} else {
+		status = conclude(self, r, &result, &left, fd);
+		if (closing.code && status == 0)
+			status = command_fail(self, &closing);
+	}
+	close(fd);
+	buf_done(&left.last);
+	return status;
+}
+
+/* ---- what to look at ------------------------------------------------------------------------- */
+
+static int find_process(struct live_run *r, const char *word, struct err *e)
+{
+	struct lookup_process p = { 0 };
+	size_t n;
+
+	if (word ? target_find(word, true, &r->program.pid, e) < 0
+		 : top_pick(&r->terminal, &r->program.pid, e) < 0)
+		return e->code == ERR_NO_PROCESS && word && (*word < '0' || *word > '9')
+			? err_set(e, ERR_NO_PROCESS,
+				  "there is no process called '%s'; to start a program: leadline "
+				  "top -- %s",
+				  word, word)
+			: -(int)e->code;
+	if (!r->program.pid)
+		return 0;
+	if (target_check(r->program.pid, true, e) < 0)
+		return -(int)e->code;
+	if (!lookup_pid(r->program.pid, &p))
+		return err_set(e, ERR_NO_PROCESS, "process %d ended", (int)r->program.pid);
+	n = strlen(p.name);
+	n -= n > 3 && strcmp(p.name + n - 3, ".py") == 0 ? 3 : 0;
+	snprintf(r->stem, sizeof r->stem, "%.*s", (int)n, p.name);
+	return 0;
+}
+
+/* One word is a running process unless it is a script that is there; after -- it is a program. */
+static bool is_program(const struct options *o, int argc, char **argv, int first)
+{
+	return o->module || (first > 0 && first <= argc && strcmp(argv[first - 1], "--") == 0) ||
+		argc - first > 1 ||
+		(first < argc && start_is_script(argv[first]) && access(argv[first], F_OK) == 0);
+}
+
+static int run_in_terminal(
+	const struct command *self, struct live_run *r, int argc, char **argv, int first)
+{
+	struct start start = { .python = r->o->python, .module = r->o->module };
+	struct err e = ERR_INIT;
+	int status;
+
+	if (r->o->pid && (first < argc || r->o->module)) {
+		err_set(&e, ERR_USAGE, "--pid and a program exclude each other");
+	} else if (is_program(r->o, argc, argv, first)) {
+		if (first >= argc && !r->o->module)
+			err_set(&e, ERR_USAGE, "which program? For example: leadline top -- CMD");
+		else if (start_make(&start, argv + first, &e) == 0)
+			start_stem(
+				&start, first < argc ? argv[first] : "", r->stem, sizeof r->stem);
+		r->program.argv = start.words.v;
+	} else {
+		find_process(r, first < argc ? argv[first] : r->o->pid, &e);
+	}
+	if (e.code)
+		status = command_fail(self, &e);
+	else
+		status = r->program.argv || r->program.pid ? record(self, r) : 0;
+	start_done(&start);
+	return status;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct live_run r = { .o = &o, .output = -1, .streams = { -1, -1, -1 } };
+	struct err e = ERR_INIT;
+	size_t n = sizeof options_table / sizeof *options_table;
+	int first = 0, status;
+
+	if (opts_parse(options_table, n, &o, start_our_words(options_table, n, argc, argv), argv,
+		    true, &first, &e) < 0 ||
+		recording_rate(o.rate, &r.program.rate_hz, &e) < 0 ||
+		terminal_open(&r.terminal, &e) < 0)
+		return command_fail(self, &e);
+	r.program.collectors = collectors;
+	r.program.n_collectors = n_collectors;
+	r.stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	status = run_in_terminal(self, &r, argc, argv, first);
+	terminal_close(&r.terminal);
+	close(r.stop);
+	if (r.output >= 0)
+		close(r.output);
+	return status;
+}
+
+const struct command command_top = {
+	.group = "where",
+	.name = "top",
+	.arguments = "[options] [PID | NAME | SCRIPT.py … | -- CMD …]",
+	.summary = "Watch live where a program spends its time",
+	.options = options_table,
+	.n_options = sizeof options_table / sizeof *options_table,
+	.examples = "  leadline top                        choose among the Python processes\n"
+		    "  leadline top 1234\n"
+		    "  leadline top examples/sort.py       starts it\n"
+		    "  leadline top -- python3 -m http.server\n",
+	.run = run,
+};
