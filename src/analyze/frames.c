@@ -2,89 +2,308 @@
  * See frames.h. */
 #include "analyze/frames.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "cpython/linetable.h"
 #include "store/tables.h"
 #include "wire/records.h"
 #include "base/banned.h"
 
-struct code_lines {
-	struct linetable table;
+enum { UNKNOWN, LIBRARY, N_FIXED }; /* functions that every recording has */
+
+struct numbers { /* keys → 0, 1, 2 …; in the arena, open addressing */
+	struct number {
+		uint64_t a, b;
+		uint32_t next; /* the number + 1; 0: free */
+	} * slots;
+	size_t n_slots; /* power of two, or 0 */
+	uint32_t n;
+};
+
+struct code_row {
+	uint32_t function;
 	bool is_decoded;
+	struct linetable lines;
+};
+
+struct frame_row {
+	uint32_t function; /* of those that are not Python code */
+	bool is_resolved;
+	struct stack_frame frame;
 };
 
 struct frames {
 	struct arena *a;
 	struct tables *t;
-	struct code_lines *lines; /* by code row - 1 */
-	size_t n_lines;
+	struct code_row *codes;   /* by row */
+	struct frame_row *frames; /* by row */
+	size_t n_codes, n_frames; /* rows taken in */
+	struct stack_function *functions;
+	size_t n_functions, capacity;
+	struct numbers function_numbers, line_numbers;
 };
+
+/* ---- whose code ------------------------------------------------------------------------------ */
+
+/* Behind "lib/python3.11/" and its like; NULL when the path has no such folder. */
+static const char *behind_stdlib(const char *file)
+{
+	for (const char *at = file; (at = strstr(at, "/python"));) {
+		size_t back = (size_t)(at - file), n;
+		bool in_lib = (back >= 4 && memcmp(at - 4, "/lib", 4) == 0) ||
+			(back >= 6 && memcmp(at - 6, "/lib64", 6) == 0);
+
+		at += 7;
+		n = strspn(at, "0123456789.");
+		if (n && strncmp(at + n - 1, ".zip/", 5) == 0)
+			return at + n + 4; /* the dot was among the digits */
+		if (at[n] == 't')
+			n++;
+		if (in_lib && isdigit((unsigned char)*at) && at[n] == '/')
+			return at + n + 1;
+	}
+	return NULL;
+}
+
+static const char *behind_packages(const char *file)
+{
+	static const char *const folders[] = { "/site-packages/", "/dist-packages/" };
+
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+		const char *at = strstr(file, folders[i]);
+
+		if (at)
+			return at + strlen(folders[i]);
+	}
+	return NULL;
+}
+
+bool frames_is_library(const char *file)
+{
+	static const char *const typed[] = { "<string>", "<stdin>", "<ipython", "<cell", "<doctest",
+		"<console>", "<input" };
+
+	if (*file == '<') {
+		for (size_t i = 0; i < sizeof typed / sizeof *typed; i++)
+			if (strncmp(file, typed[i], strlen(typed[i])) == 0)
+				return false;
+		return true;
+	}
+	return behind_packages(file) || behind_stdlib(file);
+}
+
+const char *frames_module_path(const char *file)
+{
+	const char *at = behind_packages(file);
+
+	if (!at)
+		at = behind_stdlib(file);
+	return at ? at : file;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static struct number *slot_for(struct number *slots, size_t n_slots, uint64_t a, uint64_t b)
+{
+	size_t at = hash_u64(a ^ hash_u64(b)) & (n_slots - 1);
+
+	while (slots[at].next && (slots[at].a != a || slots[at].b != b))
+		at = (at + 1) & (n_slots - 1);
+	return &slots[at];
+}
+
+static uint32_t number(struct arena *arena, struct numbers *x, uint64_t a, uint64_t b)
+{
+	struct number *slot;
+
+	if (x->n * 2 >= x->n_slots) {
+		size_t n_slots = x->n_slots ? x->n_slots * 2 : 1024;
+		struct number *slots = arena_new_n(arena, struct number, n_slots);
+
+		for (size_t i = 0; i < x->n_slots; i++)
+			if (x->slots[i].next)
+				*slot_for(slots, n_slots, x->slots[i].a, x->slots[i].b) =
+					x->slots[i];
+		x->slots = slots;
+		x->n_slots = n_slots;
+	}
+	slot = slot_for(x->slots, x->n_slots, a, b);
+	if (!slot->next)
+		*slot = (struct number){ a, b, ++x->n };
+	return slot->next - 1;
+}
+
+/* ---- functions ------------------------------------------------------------------------------- */
+
+static void add_function(struct frames *f, struct stack_function function)
+{
+	if (f->n_functions == f->capacity) {
+		struct stack_function *old = f->functions;
+
+		f->capacity = f->capacity ? f->capacity * 2 : 256;
+		f->functions = arena_new_n(f->a, struct stack_function, f->capacity);
+		if (old)
+			memcpy(f->functions, old, f->n_functions * sizeof *old);
+	}
+	f->functions[f->n_functions++] = function;
+}
+
+static uint32_t function_of(
+	struct frames *f, uint32_t file, uint32_t name, uint32_t line, unsigned tag)
+{
+	uint32_t function = N_FIXED +
+		number(f->a, &f->function_numbers, (uint64_t)file << 32 | name,
+			(uint64_t)line << 8 | tag);
+
+	if (function == f->n_functions)
+		add_function(f,
+			(struct stack_function){ .name = tables_string(f->t, name),
+				.file = tables_string(f->t, file),
+				.first_line = line,
+				.is_synthetic = tag != FRAME_PY,
+				.is_library = tag == FRAME_PY &&
+					frames_is_library(tables_string(f->t, file)) });
+	return function;
+}
+
+static void *grown(struct arena *a, const void *old, size_t n_old, size_t n, size_t item_bytes)
+{
+	void *rows = arena_array(a, n, item_bytes);
+
+	if (old)
+		memcpy(rows, old, n_old * item_bytes);
+	return rows;
+}
+
+/* The tables' rows that are not known yet. */
+static void take_in(struct frames *f)
+{
+	size_t n_codes = tables_count(f->t, RECORD_code),
+	       n_frames = tables_count(f->t, RECORD_frame);
+	uint32_t row;
+
+	f->codes = grown(f->a, f->codes, f->n_codes + 1, n_codes + 1, sizeof *f->codes);
+	f->frames = grown(f->a, f->frames, f->n_frames + 1, n_frames + 1, sizeof *f->frames);
+	for (row = (uint32_t)f->n_codes + 1; row <= n_codes; row++) {
+		const struct rec_code *c = tables_row(f->t, RECORD_code, row);
+
+		f->codes[row].function =
+			function_of(f, c->file, c->qualname, c->first_line, FRAME_PY);
+	}
+	for (row = (uint32_t)f->n_frames + 1; row <= n_frames; row++) {
+		const struct rec_frame *r = tables_row(f->t, RECORD_frame, row);
+
+		if (r->tag != FRAME_PY)
+			f->frames[row].function = function_of(f, r->file, r->name, 0, r->tag);
+	}
+	f->n_codes = n_codes;
+	f->n_frames = n_frames;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+static struct position position_of(
+	struct frames *f, struct code_row *row, const struct rec_code *code, uint32_t offset)
+{
+	struct err ignored = ERR_INIT; /* a broken table: its lines are unknown */
+	unsigned major = 0, minor = 0;
+
+	if (!row->is_decoded) {
+		row->is_decoded = true;
+		if (sscanf(tables_string(f->t, code->interpreter), "cpython %u.%u", &major,
+			    &minor) == 2)
+			linetable_decode(f->a, linetable_format_for(major, minor),
+				code->linetable.p, code->linetable.n, code->first_line,
+				code->n_code_bytes, &row->lines, &ignored);
+	}
+	return linetable_get(&row->lines, offset);
+}
+
+static struct stack_frame frame_of(const struct frames *f, uint32_t function)
+{
+	const struct stack_function *x = &f->functions[function];
+
+	return (struct stack_frame){ .name = x->name,
+		.file = x->file,
+		.first_line = x->first_line,
+		.line = -1,
+		.column = -1,
+		.end_column = -1,
+		.is_synthetic = x->is_synthetic,
+		.is_library = x->is_library,
+		.function = function };
+}
+
+struct stack_frame frames_library(struct frames *f)
+{
+	return frame_of(f, LIBRARY);
+}
+
+struct stack_frame frames_of_code(struct frames *f, uint32_t code_row, uint32_t offset_bytes)
+{
+	const struct rec_code *code = tables_row(f->t, RECORD_code, code_row);
+	struct stack_frame frame;
+	struct position p;
+
+	if (!code)
+		return frame_of(f, UNKNOWN);
+	if (code_row > f->n_codes)
+		take_in(f);
+	frame = frame_of(f, f->codes[code_row].function);
+	p = position_of(f, &f->codes[code_row], code, offset_bytes);
+	frame.line = p.line;
+	if (p.line == p.end_line) {
+		frame.column = p.column;
+		frame.end_column = p.end_column;
+	}
+	frame.line_id =
+		number(f->a, &f->line_numbers, (uint64_t)code->file << 32 | (uint32_t)p.line, 0);
+	return frame;
+}
+
+struct stack_frame frames_get(struct frames *f, uint32_t frame_row)
+{
+	const struct rec_frame *r = tables_row(f->t, RECORD_frame, frame_row);
+	struct frame_row *row;
+
+	if (!r)
+		return frame_of(f, UNKNOWN);
+	if (frame_row > f->n_frames)
+		take_in(f);
+	row = &f->frames[frame_row];
+	if (!row->is_resolved) {
+		row->is_resolved = true;
+		row->frame = r->tag == FRAME_PY ? frames_of_code(f, r->code, (uint32_t)r->position)
+						: frame_of(f, row->function);
+	}
+	return row->frame;
+}
 
 struct frames *frames_new(struct arena *a, struct tables *t)
 {
 	struct frames *f = arena_new(a, struct frames);
 
-	*f = (struct frames){ .a = a, .t = t };
+	f->a = a;
+	f->t = t;
+	add_function(f,
+		(struct stack_function){ .name = "[unknown]", .file = "", .is_synthetic = true });
+	add_function(f,
+		(struct stack_function){ .name = "[library]", .file = "", .is_synthetic = true });
+	take_in(f);
 	return f;
 }
 
-static struct code_lines *lines_of(struct frames *f, uint32_t row)
+size_t frames_n_functions(const struct frames *f)
 {
-	if (row > f->n_lines) {
-		size_t n = tables_count(f->t, RECORD_code) + f->n_lines;
-		struct code_lines *larger = arena_new_n(f->a, struct code_lines, n);
-
-		if (f->n_lines)
-			memcpy(larger, f->lines, f->n_lines * sizeof *larger);
-		f->lines = larger;
-		f->n_lines = n;
-	}
-	return &f->lines[row - 1];
+	return f->n_functions;
 }
 
-static int line_of(struct frames *f, uint32_t row, const struct rec_code *code, uint32_t offset)
+const struct stack_function *frames_function(const struct frames *f, uint32_t function)
 {
-	struct code_lines *lines = lines_of(f, row);
-	struct err ignored = ERR_INIT; /* a broken table: its lines are unknown */
-	unsigned major = 0, minor = 0;
-
-	if (!lines->is_decoded) {
-		lines->is_decoded = true;
-		if (sscanf(tables_string(f->t, code->interpreter), "cpython %u.%u", &major,
-			    &minor) == 2)
-			linetable_decode(f->a, linetable_format_for(major, minor),
-				code->linetable.p, code->linetable.n, code->first_line,
-				code->n_code_bytes, &lines->table, &ignored);
-	}
-	return linetable_get(&lines->table, offset).line;
-}
-
-struct stack_frame frames_of_code(struct frames *f, uint32_t row, uint32_t offset)
-{
-	const struct rec_code *code = tables_row(f->t, RECORD_code, row);
-
-	if (!code)
-		return (struct stack_frame){
-			.name = "[unknown]", .file = "", .line = -1, .is_synthetic = true
-		};
-	return (struct stack_frame){ .name = tables_string(f->t, code->qualname),
-		.file = tables_string(f->t, code->file),
-		.first_line = code->first_line,
-		.line = line_of(f, row, code, offset) };
-}
-
-struct stack_frame frames_get(struct frames *f, uint32_t frame_row)
-{
-	const struct rec_frame *frame = tables_row(f->t, RECORD_frame, frame_row);
-
-	if (frame && frame->tag == FRAME_PY)
-		return frames_of_code(f, frame->code, (uint32_t)frame->position);
-	return (struct stack_frame){ .name = frame ? tables_string(f->t, frame->name) : "[unknown]",
-		.file = frame ? tables_string(f->t, frame->file) : "",
-		.line = -1,
-		.is_synthetic = true };
+	return &f->functions[function];
 }

@@ -8,14 +8,19 @@
 
 struct interval interval_share(uint64_t hits, uint64_t n)
 {
-	const double z = 1.959963984540054;
-	double p, d, centre, half;
+	return interval_weighted(n ? (double)hits / (double)n : 0, (double)n);
+}
 
-	if (n == 0)
+struct interval interval_weighted(double share, double n)
+{
+	const double z = 1.959963984540054;
+	double d, centre, half;
+
+	if (!(n > 0))
 		return (struct interval){ 0, 1 };
-	p = (double)hits / (double)n;
-	d = 1 + z * z / (double)n;
-	centre = (p + z * z / (2 * (double)n)) / d;
-	half = z / d * sqrt(p * (1 - p) / (double)n + z * z / (4 * (double)n * (double)n));
+	share = fmin(1, fmax(0, share));
+	d = 1 + z * z / n;
+	centre = (share + z * z / (2 * n)) / d;
+	half = z / d * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
 	return (struct interval){ fmax(0, centre - half), fmin(1, centre + half) };
 }

@@ -14,4 +14,10 @@ struct interval {
  * it is [0, 1]: nothing is known. */
 struct interval interval_share(uint64_t hits, uint64_t n);
 
+/* The same for a share that was weighed: n is the number of samples of equal weight that tell as much,
+ * (Σw)² / Σw². The share lies inside. The true value meant is that of the run that was recorded. A program
+ * in phases longer than the time between two samples is covered too, and more often than 95 %: samples
+ * spread over the whole run know the lengths of long phases better than as many independent ones. */
+struct interval interval_weighted(double share, double n);
+
 #endif

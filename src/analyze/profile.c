@@ -7,145 +7,270 @@
 
 #include "analyze/stacks.h"
 #include "base/arena.h"
-#include "base/intern.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "base/banned.h"
 
-struct builder {
-	struct intern function_keys, line_keys;
-	VEC(struct profile_function) functions;
-	VEC(struct profile_line) lines;
-	VEC(size_t) function_seen, line_seen; /* number of the last place that counted it, + 1 */
+struct part { /* of a line: one range of columns that was a leaf */
+	uint32_t line_id;
+	int column, end_column;
+	double seconds;
 };
 
-static uint32_t function_index(struct builder *b, const struct stack_frame *f)
+struct builder {
+	const struct stacks *s;
+	double scale;                       /* of seconds: the lost share is taken off */
+	struct profile_function *functions; /* by number */
+	size_t *function_seen;              /* by number: the last place that counted it, + 1 */
+	VEC(struct profile_line) lines;     /* by line_id */
+	VEC(size_t) line_seen;
+	struct map
+		part_index; /* hash of line and columns → index; the first of two equal ones wins */
+	VEC(struct part) parts;
+};
+
+static struct profile_line *line_of(struct builder *b, const struct stack_frame *f)
 {
-	struct {
-		const char *name, *file; /* one pointer per distinct text */
-		uint64_t first_line;
-	} key = { f->name, f->file, f->first_line };
-	bool added;
-	uint32_t index = intern_add(&b->function_keys, &key, sizeof key, &added);
-
-	if (added) {
-		vec_push(&b->functions,
-			(struct profile_function){ .name = f->name,
-				.file = f->file,
-				.first_line = f->first_line,
-				.is_synthetic = f->is_synthetic });
-		vec_push(&b->function_seen, 0);
-	}
-	return index;
-}
-
-static uint32_t line_index(struct builder *b, const struct stack_frame *f)
-{
-	struct {
-		const char *file;
-		int64_t line;
-	} key = { f->file, f->line };
-	bool added;
-	uint32_t index = intern_add(&b->line_keys, &key, sizeof key, &added);
-
-	if (added) {
-		vec_push(&b->lines,
-			(struct profile_line){
-				.file = f->file, .function = f->name, .line = f->line });
+	while (b->lines.n <= f->line_id) {
+		vec_push(&b->lines, (struct profile_line){ .column = -1, .end_column = -1 });
 		vec_push(&b->line_seen, 0);
 	}
-	return index;
+	if (!b->lines.v[f->line_id].file) {
+		b->lines.v[f->line_id].file = f->file;
+		b->lines.v[f->line_id].function = f->name;
+		b->lines.v[f->line_id].first_line = f->first_line;
+		b->lines.v[f->line_id].line = f->line;
+	}
+	return &b->lines.v[f->line_id];
 }
 
-static void charge(struct profile_cost *c, const struct stack_place *p, bool is_leaf, size_t *seen,
-	size_t place)
+static void charge(struct builder *b, struct profile_cost *c, const struct stack_place *p,
+	bool is_leaf, size_t *seen)
 {
+	size_t number = (size_t)(p - b->s->v) + 1;
+
 	if (is_leaf) {
 		c->self_n += p->n_samples;
-		c->self_s += p->seconds;
+		c->self_s += p->seconds * b->scale;
 	}
-	if (*seen == place + 1)
+	if (*seen == number)
 		return;
-	*seen = place + 1;
+	*seen = number;
 	c->total_n += p->n_samples;
-	c->total_s += p->seconds;
+	c->total_s += p->seconds * b->scale;
 }
 
-static void charge_place(
-	struct builder *b, const struct stacks *s, size_t place, struct stack_frame *frames)
+static void charge_part(struct builder *b, const struct stack_frame *f, double seconds)
 {
-	size_t n = stacks_frames(s, place, frames);
+	uint64_t key = (uint64_t)f->line_id << 32 | ((uint32_t)f->column & 0xffff) << 16 |
+		((uint32_t)f->end_column & 0xffff);
+	uint64_t index;
+
+	if (f->column < 0 || f->end_column <= f->column || f->end_column > 0xffff)
+		return;
+	if (!map_find(&b->part_index, key, &index)) {
+		index = b->parts.n;
+		map_put(&b->part_index, key, index);
+		vec_push(&b->parts,
+			(struct part){ .line_id = f->line_id,
+				.column = f->column,
+				.end_column = f->end_column });
+	}
+	b->parts.v[index].seconds += seconds;
+}
+
+static void charge_place(struct builder *b, size_t place, struct stack_frame *frames)
+{
+	const struct stack_place *p = &b->s->v[place];
+	size_t n = stacks_frames(b->s, place, frames);
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t index = function_index(b, &frames[i]);
+		const struct stack_frame *f = &frames[i];
+		struct profile_line *l;
 
-		charge(&b->functions.v[index].cost, &s->v[place], i == 0,
-			&b->function_seen.v[index], place);
-		if (frames[i].is_synthetic)
+		charge(b, &b->functions[f->function].cost, p, i == 0,
+			&b->function_seen[f->function]);
+		if (f->is_synthetic)
 			continue;
-		index = line_index(b, &frames[i]);
-		charge(&b->lines.v[index].cost, &s->v[place], i == 0, &b->line_seen.v[index],
-			place);
+		l = line_of(b, f);
+		charge(b, &l->cost, p, i == 0, &b->line_seen.v[f->line_id]);
 	}
+	if (n && !frames[0].is_synthetic)
+		charge_part(b, &frames[0], p->seconds * b->scale);
 }
 
-static int by_self(const struct profile_cost *x, const struct profile_cost *y)
+static void choose_parts(struct builder *b)
 {
-	if (x->self_s != y->self_s)
-		return x->self_s < y->self_s ? 1 : -1;
-	return x->total_s < y->total_s ? 1 : x->total_s > y->total_s ? -1 : 0;
+	VEC(double) most = VEC_INIT;
+
+	for (size_t i = 0; i < b->lines.n; i++)
+		vec_push(&most, 0);
+	vec_each (&b->parts, x) {
+		struct profile_line *l = &b->lines.v[x->line_id];
+
+		if (x->seconds <= most.v[x->line_id])
+			continue;
+		most.v[x->line_id] = x->seconds;
+		l->column = x->column;
+		l->end_column = x->end_column;
+		l->column_share = l->cost.self_s > 0 ? x->seconds / l->cost.self_s : 0;
+	}
+	vec_done(&most);
 }
 
-static int function_order(const void *a, const void *b)
-{
-	const struct profile_function *x = a, *y = b;
-	int order = by_self(&x->cost, &y->cost);
+/* ---- order ----------------------------------------------------------------------------------- */
 
-	return order ? order : strcmp(x->name, y->name);
+static int falling(double x, double y)
+{
+	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-static int line_order(const void *a, const void *b)
+static int by_cost(const struct profile_cost *x, const struct profile_cost *y, bool is_total)
 {
-	const struct profile_line *x = a, *y = b;
-	int order = by_self(&x->cost, &y->cost);
+	int self = falling(x->self_s, y->self_s), total = falling(x->total_s, y->total_s);
 
-	return order ? order : x->line - y->line;
+	if (is_total)
+		return total ? total : self;
+	return self ? self : total;
 }
 
-static void add_intervals(struct profile_cost *c, uint64_t n)
+static int by_place(const char *file, unsigned line, const char *other, unsigned other_line)
 {
-	c->self = interval_share(c->self_n, n);
-	c->total = interval_share(c->total_n, n);
+	int order = strcmp(file, other);
+
+	return order ? order : line < other_line ? -1 : line > other_line;
+}
+
+static int compare_functions(const struct profile_function *x, const struct profile_function *y,
+	enum profile_order order)
+{
+	int result = 0;
+
+	if (order == PROFILE_SELF || order == PROFILE_TOTAL)
+		result = by_cost(&x->cost, &y->cost, order == PROFILE_TOTAL);
+	else if (order == PROFILE_NAME)
+		result = strcmp(x->name, y->name);
+	else if (order == PROFILE_LINE)
+		result = x->first_line < y->first_line ? -1 : x->first_line > y->first_line;
+	if (!result && order == PROFILE_FILE)
+		result = by_place(x->file, x->first_line, y->file, y->first_line);
+	if (!result)
+		result = strcmp(x->name, y->name);
+	return result ? result : by_place(x->file, x->first_line, y->file, y->first_line);
+}
+
+static int compare_lines(
+	const struct profile_line *x, const struct profile_line *y, enum profile_order order)
+{
+	int result = 0;
+
+	if (order == PROFILE_SELF || order == PROFILE_TOTAL)
+		result = by_cost(&x->cost, &y->cost, order == PROFILE_TOTAL);
+	else if (order == PROFILE_NAME)
+		result = strcmp(x->function, y->function);
+	else if (order == PROFILE_LINE)
+		result = x->line - y->line;
+	return result ? result : by_place(x->file, (unsigned)x->line, y->file, (unsigned)y->line);
+}
+
+static int function_order(const void *a, const void *b, void *order)
+{
+	return compare_functions(a, b, *(enum profile_order *)order);
+}
+
+static int line_order(const void *a, const void *b, void *order)
+{
+	return compare_lines(a, b, *(enum profile_order *)order);
+}
+
+const struct profile *profile_sorted(
+	struct arena *a, const struct profile *p, enum profile_order order)
+{
+	struct profile *copy = arena_copy(a, p, sizeof *p);
+	struct profile_function *functions =
+		arena_copy(a, p->functions, p->n_functions * sizeof *functions);
+	struct profile_line *lines = arena_copy(a, p->lines, p->n_lines * sizeof *lines);
+
+	if (p->n_functions)
+		qsort_r(functions, p->n_functions, sizeof *functions, function_order, &order);
+	if (p->n_lines)
+		qsort_r(lines, p->n_lines, sizeof *lines, line_order, &order);
+	copy->functions = functions;
+	copy->lines = lines;
+	return copy;
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+struct interval profile_interval(const struct profile *p, double seconds)
+{
+	return interval_weighted(p->seconds > 0 ? seconds / p->seconds : 0, p->n_effective);
+}
+
+static void add_intervals(const struct profile *p, struct profile_cost *c)
+{
+	c->self = profile_interval(p, c->self_s);
+	c->total = profile_interval(p, c->total_s);
+}
+
+static void keep_functions(struct arena *a, struct profile *p, struct builder *b, size_t n)
+{
+	struct profile_function *to = arena_new_n(a, struct profile_function, n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct stack_function *f = frames_function(b->s->frames, i);
+
+		if (!b->functions[i].cost.total_n)
+			continue;
+		to[p->n_functions] = b->functions[i];
+		to[p->n_functions].name = f->name;
+		to[p->n_functions].file = f->file;
+		to[p->n_functions].first_line = f->first_line;
+		to[p->n_functions].is_synthetic = f->is_synthetic;
+		to[p->n_functions].function = i;
+		add_intervals(p, &to[p->n_functions++].cost);
+	}
+	p->functions = to;
+}
+
+static void keep_lines(struct arena *a, struct profile *p, struct builder *b)
+{
+	struct profile_line *to = arena_new_n(a, struct profile_line, b->lines.n);
+
+	vec_each (&b->lines, l) {
+		if (!l->file)
+			continue;
+		add_intervals(p, &l->cost);
+		to[p->n_lines++] = *l;
+	}
+	p->lines = to;
 }
 
 const struct profile *profile_build(struct arena *a, const struct stacks *s)
 {
-	struct profile *p = arena_new(a, struct profile);
+	size_t n = frames_n_functions(s->frames);
 	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
-	struct builder b = { 0 };
+	struct profile p = { .n_samples = s->n_samples + s->n_lost, .seconds = s->seconds };
+	struct builder b = { .s = s,
+		.functions = xcalloc(n + 1, sizeof *b.functions),
+		.function_seen = xcalloc(n + 1, sizeof *b.function_seen) };
 
-	p->n_samples = s->n_samples + s->n_lost;
-	p->seconds = s->seconds;
-	p->lost_share = p->n_samples ? (double)s->n_lost / (double)p->n_samples : 0;
+	p.lost_share = p.n_samples ? (double)s->n_lost / (double)p.n_samples : 0;
+	p.n_effective = s->squares > 0 ? s->seconds * s->seconds / s->squares : 0;
+	if (p.lost_share < 1)
+		p.n_effective /= 1 - p.lost_share;
+	b.scale = 1 - p.lost_share;
 	for (size_t i = 0; i < s->n; i++)
-		charge_place(&b, s, i, frames);
-	vec_each (&b.functions, f)
-		add_intervals(&f->cost, p->n_samples);
-	vec_each (&b.lines, l)
-		add_intervals(&l->cost, p->n_samples);
-	if (b.functions.n)
-		qsort(b.functions.v, b.functions.n, sizeof *b.functions.v, function_order);
-	if (b.lines.n)
-		qsort(b.lines.v, b.lines.n, sizeof *b.lines.v, line_order);
-	p->functions = arena_copy(a, b.functions.v, b.functions.n * sizeof *b.functions.v);
-	p->n_functions = b.functions.n;
-	p->lines = arena_copy(a, b.lines.v, b.lines.n * sizeof *b.lines.v);
-	p->n_lines = b.lines.n;
+		charge_place(&b, i, frames);
+	choose_parts(&b);
+	keep_functions(a, &p, &b, n);
+	keep_lines(a, &p, &b);
 	free(frames);
-	intern_done(&b.function_keys);
-	intern_done(&b.line_keys);
-	vec_done(&b.functions);
+	free(b.functions);
+	free(b.function_seen);
 	vec_done(&b.lines);
-	vec_done(&b.function_seen);
 	vec_done(&b.line_seen);
-	return p;
+	vec_done(&b.parts);
+	map_done(&b.part_index);
+	return profile_sorted(a, &p, PROFILE_SELF);
 }

@@ -2,7 +2,7 @@
  *
  * Profile: where sampled time went, by function and by line. Inclusive time counts a function once per
  * stack however often it recurs. A shortened sample is self time of "[cut]", never of the frame it was
- * cut at; shortened and lost samples stay in every denominator. */
+ * cut at; shortened and lost samples stay in every denominator: what was lost is nobody's time. */
 #ifndef ANALYZE_PROFILE_H
 #define ANALYZE_PROFILE_H
 
@@ -18,32 +18,46 @@ struct stacks;
 struct profile_cost {
 	uint64_t self_n, total_n; /* samples */
 	double self_s, total_s;
-	struct interval self, total; /* of the share of all samples */
+	struct interval self, total; /* of the share of all sampled time */
 };
 
 struct profile_function {
 	const char *name, *file; /* qualified name; "" file for synthetic ones */
 	uint32_t first_line;
 	bool is_synthetic; /* [cut] and its like */
+	uint32_t function; /* its number (frames.h) */
 	struct profile_cost cost;
 };
 
 struct profile_line {
 	const char *file, *function;
-	int line; /* −1: the interpreter has none for it */
+	uint32_t first_line; /* of the function */
+	int line;            /* −1: the interpreter has none for it */
+	/* The part of the line that most of its own time is spent in, bytes; −1: not known. */
+	int column, end_column;
+	double column_share; /* of the line's own time */
 	struct profile_cost cost;
 };
 
 struct profile {
-	uint64_t n_samples;                       /* lost ones included: what shares are of */
-	double seconds;                           /* that the samples stand for */
-	double lost_share;                        /* of n_samples that gave no stack */
+	uint64_t n_samples; /* lost ones included: what shares are of */
+	double n_effective; /* samples of equal weight that tell as much as these */
+	double seconds;     /* that the samples stand for, lost ones included */
+	double lost_share;  /* of n_samples that gave no stack */
 	const struct profile_function *functions; /* by self time, falling */
 	size_t n_functions;
 	const struct profile_line *lines; /* by self time, falling */
 	size_t n_lines;
 };
 
+enum profile_order { PROFILE_SELF, PROFILE_TOTAL, PROFILE_NAME, PROFILE_FILE, PROFILE_LINE };
+
 const struct profile *profile_build(struct arena *a, const struct stacks *s);
+/* The same in another order: time falls, names rise; FILE goes by file, line and name, LINE by line. */
+const struct profile *profile_sorted(
+	struct arena *a, const struct profile *p, enum profile_order order);
+
+/* The interval of a share of the profile's time. */
+struct interval profile_interval(const struct profile *p, double seconds);
 
 #endif

@@ -2,24 +2,33 @@
  * See stacks.h. */
 #include "analyze/stacks.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "analyze/stacks_idle.h"
 #include "base/arena.h"
 #include "base/intern.h"
-#include "base/map.h"
 #include "base/vec.h"
 #include "store/tables.h"
 #include "wire/records.h"
 #include "base/banned.h"
 
 struct place_key {
-	uint32_t stack, leaf_code, leaf_offset;
+	uint32_t stack, leaf_code, leaf_offset, thread;
+	uint32_t is_off_cpu;
 };
 
-struct last_sample {   /* of one thread */
-	uint64_t t_ns; /* 0: none yet */
-	size_t place;  /* SIZE_MAX: it did not count */
+/* What is known of a thread while its samples come. Places are numbered from 0; NONE: it does not count. */
+struct running {
+	uint32_t index; /* in threads, + 1 */
+	bool is_chosen;
+	uint64_t t_ns; /* of its last sample, 0: none yet */
+	size_t place;  /* of that */
+	double half;   /* seconds that sample has so far */
+	struct place_key key;
 };
+
+static const size_t NONE = SIZE_MAX;
 
 struct builder {
 	struct tables *t;
@@ -28,120 +37,178 @@ struct builder {
 	struct intern keys;
 	VEC(struct stack_place) places;
 	VEC(struct stack_thread) threads;
-	struct map thread_index;  /* row → index in threads */
-	struct last_sample *last; /* by thread row */
+	struct running *running; /* by thread row */
+	uint64_t from_ns, to_ns;
+	uint64_t n_in_time; /* samples of all threads */
 };
 
 /* ---- gathering ------------------------------------------------------------------------------- */
 
-static bool counts(const struct stacks_options *o, const struct rec_sample *s, double t_s)
+static bool has_state(enum stacks_state state, unsigned bits)
 {
-	if ((o->thread && s->thread != o->thread) || t_s < o->from_s ||
-		(o->to_s > 0 && t_s > o->to_s))
-		return false;
-	switch (o->state) {
+	switch (state) {
 	case STACKS_WALL:
 		return true;
 	case STACKS_CPU:
-		return s->state & SAMPLE_ON_CPU;
+		return bits & SAMPLE_ON_CPU;
 	case STACKS_GIL:
-		return s->state & SAMPLE_HOLDS_GIL;
+		return bits & SAMPLE_HOLDS_GIL;
 	case STACKS_WAIT:
-		return !(s->state & SAMPLE_ON_CPU);
+		return !(bits & SAMPLE_ON_CPU);
 	}
 	return false;
 }
 
-static struct stack_thread *thread_of(struct builder *b, uint32_t row)
+static bool is_chosen(const struct stacks_options *o, uint32_t row)
 {
-	uint64_t index;
-
-	if (!map_find(&b->thread_index, row, &index)) {
-		const struct rec_thread *thread = tables_row(b->t, RECORD_thread, row);
-		const struct rec_process *process =
-			thread ? tables_process(b->t, thread->process) : NULL;
-
-		index = b->threads.n;
-		map_put(&b->thread_index, row, index);
-		vec_push(&b->threads,
-			(struct stack_thread){ .row = row,
-				.tid = thread ? thread->tid : 0,
-				.pid = process ? process->pid : 0,
-				.name = thread ? tables_string(b->t, thread->name) : "" });
-	}
-	return &b->threads.v[index];
+	for (size_t i = 0; i < o->n_threads; i++)
+		if (o->threads[i] == row)
+			return true;
+	return o->n_threads == 0;
 }
 
-/* Seconds since the thread's sample before, 0 for its first; *ret_before is that sample's place, or
- * SIZE_MAX when it did not count. The place of this sample is set by the caller. */
-static double since_last(struct builder *b, const struct rec_sample *s, size_t *ret_before)
+static struct running *running_of(struct builder *b, uint32_t row)
 {
-	struct last_sample *last = &b->last[s->thread];
-	double seconds =
-		last->t_ns && s->t_ns > last->t_ns ? (double)(s->t_ns - last->t_ns) / 1e9 : 0;
+	struct running *r = &b->running[row];
+	const struct rec_thread *thread;
+	const struct rec_process *process;
 
-	*ret_before = last->t_ns ? last->place : SIZE_MAX;
-	*last = (struct last_sample){ .t_ns = s->t_ns, .place = SIZE_MAX };
-	return seconds;
+	if (r->index || r->place == NONE)
+		return r;
+	r->place = NONE;
+	r->is_chosen = is_chosen(b->o, row);
+	if (!r->is_chosen)
+		return r;
+	thread = tables_row(b->t, RECORD_thread, row);
+	process = thread ? tables_process(b->t, thread->process) : NULL;
+	vec_push(&b->threads,
+		(struct stack_thread){ .row = row,
+			.tid = thread ? thread->tid : 0,
+			.pid = process ? process->pid : 0,
+			.name = thread ? tables_string(b->t, thread->name) : "" });
+	r->index = (uint32_t)b->threads.n;
+	return r;
 }
 
-static void add_seconds(struct builder *b, size_t place, uint32_t thread, double seconds)
+/* Gives the thread's sample before this one what is still missing of its weight. */
+static void settle(struct builder *b, struct running *r, double half)
 {
-	if (place == SIZE_MAX)
+	double seconds = r->half + half;
+
+	if (r->place == NONE)
 		return;
-	b->places.v[place].seconds += seconds;
-	b->s->seconds += seconds;
-	thread_of(b, thread)->seconds += seconds;
+	b->places.v[r->place].seconds += seconds;
+	b->places.v[r->place].squares += seconds * seconds;
 }
 
-static size_t gather_one(struct builder *b, const struct rec_sample *r)
+static size_t place_of(struct builder *b, struct running *r, const struct rec_sample *s)
 {
-	struct place_key key = { r->stack, r->leaf_code, r->leaf_offset };
-	struct stack_thread *thread = thread_of(b, r->thread);
+	struct place_key key = { s->stack, s->leaf_code, s->leaf_offset, r->index - 1,
+		!(s->state & (SAMPLE_ON_CPU | SAMPLE_HOLDS_GIL)) };
 	bool added;
-	uint32_t index = intern_add(&b->keys, &key, sizeof key, &added);
+	size_t index;
 
+	if (r->place != NONE && memcmp(&key, &r->key, sizeof key) == 0)
+		return r->place;
+	r->key = key;
+	index = intern_add(&b->keys, &key, sizeof key, &added);
 	if (added)
 		vec_push(&b->places,
-			(struct stack_place){ .stack = r->stack,
-				.leaf_code = r->leaf_code,
-				.leaf_offset = r->leaf_offset });
-	b->places.v[index].n_samples++;
-	b->s->n_samples++;
-	b->s->n_shortened += (r->state & SAMPLE_SHORTENED) != 0;
-	thread->n_samples++;
-	thread->n_cpu += (r->state & SAMPLE_ON_CPU) != 0;
-	thread->n_gil += (r->state & SAMPLE_HOLDS_GIL) != 0;
+			(struct stack_place){ .stack = s->stack,
+				.leaf_code = s->leaf_code,
+				.leaf_offset = s->leaf_offset,
+				.thread = r->index - 1,
+				.is_off_cpu = key.is_off_cpu });
 	return index;
+}
+
+static void note_thread(struct stack_thread *t, const struct rec_sample *s)
+{
+	t->n_samples++;
+	t->n_cpu += (s->state & SAMPLE_ON_CPU) != 0;
+	t->n_gil += (s->state & SAMPLE_HOLDS_GIL) != 0;
+	t->last_stack = s->stack;
+	t->last_code = s->leaf_code;
+	t->last_offset = s->leaf_offset;
+	t->last_ns = s->t_ns;
+}
+
+static void gather_one(struct builder *b, const struct rec_sample *s)
+{
+	struct running *r = running_of(b, s->thread);
+	bool is_in_time = s->t_ns >= b->from_ns && s->t_ns <= b->to_ns;
+	double half = r->t_ns && s->t_ns > r->t_ns ? (double)(s->t_ns - r->t_ns) / 2e9 : 0;
+	size_t place = NONE;
+
+	b->n_in_time += is_in_time;
+	if (!r->is_chosen)
+		return;
+	if (is_in_time)
+		note_thread(&b->threads.v[r->index - 1], s);
+	settle(b, r, half);
+	if (is_in_time && has_state(b->o->state, s->state)) {
+		place = place_of(b, r, s);
+		b->places.v[place].n_samples++;
+		b->s->n_shortened += (s->state & SAMPLE_SHORTENED) != 0;
+	}
+	r->t_ns = s->t_ns;
+	r->place = place;
+	r->half = half;
 }
 
 static void gather(struct builder *b)
 {
+	uint64_t begun_ns = tables_reader(b->t)->begun_monotonic_ns;
 	struct record_iter it = record_iter(b->t, RECORD_sample);
-	uint64_t start_ns = 0;
+	bool is_first = true;
 
-	for (const struct rec_sample *r; (r = record_next(&it));) {
-		size_t before, place = SIZE_MAX;
-		double seconds = since_last(b, r, &before);
+	for (const struct rec_sample *s; (s = record_next(&it)); is_first = false) {
+		if (is_first) {
+			/* A file that was put together may have begun later than its samples. */
+			uint64_t zero = begun_ns <= s->t_ns ? begun_ns : s->t_ns;
 
-		start_ns = start_ns ? start_ns : r->t_ns;
-		if (counts(b->o, r, (double)(r->t_ns - start_ns) / 1e9))
-			place = gather_one(b, r);
-		b->last[r->thread].place = place;
-		add_seconds(b, before, r->thread, seconds / 2);
-		add_seconds(b, place, r->thread, seconds / 2);
+			b->from_ns = zero + (uint64_t)(b->o->from_s * 1e9);
+			b->to_ns =
+				b->o->to_s > 0 ? zero + (uint64_t)(b->o->to_s * 1e9) : UINT64_MAX;
+		}
+		gather_one(b, s);
 	}
 	record_iter_done(&it);
+	for (size_t i = 0; i <= tables_count(b->t, RECORD_thread); i++)
+		if (b->running[i].index)
+			settle(b, &b->running[i], 0);
 }
 
+/* Losses name no thread: those that were chosen get their part of them. */
 static void count_lost(struct builder *b)
 {
 	struct record_iter it = record_iter(b->t, RECORD_loss);
+	uint64_t n = 0, n_chosen = 0;
 
 	for (const struct rec_loss *l; (l = record_next(&it));)
-		if (strcmp(tables_string(b->t, l->what), "sample") == 0)
-			b->s->n_lost += l->count;
+		if (l->t_ns >= b->from_ns && l->t_ns <= b->to_ns &&
+			strcmp(tables_string(b->t, l->what), "sample") == 0)
+			n += l->count;
 	record_iter_done(&it);
+	vec_each (&b->threads, t)
+		n_chosen += t->n_samples;
+	if (b->n_in_time && n_chosen < b->n_in_time)
+		n = (uint64_t)llround((double)n * (double)n_chosen / (double)b->n_in_time);
+	b->s->n_lost = n;
+}
+
+static void add_up(struct stacks *s, struct stack_thread *threads)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const struct stack_place *p = &s->v[i];
+
+		s->n_samples += p->n_samples;
+		s->seconds += p->seconds;
+		s->squares += p->squares;
+		threads[p->thread].seconds += p->seconds;
+	}
+	for (size_t i = 0; i < s->n_threads; i++)
+		s->n_idle_threads += threads[i].is_idle;
 }
 
 const struct stacks *stacks_build(struct arena *a, struct tables *t, const struct stacks_options *o)
@@ -150,40 +217,69 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 	struct builder b = { .t = t,
 		.o = o,
 		.s = s,
-		.last = arena_new_n(a, struct last_sample, tables_count(t, RECORD_thread) + 1) };
+		.running = arena_new_n(a, struct running, tables_count(t, RECORD_thread) + 1) };
+	struct stack_place *places;
+	struct stack_thread *threads;
 
 	gather(&b);
 	count_lost(&b);
-	s->v = arena_copy(a, b.places.v, b.places.n * sizeof *b.places.v);
+	places = arena_copy(a, b.places.v, b.places.n * sizeof *b.places.v);
+	threads = arena_copy(a, b.threads.v, b.threads.n * sizeof *b.threads.v);
+	s->v = places;
 	s->n = b.places.n;
-	s->threads = arena_copy(a, b.threads.v, b.threads.n * sizeof *b.threads.v);
+	s->threads = threads;
 	s->n_threads = b.threads.n;
+	s->only_mine = o->only_mine;
 	s->frames = frames_new(a, t);
 	s->tables = t;
+	stacks_find_idle(s, threads);
+	if (o->fold_idle)
+		stacks_fold_idle(s, places);
+	add_up(s, threads);
 	intern_done(&b.keys);
 	vec_done(&b.places);
 	vec_done(&b.threads);
-	map_done(&b.thread_index);
 	return s;
 }
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-size_t stacks_frames(const struct stacks *s, size_t place, struct stack_frame to[STACKS_DEPTH])
+static size_t walk(const struct stacks *s, const struct stack_place *p, bool only_mine,
+	struct stack_frame to[STACKS_DEPTH])
 {
-	const struct stack_place *p = &s->v[place];
 	uint32_t at = p->stack;
 	size_t n = 0;
 
-	if (p->leaf_code)
-		to[n++] = frames_of_code(s->frames, p->leaf_code, p->leaf_offset);
+	if (p->leaf_code) {
+		to[n] = frames_of_code(s->frames, p->leaf_code, p->leaf_offset);
+		n += !(only_mine && to[n].is_library);
+	}
 	while (at && n < STACKS_DEPTH) {
 		const struct rec_stack *stack = tables_row(s->tables, RECORD_stack, at);
 
 		if (!stack)
 			break;
-		to[n++] = frames_get(s->frames, stack->frame);
+		to[n] = frames_get(s->frames, stack->frame);
+		n += !(only_mine && to[n].is_library);
 		at = stack->parent < at ? stack->parent : 0; /* parents come first: no cycles */
 	}
+	if (n == 0 && only_mine)
+		to[n++] = frames_library(s->frames);
 	return n;
+}
+
+size_t stacks_frames(const struct stacks *s, size_t place, struct stack_frame to[STACKS_DEPTH])
+{
+	return walk(s, &s->v[place], s->only_mine, to);
+}
+
+size_t stacks_last_frames(
+	const struct stacks *s, size_t thread, struct stack_frame to[STACKS_DEPTH])
+{
+	const struct stack_thread *t = &s->threads[thread];
+	struct stack_place p = {
+		.stack = t->last_stack, .leaf_code = t->last_code, .leaf_offset = t->last_offset
+	};
+
+	return walk(s, &p, false, to);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stacks: the samples of a recording gathered into distinct places (a stack with its leaf), which are
- * few; what every view of samples begins with. Pure: reads records only.
+ * Stacks: the samples of a recording gathered into distinct places (a stack with its leaf, in one
+ * thread), which are few; what every view of samples begins with. Pure: reads records only.
  *
  *	const struct stacks *s = stacks_build(&a, tables, &options);
  *	struct stack_frame frames[STACKS_DEPTH];
@@ -11,7 +11,14 @@
  * Each sample weighs half of the time since the sample of the same thread before it and half of the
  * time to the next (measured, not nominal): at high rates what a sample costs depends on what it saw,
  * so counts alone would favour cheap places. A shortened sample ends in the synthetic frame
- * "[cut]". Lost samples have no place; n_lost tells them. */
+ * "[cut]". Lost samples have no place; n_lost tells them.
+ *
+ * Idle threads. A sample waits when its thread is off the CPU, without the GIL, and its leaf is one of the
+ * standard library's waits (a lock, a queue, a selector, a child: the list is in stacks_idle.c). A thread
+ * is idle when it has ten samples or more, is next to never on a CPU (2 %) and 95 % of its samples wait, or are in one function
+ * (for a process's main thread only the first counts: a sleep in the user's own code is his business).
+ * fold_idle leaves out all of idle threads, and where other threads wait between two pieces of work; a main
+ * thread's waits stay. Nothing is left out when nothing else would remain. */
 #ifndef ANALYZE_STACKS_H
 #define ANALYZE_STACKS_H
 
@@ -35,21 +42,33 @@ enum stacks_state {  /* which samples count */
 
 struct stacks_options {
 	enum stacks_state state;
-	double from_s, to_s; /* since the first sample; to_s 0: to the end */
-	uint32_t thread;     /* row, 0: all */
+	double from_s, to_s;     /* since the recording began; to_s 0: to the end */
+	const uint32_t *threads; /* rows; NULL: all */
+	size_t n_threads;
+	bool fold_idle;
+	bool only_mine; /* stacks_frames leaves out the library's frames (frames.h) */
 };
 
 struct stack_place {
 	uint32_t stack, leaf_code, leaf_offset; /* rows and bytes, as in rec_sample */
+	uint32_t thread;                        /* index in threads */
+	bool is_off_cpu;                        /* and without the GIL */
 	uint64_t n_samples;
 	double seconds;
+	double squares; /* sum of the samples' seconds² */
 };
 
 struct stack_thread {
 	uint32_t row, tid, pid;
 	const char *name;
-	uint64_t n_samples, n_cpu, n_gil;
-	double seconds;
+	uint64_t n_samples, n_cpu, n_gil; /* in the time looked at, whatever their state */
+	double seconds;                   /* of the samples that count */
+	uint64_t n_waiting;               /* samples in one of the standard library's waits */
+	bool is_idle;
+	uint32_t top_leaf; /* function most of its samples end in */
+	/* Its last sample, whatever its state: */
+	uint32_t last_stack, last_code, last_offset;
+	uint64_t last_ns; /* CLOCK_MONOTONIC */
 };
 
 struct stacks {
@@ -59,7 +78,10 @@ struct stacks {
 	size_t n_threads;
 	uint64_t n_samples; /* that count, without lost ones */
 	uint64_t n_shortened, n_lost;
-	double seconds; /* sum of weights */
+	double seconds, squares; /* sums over the places */
+	uint64_t n_folded;       /* samples left out by fold_idle */
+	size_t n_idle_threads;
+	bool only_mine;
 	struct frames *frames;
 	struct tables *tables;
 };
@@ -70,5 +92,8 @@ const struct stacks *stacks_build(
 
 /* The frames of a place, leaf first, at most STACKS_DEPTH; returns their number. */
 size_t stacks_frames(const struct stacks *s, size_t place, struct stack_frame to[STACKS_DEPTH]);
+/* The same for the last sample of a thread, the library's frames included. */
+size_t stacks_last_frames(
+	const struct stacks *s, size_t thread, struct stack_frame to[STACKS_DEPTH]);
 
 #endif

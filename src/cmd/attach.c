@@ -40,12 +40,13 @@ static const struct opt options_table[] = {
 	{ 's', "subprocesses", OPT_FLAG, NULL, false, "the same", FIELD(is_tree), SIZE_MAX, NULL },
 	{ 'g', "gil", OPT_FLAG, NULL, false, "count only samples of threads that hold the GIL",
 		FIELD(gil), SIZE_MAX, NULL },
-	{ 'i', "idle", OPT_FLAG, NULL, false, "count samples of waiting threads too (the default)",
+	{ 'i', "idle", OPT_FLAG, NULL, false, "count threads that only wait for work, too",
 		FIELD(idle), SIZE_MAX, NULL },
 	RECORDING_FORMAT,
 	RECORDING_LIMIT,
 	RECORDING_JSON("write JSON to FILE, or to stdout instead of the report"),
 	RECORDING_REPORT,
+	RECORDING_NO_SOURCE,
 	RECORDING_COLOR,
 	RECORDING_NO_LEGEND,
 };
@@ -72,13 +73,15 @@ static int follow_and_show(const struct command *self, const struct options *o,
 		.collectors = collectors,
 		.n_collectors = n_collectors,
 		.rate_hz = rate_hz,
+		.no_source = o->shared.no_source,
 		.duration_ns = o->shared.duration_ns,
 		.is_single = o->is_single };
 	struct result_page page = { .functions = true,
 		.lines = true,
 		.legend = !o->shared.no_legend,
 		.limit = o->shared.limit };
-	struct stacks_options state = { .state = o->gil ? STACKS_GIL : STACKS_WALL };
+	struct stacks_options state = { .state = o->gil ? STACKS_GIL : STACKS_WALL,
+		.fold_idle = !o->idle && !o->gil };
 	struct err e = ERR_INIT, closing = ERR_INIT;
 	struct program_result result;
 	struct recording r;

@@ -32,7 +32,7 @@ struct writer;
 
 struct recording_options {
 	const char *output, *rate, *report, *json, *format;
-	bool has_json, no_legend;
+	bool has_json, no_legend, no_source;
 	uint64_t limit, duration_ns;
 	int color;
 };
@@ -80,6 +80,12 @@ struct recording_options {
 		0, "report", OPT_STRING, "FILE", false,                                        \
 			"write the report to FILE instead of stderr", RECORDING_FIELD(report), \
 			SIZE_MAX, NULL                                                         \
+	}
+#define RECORDING_NO_SOURCE                                                    \
+	{                                                                      \
+		0, "no-source", OPT_FLAG, NULL, false,                         \
+			"leave the text of source files out of the recording", \
+			RECORDING_FIELD(no_source), SIZE_MAX, NULL             \
 	}
 #define RECORDING_COLOR                                                       \
 	{                                                                     \

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -16,9 +17,13 @@
 #include "store/tables.h"
 #include "base/banned.h"
 
+enum { ROWS = 20, TREE_ROWS = 60 };
+
 struct options {
-	bool json, processes, functions, lines, threads, host, no_legend;
-	uint64_t limit;
+	bool json, processes, functions, lines, threads, host, tree, no_legend;
+	bool only_mine, idle, ci, has_limit, has_to;
+	const char *callers, *callees, *filter, *thread, *sort;
+	uint64_t limit, from_ns, to_ns;
 	int color, state;
 };
 
@@ -29,16 +34,44 @@ static const char *const states[] = { "wall", "cpu", "gil", "wait", NULL }; /* e
 static const struct opt options_table[] = {
 	{ 0, "functions", OPT_FLAG, NULL, false, "show functions", FIELD(functions), SIZE_MAX,
 		NULL },
-	{ 0, "lines", OPT_FLAG, NULL, false, "show lines", FIELD(lines), SIZE_MAX, NULL },
+	{ 0, "lines", OPT_FLAG, NULL, false, "show hot lines in their source", FIELD(lines),
+		SIZE_MAX, NULL },
+	{ 0, "tree", OPT_FLAG, NULL, false, "show who calls whom, from the top down", FIELD(tree),
+		SIZE_MAX, NULL },
+	{ 0, "callers", OPT_STRING, "F", false, "show who calls F: a name or a pattern",
+		FIELD(callers), SIZE_MAX, NULL },
+	{ 0, "callees", OPT_STRING, "F", false, "show what F calls", FIELD(callees), SIZE_MAX,
+		NULL },
 	{ 0, "threads", OPT_FLAG, NULL, false, "show threads", FIELD(threads), SIZE_MAX, NULL },
-	{ 0, "host", OPT_FLAG, NULL, false, "show CPU, memory, IO and the time line, as time does",
-		FIELD(host), SIZE_MAX, NULL },
 	{ 0, "processes", OPT_FLAG, NULL, false, "as --host, with each process under its parent",
 		FIELD(processes), SIZE_MAX, NULL },
+	{ 0, "host", OPT_FLAG, NULL, false, "show CPU, memory, IO and the time line, as time does",
+		FIELD(host), SIZE_MAX, NULL },
+	{ 's', "sort", OPT_STRING, "KEY", false,
+		"order rows by self, total or name, or by one of pstats' keys", FIELD(sort),
+		SIZE_MAX, NULL },
+	{ 'n', "limit", OPT_U64, "N", false, "rows of each table (else 20; 0: all)", FIELD(limit),
+		FIELD(has_limit), NULL },
+	{ 0, "only-mine", OPT_FLAG, NULL, false,
+		"leave out library code; its time counts as self of the code of yours that called "
+		"it",
+		FIELD(only_mine), SIZE_MAX, NULL },
+	{ 0, "filter", OPT_STRING, "RE", false,
+		"show rows whose \"qualname (file:line)\" matches; shares stay those of all",
+		FIELD(filter), SIZE_MAX, NULL },
+	{ 0, "thread", OPT_STRING, "LIST", false,
+		"count only these threads: tids, numbers as #1, names; with commas", FIELD(thread),
+		SIZE_MAX, NULL },
 	{ 0, "state", OPT_CHOICE, "STATE", false,
 		"count samples of all time, on a CPU, holding the GIL, or not on a CPU",
 		FIELD(state), SIZE_MAX, states },
-	{ 'n', "limit", OPT_U64, "N", false, "rows of each table (else 20; 0: all)", FIELD(limit),
+	{ 0, "idle", OPT_FLAG, NULL, false, "count threads that only wait for work, too",
+		FIELD(idle), SIZE_MAX, NULL },
+	{ 0, "from", OPT_DURATION, "T", false, "begin this long after the start: 1.5s, 200ms, 2m",
+		FIELD(from_ns), SIZE_MAX, NULL },
+	{ 0, "to", OPT_DURATION, "T", false, "end this long after the start", FIELD(to_ns),
+		FIELD(has_to), NULL },
+	{ 0, "ci", OPT_FLAG, NULL, false, "show 95 % intervals of self and total", FIELD(ci),
 		SIZE_MAX, NULL },
 	{ 0, "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
 	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
@@ -71,52 +104,150 @@ static void tell_damage(const struct reader *r, const struct tables *t, const ch
 			path, tables_bad_references(t));
 }
 
-static int report(const struct command *self, const char *path, const struct options *o)
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+/* Our keys and those pstats users type. */
+static int parse_order(const char *key, enum profile_order *ret, struct err *e)
 {
-	struct result_page page = { .output = output_for(STDOUT_FILENO, o->color),
+	static const struct {
+		const char *key;
+		enum profile_order order;
+	} keys[] = { { "self", PROFILE_SELF }, { "tottime", PROFILE_SELF },
+		{ "time", PROFILE_SELF }, { "total", PROFILE_TOTAL },
+		{ "cumulative", PROFILE_TOTAL }, { "cumtime", PROFILE_TOTAL },
+		{ "name", PROFILE_NAME }, { "nfl", PROFILE_NAME }, { "stdname", PROFILE_FILE },
+		{ "filename", PROFILE_FILE }, { "module", PROFILE_FILE },
+		{ "line", PROFILE_LINE } };
+	static const char *const counts[] = { "calls", "ncalls", "pcalls" };
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (strcmp(key, keys[i].key) == 0) {
+			*ret = keys[i].order;
+			return 0;
+		}
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		if (strcmp(key, counts[i]) == 0)
+			return err_set(e, ERR_USAGE,
+				"--sort %s: this recording holds samples, and counts need "
+				"leadline run --trace",
+				key);
+	return err_set(e, ERR_USAGE,
+		"--sort wants self, total, name, or pstats' tottime, cumtime, filename, line, "
+		"stdname, nfl, not '%s'",
+		key);
+}
+
+/* "on a CPU, only mine, 1 s to 2 s": what the numbers are of. */
+static void describe(const struct options *o, struct buf *to)
+{
+	static const char *const words[] = { "", "on a CPU", "holding the GIL", "not on a CPU" };
+	char from[UNITS_TEXT], until[UNITS_TEXT];
+	const char *parts[5] = { words[o->state], o->only_mine ? "only mine" : "",
+		o->idle && o->state == STACKS_WALL ? "with idle threads" : "" };
+	struct buf thread = BUF_INIT, range = BUF_INIT;
+
+	if (o->thread)
+		buf_printf(&thread, "thread %s", o->thread);
+	if (o->from_ns || o->has_to) {
+		units_format(from, UNIT_SECONDS, (double)o->from_ns / 1e9);
+		units_format(until, UNIT_SECONDS, (double)o->to_ns / 1e9);
+		buf_printf(
+			&range, "%s to %s", o->from_ns ? from : "start", o->has_to ? until : "end");
+	}
+	parts[3] = buf_str(&thread);
+	parts[4] = buf_str(&range);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (*parts[i])
+			buf_printf(to, "%s%s", to->n ? ", " : "", parts[i]);
+	buf_done(&thread);
+	buf_done(&range);
+}
+
+static struct result_choice choice_of(const struct options *o, enum profile_order order)
+{
+	/* Who asks for threads, or for what waits, gets all of it. */
+	return (struct result_choice){ .stacks = { .state = (enum stacks_state)o->state,
+					       .from_s = (double)o->from_ns / 1e9,
+					       .to_s = (double)o->to_ns / 1e9,
+					       .only_mine = o->only_mine,
+					       .fold_idle = !o->idle && !o->thread &&
+						       o->state == STACKS_WALL },
+		.threads = o->thread,
+		.filter = o->filter,
+		.callers = o->callers,
+		.callees = o->callees,
+		.order = order,
+		.tree = o->tree,
+		.source = !o->json };
+}
+
+static struct result_page page_of(const struct options *o, const char *what)
+{
+	bool is_plain =
+		!o->functions && !o->lines && !o->threads && !o->tree && !o->callers && !o->callees;
+
+	return (struct result_page){ .output = output_for(STDOUT_FILENO, o->color),
 		.processes = o->processes,
-		.functions = o->functions,
-		.lines = o->lines,
+		.functions = o->functions || is_plain,
+		.lines = o->lines || is_plain,
+		.source = o->lines,
 		.threads = o->threads,
+		.tree = o->tree,
+		.idle = o->idle,
+		.ci = o->ci,
 		.host = o->host || o->processes,
 		.legend = !o->no_legend,
-		.limit = o->limit };
-	struct stacks_options profile = { .state = (enum stacks_state)o->state };
-	struct buf text = BUF_INIT;
-	struct err e = ERR_INIT;
-	struct result r;
-	int status = result_open(&r, path, &profile, &e);
+		.limit = o->has_limit ? o->limit : ROWS,
+		.tree_limit = o->has_limit ? o->limit : TREE_ROWS,
+		.what = what };
+}
 
-	if (!page.functions && !page.lines && !page.threads)
-		page.functions = page.lines = true;
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int report(const struct command *self, const char *path, const struct options *o,
+	enum profile_order order)
+{
+	struct result_choice choice = choice_of(o, order);
+	struct buf text = BUF_INIT, what = BUF_INIT;
+	struct err e = ERR_INIT;
+	struct result_page page;
+	struct result r;
+	int status = result_open_choice(&r, path, &choice, &e);
+
+	describe(o, &what);
+	page = page_of(o, buf_str(&what));
 	if (r.tables)
 		tell_damage(r.reader, r.tables, path);
 	if (status == 0 && o->json)
-		result_json(&r, &text);
+		result_json_page(&r, &page, &text);
 	else if (status == 0)
 		result_print(&r, &page, &text);
 	status = status < 0 ? command_fail(self, &e) : output_write(STDOUT_FILENO, &text);
 	result_done(&r);
 	buf_done(&text);
+	buf_done(&what);
 	return status;
 }
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct options o = { .limit = 20 };
+	struct options o = { 0 };
+	enum profile_order order = PROFILE_SELF;
 	struct err e = ERR_INIT;
 	int first;
 
 	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv,
 		    false, &first, &e) < 0)
 		return command_fail(self, &e);
-	if (argc - first != 1) {
+	if (argc - first != 1)
 		err_set(&e, ERR_USAGE,
 			argc == first ? "which recording? For example: leadline report run.lead"
 				      : "one recording at a time");
-		return command_fail(self, &e);
-	}
-	return report(self, argv[first], &o);
+	else if (o.has_to && o.to_ns <= o.from_ns)
+		err_set(&e, ERR_USAGE, "--to must lie behind --from");
+	else if (o.sort)
+		parse_order(o.sort, &order, &e);
+	return e.code ? command_fail(self, &e) : report(self, argv[first], &o, order);
 }
 
 const struct command command_report = {
@@ -128,6 +259,8 @@ const struct command command_report = {
 	.n_options = sizeof options_table / sizeof *options_table,
 	.examples = "  leadline report run.lead\n"
 		    "  leadline run.lead                  the same\n"
-		    "  leadline report --json run.lead\n",
+		    "  leadline report run.lead --lines --only-mine\n"
+		    "  leadline report run.lead --tree\n"
+		    "  leadline report run.lead --callers forward --state cpu\n",
 	.run = run,
 };

@@ -2,15 +2,23 @@
  * See result.h. */
 #include "cmd/result.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/calltree.h"
+#include "analyze/endings.h"
+#include "analyze/neighbours.h"
+#include "analyze/pattern.h"
+#include "analyze/texts.h"
 #include "analyze/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/units.h"
+#include "base/vec.h"
 #include "store/reader.h"
 #include "store/tables.h"
 #include "view/profile.h"
@@ -18,32 +26,150 @@
 #include "view/usage.h"
 #include "base/banned.h"
 
-static int load(struct result *r, const struct stacks_options *o, const char *name, struct err *e)
+enum { NEIGHBOURS_MOST = 20 }; /* functions one pattern is answered for */
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+/* number: as report --threads shows it, from 1 on. */
+static bool is_thread(const struct stack_thread *t, size_t number, const char *word)
 {
+	char text[24];
+
+	snprintf(text, sizeof text, "%u", t->tid);
+	if (strcmp(text, word) == 0)
+		return true;
+	snprintf(text, sizeof text, "#%zu", number);
+	if (strcmp(text, word) == 0)
+		return true;
+	return *t->name && fnmatch(word, t->name, 0) == 0;
+}
+
+static int choose_threads(
+	struct result *r, const char *list, struct stacks_options *o, struct err *e)
+{
+	static const struct stacks_options all = { 0 };
+	struct arena a = ARENA_INIT;
+	const struct stacks *s = stacks_build(&a, r->tables, &all);
+	char *words = arena_strdup(&r->arena, list), *rest = words, *word;
+	VEC(uint32_t) rows = VEC_INIT;
+	int status = 0;
+
+	while (status == 0 && (word = strsep(&rest, ","))) {
+		size_t before = rows.n;
+
+		for (size_t i = 0; i < s->n_threads; i++)
+			if (is_thread(&s->threads[i], i + 1, word))
+				vec_push(&rows, s->threads[i].row);
+		if (rows.n == before)
+			status = err_set(e, ERR_USAGE,
+				"no sampled thread is '%s': --thread wants a tid, a number as #1, "
+				"or a name; leadline report --threads --idle FILE lists them",
+				word);
+	}
+	o->threads = arena_copy(&r->arena, rows.v, rows.n * sizeof *rows.v);
+	o->n_threads = rows.n;
+	vec_done(&rows);
+	arena_done(&a);
+	return status;
+}
+
+static int find_neighbours(
+	struct result *r, const char *text, struct result_neighbours *ret, struct err *e)
+{
+	const struct neighbours **v;
+	size_t *found, n;
+
+	if (pattern_functions(&r->arena, r->profile, text, &found, &n, e) < 0)
+		return -(int)e->code;
+	if (n > NEIGHBOURS_MOST)
+		n = NEIGHBOURS_MOST;
+	v = arena_new_n(&r->arena, const struct neighbours *, n);
+	for (size_t i = 0; i < n; i++)
+		v[i] = neighbours_build(&r->arena, r->stacks, r->profile->lost_share,
+			r->profile->functions[found[i]].function);
+	*ret = (struct result_neighbours){ v, n };
+	return 0;
+}
+
+/* Functions whose stacks the tree keeps. */
+static const bool *functions_that_match(struct result *r, const struct pattern *pattern)
+{
+	size_t n = frames_n_functions(r->stacks->frames);
+	bool *keep = arena_new_n(&r->arena, bool, n);
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct stack_function *f = frames_function(r->stacks->frames, i);
+
+		keep[i] = pattern_matches(pattern, f->name, f->file, f->first_line);
+	}
+	return keep;
+}
+
+static int choose_rows(struct result *r, const struct result_choice *c, struct err *e)
+{
+	struct pattern *pattern = NULL;
+
+	if (c->filter && pattern_new(&pattern, c->filter, e) < 0)
+		return err_note(e, "--filter");
+	if (c->callers && find_neighbours(r, c->callers, &r->callers, e) < 0)
+		return err_note(e, "--callers");
+	if (c->callees && find_neighbours(r, c->callees, &r->callees, e) < 0)
+		return err_note(e, "--callees");
+	if (c->tree)
+		r->tree = calltree_build(&r->arena, r->stacks, r->profile->lost_share,
+			pattern ? functions_that_match(r, pattern) : NULL);
+	if (c->order != PROFILE_SELF)
+		r->profile = profile_sorted(&r->arena, r->profile, c->order);
+	if (pattern)
+		r->profile = pattern_rows(&r->arena, r->profile, pattern);
+	pattern_free(pattern);
+	return 0;
+}
+
+static int load(struct result *r, const struct result_choice *c, const char *name, struct err *e)
+{
+	struct stacks_options o = c->stacks;
+
 	if (tables_load(&r->tables, r->reader, e) < 0)
 		return err_note(e, "%s", name);
 	r->usage = usage_build(&r->arena, r->tables);
-	r->stacks = stacks_build(&r->arena, r->tables, o);
-	r->profile = r->stacks->n ? profile_build(&r->arena, r->stacks) : NULL;
-	r->fidelity = fidelity_build(&r->arena, r->tables);
 	if (!r->usage)
 		return err_set(e, ERR_BAD_FILE, "%s: holds no run of a program", name);
 	r->bound = bound_build(r->usage);
-	return 0;
+	r->fidelity = fidelity_build(&r->arena, r->tables);
+	if (c->threads && choose_threads(r, c->threads, &o, e) < 0)
+		return -(int)e->code;
+	r->stacks = stacks_build(&r->arena, r->tables, &o);
+	if (!r->stacks->n && !r->stacks->n_threads)
+		return 0;
+	r->profile = profile_build(&r->arena, r->stacks);
+	r->endings = endings_build(&r->arena, r->tables, r->stacks, &r->n_endings);
+	if (c->source)
+		r->texts = texts_load(&r->arena, r->tables);
+	return choose_rows(r, c, e);
+}
+
+int result_open_choice(
+	struct result *r, const char *path, const struct result_choice *c, struct err *e)
+{
+	*r = (struct result){ 0 };
+	return reader_open(&r->reader, path, e) < 0 ? -(int)e->code : load(r, c, path, e);
 }
 
 int result_open(struct result *r, const char *path, const struct stacks_options *o, struct err *e)
 {
-	*r = (struct result){ 0 };
-	return reader_open(&r->reader, path, e) < 0 ? -(int)e->code : load(r, o, path, e);
+	struct result_choice c = { .stacks = *o, .source = true };
+
+	return result_open_choice(r, path, &c, e);
 }
 
 int result_open_fd(struct result *r, int fd, const struct stacks_options *o, struct err *e)
 {
 	static const char name[] = "the recording in memory";
+	struct result_choice c = { .stacks = *o };
 
 	*r = (struct result){ 0 };
-	return reader_open_fd(&r->reader, fd, name, e) < 0 ? -(int)e->code : load(r, o, name, e);
+	return reader_open_fd(&r->reader, fd, name, e) < 0 ? -(int)e->code : load(r, &c, name, e);
 }
 
 void result_done(struct result *r)
@@ -52,6 +178,8 @@ void result_done(struct result *r)
 	reader_close(r->reader);
 	arena_done(&r->arena);
 }
+
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 static void print_fidelity(const struct result *r, const struct result_page *page, struct buf *out)
 {
@@ -74,26 +202,59 @@ static void print_fidelity(const struct result *r, const struct result_page *pag
 	style_end(out, STYLE_DIM, page->output.colour);
 }
 
+static void print_lines(const struct result *r, const struct result_page *page,
+	const struct profile_view *v, struct buf *out)
+{
+	if (page->source && r->texts && profile_print_source(r->profile, r->texts, v, out))
+		return;
+	profile_print_lines(r->profile, r->texts, v, out);
+	if (page->source && r->profile->n_lines)
+		style_add(out, STYLE_DIM, v->colour, "Without source: %s.\n",
+			texts_note(r->texts, r->profile->lines[0].file));
+}
+
+static void print_legend(const struct result_page *page, struct buf *out)
+{
+	style_begin(out, STYLE_DIM, page->output.colour);
+	style_wrap(out,
+		page->ci ? "self: in the function's own code; total: with what it calls; 95 %: the "
+			   "interval the true share lies in, of all sampled time"
+			 : "self: in the function's own code; total: with what it calls; ±: 95 % "
+			   "interval; shares are of all sampled time",
+		0, page->output.width);
+	style_end(out, STYLE_DIM, page->output.colour);
+}
+
 static void print_profile(const struct result *r, const struct result_page *page, struct buf *out)
 {
 	char folder[4096];
 	struct profile_view v = { .width = page->output.width,
 		.colour = page->output.colour,
 		.legend = page->legend,
+		.ci = page->ci,
 		.limit = page->limit,
+		.what = page->what ? page->what : "",
 		.folder = getcwd(folder, sizeof folder) ? folder : NULL };
+	struct profile_view tree = v;
 
+	tree.limit = page->tree_limit;
 	if (page->functions)
 		profile_print_functions(r->profile, &v, out);
 	if (page->lines)
-		profile_print_lines(r->profile, &v, out);
+		print_lines(r, page, &v, out);
+	if (r->tree)
+		profile_print_tree(r->tree, r->stacks, r->profile, &tree, out);
+	for (size_t i = 0; i < r->callers.n; i++)
+		profile_print_callers(r->callers.v[i], r->stacks, r->profile, &v, out);
+	for (size_t i = 0; i < r->callees.n; i++)
+		profile_print_callees(r->callees.v[i], r->stacks, r->profile, &v, out);
 	if (page->threads)
-		profile_print_threads(r->stacks, &v, out);
+		profile_print_threads(r->stacks, &v, page->idle, out);
+	profile_print_idle(r->stacks, &v, out);
 	print_fidelity(r, page, out);
-	if (page->legend)
-		style_add(out, STYLE_DIM, page->output.colour,
-			"self: in the function's own code; total: with what it calls; ±: 95 %% "
-			"interval, of all samples\n");
+	if (page->legend && (page->functions || page->lines))
+		print_legend(page, out);
+	profile_print_endings(r->endings, r->n_endings, r->stacks, &v, out);
 }
 
 void result_print(const struct result *r, const struct result_page *page, struct buf *out)
@@ -111,30 +272,60 @@ void result_print(const struct result *r, const struct result_page *page, struct
 		print_profile(r, page, out);
 }
 
-void result_json(const struct result *r, struct buf *out)
+static void json_fidelity(const struct fidelity *f, struct json_writer *w)
 {
-	const struct fidelity *f = &r->fidelity;
+	json_key(w, "fidelity");
+	json_object_begin(w);
+	json_kv_string(w, "engine", f->engine);
+	json_kv_string(w, "interpreter", f->interpreter);
+	json_kv_double(w, "samples", f->samples);
+	json_kv_double(w, "lost", f->lost);
+	json_kv_double(w, "shortened", f->shortened);
+	json_kv_double(w, "missed_ticks", f->missed_ticks);
+	json_kv_double(w, "rate_asked_hz", f->rate_asked_hz);
+	json_kv_double(w, "rate_reached_hz", f->rate_reached_hz);
+	json_kv_double(w, "own_cpu_s", f->own_cpu_s);
+	json_kv_double(w, "slowdown_est", UNITS_UNKNOWN);
+	json_object_end(w);
+}
+
+static void json_idle(const struct stacks *s, struct json_writer *w)
+{
+	json_key(w, "idle");
+	json_object_begin(w);
+	json_kv_u64(w, "threads", s->n_idle_threads);
+	json_kv_u64(w, "samples_left_out", s->n_folded);
+	json_object_end(w);
+}
+
+void result_json_page(const struct result *r, const struct result_page *page, struct buf *out)
+{
 	struct json_writer w;
 
 	json_init(&w, out, true);
 	json_object_begin(&w);
 	usage_json(r->usage, &r->bound, &w);
 	if (r->profile) {
-		json_key(&w, "fidelity");
-		json_object_begin(&w);
-		json_kv_string(&w, "engine", f->engine);
-		json_kv_string(&w, "interpreter", f->interpreter);
-		json_kv_double(&w, "samples", f->samples);
-		json_kv_double(&w, "lost", f->lost);
-		json_kv_double(&w, "shortened", f->shortened);
-		json_kv_double(&w, "missed_ticks", f->missed_ticks);
-		json_kv_double(&w, "rate_asked_hz", f->rate_asked_hz);
-		json_kv_double(&w, "rate_reached_hz", f->rate_reached_hz);
-		json_kv_double(&w, "own_cpu_s", f->own_cpu_s);
-		json_kv_double(&w, "slowdown_est", UNITS_UNKNOWN);
-		json_object_end(&w);
+		json_fidelity(&r->fidelity, &w);
+		json_idle(r->stacks, &w);
 		profile_json(r->profile, &w);
+		profile_json_endings(r->endings, r->n_endings, r->stacks, &w);
+		if (page && page->threads)
+			profile_json_threads(r->stacks, &w);
+		if (r->tree)
+			profile_json_tree(r->tree, r->stacks, &w);
+		if (r->callers.n)
+			profile_json_neighbours(
+				"callers", r->callers.v, r->callers.n, true, r->stacks, &w);
+		if (r->callees.n)
+			profile_json_neighbours(
+				"callees", r->callees.v, r->callees.n, false, r->stacks, &w);
 	}
 	json_object_end(&w);
 	buf_addc(out, '\n');
+}
+
+void result_json(const struct result *r, struct buf *out)
+{
+	result_json_page(r, NULL, out);
 }

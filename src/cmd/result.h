@@ -14,7 +14,26 @@
 #include "cmd/command.h"
 
 struct buf;
+struct calltree_node;
+struct ending;
 struct err;
+struct neighbours;
+struct texts;
+
+/* What is asked of a recording. Texts are borrowed; NULL: not asked. */
+struct result_choice {
+	struct stacks_options stacks; /* its threads are filled from `threads` */
+	const char *threads;          /* tid, #number or name (with * and ?), separated by commas */
+	const char *filter;           /* pattern of rows */
+	const char *callers, *callees; /* of which functions */
+	enum profile_order order;
+	bool tree, source; /* wanted */
+};
+
+struct result_neighbours {
+	const struct neighbours *const *v; /* one per function that matched */
+	size_t n;
+};
 
 struct result {
 	struct arena arena;
@@ -23,25 +42,40 @@ struct result {
 	const struct usage *usage;
 	struct bound bound;
 	const struct stacks *stacks;
-	const struct profile *profile; /* NULL without samples */
+	const struct profile *profile; /* rows as chosen; NULL without samples */
 	struct fidelity fidelity;
+	const struct texts *texts;        /* NULL unless source was wanted */
+	const struct calltree_node *tree; /* NULL unless wanted */
+	struct result_neighbours callers, callees;
+	const struct ending *endings; /* processes killed by a signal */
+	size_t n_endings;
 };
 
 struct result_page {
 	struct output output;
 	bool host;      /* all host figures, as `time` shows them */
 	bool processes; /* one line per process */
-	bool functions, lines, threads;
+	bool functions, lines, threads, tree;
+	bool source; /* lines where they stand, as far as the text is there; else a table of them */
+	bool idle;   /* list idle threads one by one */
+	bool ci;     /* intervals of self and total */
 	bool legend;
 	size_t limit;
+	size_t tree_limit; /* rows of the tree; 0: all */
+	const char *what;  /* which samples are shown, in words; NULL or "" for all */
 };
 
 /* From a file, or from a descriptor that becomes the result's. result_done accepts a failed one. */
 int result_open(struct result *r, const char *path, const struct stacks_options *o, struct err *e);
 int result_open_fd(struct result *r, int fd, const struct stacks_options *o, struct err *e);
+/* The same with all that can be asked; what matches nothing is ERR_USAGE. */
+int result_open_choice(
+	struct result *r, const char *path, const struct result_choice *c, struct err *e);
 void result_done(struct result *r);
 
 void result_print(const struct result *r, const struct result_page *page, struct buf *out);
+/* Functions and lines are always there; further sections as the page asks (NULL: none). */
 void result_json(const struct result *r, struct buf *out);
+void result_json_page(const struct result *r, const struct result_page *page, struct buf *out);
 
 #endif

@@ -36,6 +36,7 @@ static const struct opt options_table[] = {
 	RECORDING_LIMIT,
 	RECORDING_JSON(RECORDING_JSON_HELP),
 	RECORDING_REPORT,
+	RECORDING_NO_SOURCE,
 	RECORDING_COLOR,
 	RECORDING_NO_LEGEND,
 };
@@ -58,11 +59,12 @@ static void note_early_end(const struct program_result *result, char *to, size_t
 static int run_and_show(const struct command *self, const struct options *o, char *const *argv,
 	const char *stem, double rate_hz)
 {
-	static const struct stacks_options all = { 0 };
+	static const struct stacks_options all = { .fold_idle = true };
 	struct program_options p = { .argv = argv,
 		.collectors = collectors,
 		.n_collectors = n_collectors,
 		.rate_hz = rate_hz,
+		.no_source = o->shared.no_source,
 		.duration_ns = o->shared.duration_ns,
 		.stdout_to_stderr = recording_json_on_stdout(&o->shared) };
 	struct result_page page = { .functions = true,

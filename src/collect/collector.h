@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct err;
+struct sources;
 struct tree;
 struct tree_event;
 struct writer;
@@ -32,7 +33,8 @@ struct probe {
 struct collect_context {
 	struct writer *writer; /* borrowed, as all here */
 	struct tree *tree;
-	double rate_hz; /* of samplers; 0: as often as possible */
+	double rate_hz;          /* of samplers; 0: as often as possible */
+	struct sources *sources; /* told of source files; NULL: nobody wants them */
 };
 
 struct collector {

@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "collect/collector.h"
+#include "collect/sources.h"
 #include "store/writer.h"
 #include "sys/cpus.h"
 #include "sys/proc.h"
@@ -41,6 +42,7 @@ struct running {
 	const struct program_options *o;
 	struct writer *writer;
 	struct tree *tree;
+	struct sources *sources; /* NULL: not wanted */
 	pid_t pid;
 	int signals;       /* signalfd */
 	int pidfd;         /* of a process we follow; -1 for one we started */
@@ -330,9 +332,10 @@ static void watch(struct running *r)
 
 static int start_collectors(struct running *r, struct err *e)
 {
-	struct collect_context c = {
-		.writer = r->writer, .tree = r->tree, .rate_hz = r->o->rate_hz
-	};
+	struct collect_context c = { .writer = r->writer,
+		.tree = r->tree,
+		.rate_hz = r->o->rate_hz,
+		.sources = r->sources };
 
 	for (size_t i = 0; i < r->o->n_collectors && i < COLLECTORS_MOST; i++) {
 		if (r->o->collectors[i]->start(&r->state[i], &c, e) < 0)
@@ -396,6 +399,7 @@ static int record(struct running *r, struct program_result *ret, struct err *e)
 				: tree_open(&r->tree, &tree, e);
 	if (status == 0) {
 		write_context(r->o, r->writer);
+		r->sources = r->o->no_source ? NULL : sources_new();
 		status = start_collectors(r, e);
 	}
 	if (status == 0)
@@ -404,6 +408,9 @@ static int record(struct running *r, struct program_result *ret, struct err *e)
 		watch(r);
 	for (size_t i = 0; i < r->n; i++)
 		r->o->collectors[i]->stop(r->state[i]);
+	if (status == 0 && r->sources)
+		sources_write(r->sources, r->writer);
+	sources_free(r->sources);
 	if (status == 0)
 		write_outcome(r, ret);
 	tree_close(r->tree);

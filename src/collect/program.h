@@ -50,6 +50,7 @@ struct program_options {
 	uint64_t duration_ns;            /* how long to record; 0: to the end */
 	const struct program_hook *hook; /* may be NULL */
 	bool no_connector;               /* find children by polling only */
+	bool no_source;                  /* leave out the text of source files */
 	bool is_single;                  /* program_follow: without its children */
 	bool interrupt_is_its_own;       /* program_run: recorded on after SIGINT */
 	bool stdout_to_stderr; /* the program's standard output goes where its errors go */

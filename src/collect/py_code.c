@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
+#include "collect/sources.h"
 #include "cpython/mem.h"
 #include "cpython/strings.h"
 #include "store/writer.h"
@@ -51,6 +52,8 @@ struct py_codes {
 	struct map index; /* address → index */
 	VEC(struct code *) codes;
 	uint64_t now_ns;
+	struct sources *sources; /* NULL: nobody wants files */
+	unsigned source_process;
 	uint64_t type; /* address of the code type, learned from the first that verified */
 };
 
@@ -224,6 +227,8 @@ uint32_t py_codes_row(struct py_codes *c, uint64_t address, struct writer *w)
 		x->n_table = 0;
 		read_table(c, x);
 		x->is_read = true;
+		if (c->sources)
+			sources_file(c->sources, c->source_process, x->file);
 	}
 	x->segment = writer_segment(w);
 	x->row = writer_row(w, RECORD_code,
@@ -247,6 +252,12 @@ struct py_codes *py_codes_new(
 	c->mem = mem;
 	c->interpreter = interpreter;
 	return c;
+}
+
+void py_codes_tell_sources(struct py_codes *c, struct sources *sources, unsigned process)
+{
+	c->sources = sources;
+	c->source_process = process;
 }
 
 void py_codes_free(struct py_codes *c)

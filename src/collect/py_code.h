@@ -12,12 +12,16 @@
 struct mem;
 struct py_codes;
 struct py_layout;
+struct sources;
 struct writer;
 
 /* All borrowed for the life of the cache. interpreter: "cpython 3.13.0 x86_64". */
 struct py_codes *py_codes_new(
 	const struct py_layout *l, const struct mem *mem, const char *interpreter);
 void py_codes_free(struct py_codes *c);
+
+/* From now on each file that is named first is told to `sources`, as one of its `process`. */
+void py_codes_tell_sources(struct py_codes *c, struct sources *sources, unsigned process);
 
 /* What the walker asks; NULL when there is no code object. Valid until the next py_codes_tick, whose
  * time counts. */

@@ -24,6 +24,7 @@
 #include "collect/py_target.h"
 #include "collect/py_thread.h"
 #include "collect/rows.h"
+#include "collect/sources.h"
 #include "cpython/mem.h"
 #include "cpython/walk.h"
 #include "store/writer.h"
@@ -382,6 +383,9 @@ static void try_process(struct sampler *s, const struct tree_process *t, uint64_
 	p->parent = t->parent;
 	snprintf(p->interpreter, sizeof p->interpreter, "cpython %s", p->target.version);
 	p->codes = py_codes_new(&p->target.layout, &p->target.mem, p->interpreter);
+	if (s->c.sources)
+		py_codes_tell_sources(
+			p->codes, s->c.sources, sources_process(s->c.sources, p->pid, p->start_ns));
 	p->view = (struct py_view){
 		.l = &p->target.layout, .mem = &p->target.mem, .codes = p->codes
 	};

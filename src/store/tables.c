@@ -13,12 +13,19 @@
 #include "base/vec.h"
 #include "base/banned.h"
 
+enum { PAGE_ROWS = 4096 };
+
 struct merged {
 	const struct record_type *type;
 	struct intern keys; /* key bytes → global row - 1 */
 	char *rows;         /* owned array of the struct */
 	size_t n, capacity;
-	struct map global; /* segment << 32 | local row → global row */
+	/* segment, local row → global row: pages of PAGE_ROWS, 0 where there is none. Rows of a segment
+	 * leave few gaps, so a page is found once and then used many times. */
+	struct map page_index; /* segment << 32 | local row / PAGE_ROWS → index */
+	VEC(uint32_t *) pages; /* owned */
+	uint64_t last_key;     /* of the page found last */
+	uint32_t *last_page;   /* NULL: none yet */
 };
 
 struct tables {
@@ -29,16 +36,33 @@ struct tables {
 	uint64_t bad_references;
 };
 
+static uint64_t page_key(uint32_t segment, uint32_t local)
+{
+	return (uint64_t)segment << 32 | local / PAGE_ROWS;
+}
+
+static uint32_t *find_page(struct merged *m, uint32_t segment, uint32_t local)
+{
+	uint64_t key = page_key(segment, local), index;
+
+	if (m->last_page && m->last_key == key)
+		return m->last_page;
+	if (!map_find(&m->page_index, key, &index))
+		return NULL;
+	m->last_key = key;
+	return m->last_page = m->pages.v[index];
+}
+
 static uint32_t resolve(struct tables *t, enum record_kind table, uint32_t segment, uint32_t local)
 {
-	uint64_t global;
+	uint32_t *page, global = 0;
 
 	if (local == 0)
 		return 0;
-	if (map_find(&t->merged[table].global, (uint64_t)segment << 32 | local, &global))
-		return (uint32_t)global;
-	t->bad_references++;
-	return 0;
+	page = find_page(&t->merged[table], segment, local);
+	global = page ? page[local % PAGE_ROWS] : 0;
+	t->bad_references += global == 0;
+	return global;
 }
 
 static void remap(struct tables *t, const struct record_type *type, uint32_t segment, char *record)
@@ -102,6 +126,18 @@ static char *row_at(const struct merged *m, size_t index)
 	return m->rows + index * m->type->size;
 }
 
+static void set_global(struct merged *m, uint32_t segment, uint32_t local, uint32_t global)
+{
+	uint32_t *page = find_page(m, segment, local);
+
+	if (!page) {
+		page = xcalloc(PAGE_ROWS, sizeof *page);
+		map_put(&m->page_index, page_key(segment, local), m->pages.n);
+		vec_push(&m->pages, page);
+	}
+	page[local % PAGE_ROWS] = global;
+}
+
 static void merge_record(struct tables *t, struct merged *m, struct buf *key, const char *record,
 	uint32_t segment, uint32_t local)
 {
@@ -127,7 +163,7 @@ static void merge_record(struct tables *t, struct merged *m, struct buf *key, co
 		if (added || (!c->is_key && says_something(c, record + c->offset)))
 			copy_value(t, c, row_at(m, row) + c->offset, record + c->offset);
 	}
-	map_put(&m->global, (uint64_t)segment << 32 | local, row + 1);
+	set_global(m, segment, local, row + 1);
 }
 
 /* Compression lets a small file claim huge tables; no honest one comes near this. */
@@ -141,7 +177,7 @@ static bool is_too_large(const struct tables *t)
 		const struct merged *m = &t->merged[kind];
 
 		used += m->keys.arena.used_bytes + (m->type ? m->capacity * m->type->size : 0) +
-			m->n * 64;
+			m->n * 64 + m->pages.n * PAGE_ROWS * sizeof(uint32_t);
 	}
 	return used > limit;
 }
@@ -202,7 +238,10 @@ void tables_free(struct tables *t)
 		return;
 	for (int kind = 0; kind < RECORD_meta; kind++) {
 		intern_done(&t->merged[kind].keys);
-		map_done(&t->merged[kind].global);
+		map_done(&t->merged[kind].page_index);
+		vec_each (&t->merged[kind].pages, page)
+			free(*page);
+		vec_done(&t->merged[kind].pages);
 		free(t->merged[kind].rows);
 	}
 	arena_done(&t->arena);

@@ -1,30 +1,59 @@
 /* SPDX-License-Identifier: MIT
- * See profile.h. */
+ * See profile.h: functions, lines and threads as tables. */
 #include "view/profile.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analyze/profile.h"
 #include "analyze/stacks.h"
+#include "analyze/texts.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/units.h"
+#include "view/profile_parts.h"
 #include "view/style.h"
 #include "base/banned.h"
 
-/* Of all time that was sampled; lost samples count with the mean weight. */
-static double share(double seconds, const struct profile *p)
+enum { NARROW = 72 }; /* below it ± gives way to names */
+
+/* ---- what the pages share -------------------------------------------------------------------- */
+
+double profile_share(const struct profile *p, double seconds)
 {
-	return p->seconds > 0 ? seconds / p->seconds * (1 - p->lost_share) : 0;
+	return p->seconds > 0 ? seconds / p->seconds : 0;
 }
 
-static size_t rows(size_t n, const struct profile_view *v)
+size_t profile_rows(const struct profile_view *v, size_t n)
 {
 	return v->limit && n > v->limit ? v->limit : n;
 }
+
+const char *profile_path(const struct profile_view *v, const char *file)
+{
+	size_t n = v->folder ? strlen(v->folder) : 0;
+
+	if (n && strncmp(file, v->folder, n) == 0 && file[n] == '/' && !frames_is_library(file))
+		return file + n + 1;
+	return frames_module_path(file);
+}
+
+void profile_title(const struct profile_view *v, const char *title, struct buf *out)
+{
+	buf_addc(out, '\n');
+	style_add(out, STYLE_BOLD, v->colour, "%s", title);
+	if (*v->what)
+		buf_printf(out, " (%s)", v->what);
+	buf_addc(out, '\n');
+}
+
+void profile_more(const struct profile_view *v, size_t shown, size_t all, struct buf *out)
+{
+	if (shown < all)
+		style_add(out, STYLE_DIM, v->colour, "… and %zu more\n", all - shown);
+}
+
+/* ---- functions and lines --------------------------------------------------------------------- */
 
 /* Half the width of the interval: what the ± column shows. */
 static double plus_minus(struct interval i)
@@ -32,153 +61,222 @@ static double plus_minus(struct interval i)
 	return (i.high - i.low) / 2;
 }
 
-static const char *short_path(const char *path, const struct profile_view *v)
+static void add_interval(struct table *t, struct interval i)
 {
-	size_t n = v->folder ? strlen(v->folder) : 0;
-
-	return n && strncmp(path, v->folder, n) == 0 && path[n] == '/' ? path + n + 1 : path;
+	table_cell(t, "%.1f–%.1f", i.low * 100, i.high * 100);
 }
 
-static void add_cost(struct table *t, const struct profile *p, const struct profile_cost *c)
+static void add_cost(struct table *t, const struct profile *p, const struct profile_cost *c,
+	const struct profile_view *v)
 {
 	struct buf bar = BUF_INIT;
 	char text[UNITS_TEXT];
 
-	table_cell_unit(t, UNIT_SHARE, share(c->self_s, p));
-	table_cell(t, "±%.1f", plus_minus(c->self) * 100);
-	style_bar(&bar, share(c->self_s, p), 8);
-	table_cell(t, "%s", buf_str(&bar));
+	table_cell_unit(t, UNIT_SHARE, profile_share(p, c->self_s));
+	if (v->ci)
+		add_interval(t, c->self);
+	else if (v->width >= NARROW)
+		table_cell(t, "±%.1f", plus_minus(c->self) * 100);
+	if (!v->ci) {
+		style_bar(&bar, profile_share(p, c->self_s), 8);
+		table_cell(t, "%s", buf_str(&bar));
+	}
 	table_cell(t, "%s", units_format(text, UNIT_SECONDS, c->self_s));
-	table_cell_unit(t, UNIT_SHARE, share(c->total_s, p));
+	table_cell_unit(t, UNIT_SHARE, profile_share(p, c->total_s));
+	if (v->ci)
+		add_interval(t, c->total);
 	buf_done(&bar);
+}
+
+/* The columns of add_cost, then two of text. */
+static struct table *new_table(
+	const struct profile_view *v, struct table_column first, struct table_column second)
+{
+	struct table_column columns[8];
+	size_t n = 0;
+
+	columns[n++] = (struct table_column){ "self", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	if (v->ci)
+		columns[n++] = (struct table_column){ "95 %", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	else if (v->width >= NARROW)
+		columns[n++] = (struct table_column){ "±", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	if (!v->ci)
+		columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "time", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "total", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	if (v->ci)
+		columns[n++] = (struct table_column){ "95 %", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	columns[n++] = first;
+	columns[n++] = second;
+	return table_new(columns, n);
 }
 
 static void print_table(struct table *t, const char *title, size_t shown, size_t all,
 	const struct profile_view *v, struct buf *out)
 {
-	style_add(out, STYLE_BOLD, v->colour, "\n%s\n", title);
-	table_emit(t, out, v->width, v->colour);
-	if (shown < all)
-		style_add(out, STYLE_DIM, v->colour, "… and %zu more\n", all - shown);
+	profile_title(v, title, out);
+	if (all)
+		table_emit(t, out, v->width, v->colour);
+	else
+		buf_adds(out, "no samples match\n");
+	profile_more(v, shown, all, out);
 	table_free(t);
 }
 
 void profile_print_functions(const struct profile *p, const struct profile_view *v, struct buf *out)
 {
-	static const struct table_column columns[] = {
-		{ "self", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "±", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "", TABLE_LEFT, TEXT_CUT_END, 0 },
-		{ "time", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "total", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "function", TABLE_LEFT, TEXT_CUT_END, 16 },
-		{ "where", TABLE_LEFT, TEXT_CUT_START, 14 },
-	};
-	struct table *t = table_new(columns, sizeof columns / sizeof *columns);
-	size_t n = rows(p->n_functions, v);
+	struct table *t =
+		new_table(v, (struct table_column){ "function", TABLE_LEFT, TEXT_CUT_MIDDLE, 16 },
+			(struct table_column){ "where", TABLE_LEFT, TEXT_CUT_START, 14 });
+	size_t n = profile_rows(v, p->n_functions);
 
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_function *f = &p->functions[i];
 
-		add_cost(t, p, &f->cost);
+		add_cost(t, p, &f->cost, v);
 		table_cell(t, "%s", f->name);
 		if (f->is_synthetic)
 			table_cell(t, "%s", "");
 		else
-			table_cell(t, "%s:%u", short_path(f->file, v), f->first_line);
+			table_cell(t, "%s:%u", profile_path(v, f->file), f->first_line);
 	}
 	print_table(t, "Functions", n, p->n_functions, v, out);
 }
 
-void profile_print_lines(const struct profile *p, const struct profile_view *v, struct buf *out)
+static bool add_source(struct table *t, const struct texts *texts, const struct profile_line *l)
 {
-	static const struct table_column columns[] = {
-		{ "self", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "±", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "", TABLE_LEFT, TEXT_CUT_END, 0 },
-		{ "time", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "total", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "line", TABLE_LEFT, TEXT_CUT_START, 16 },
-		{ "function", TABLE_LEFT, TEXT_CUT_END, 14 },
-	};
-	struct table *t = table_new(columns, sizeof columns / sizeof *columns);
-	size_t n = rows(p->n_lines, v);
+	struct text_line line = { 0 };
 
+	if (texts)
+		line = texts_line(texts, l->file, l->line);
+	while (line.n && (*line.p == ' ' || *line.p == '\t')) {
+		line.p++;
+		line.n--;
+	}
+	if (!line.n)
+		return false;
+	table_cell(t, "%.*s", (int)line.n, line.p);
+	return true;
+}
+
+void profile_print_lines(const struct profile *p, const struct texts *texts,
+	const struct profile_view *v, struct buf *out)
+{
+	size_t n = profile_rows(v, p->n_lines), n_texts = 0;
+	struct table *t;
+
+	for (size_t i = 0; texts && i < n; i++)
+		n_texts += texts_line(texts, p->lines[i].file, p->lines[i].line).n > 0;
+	t = new_table(v, (struct table_column){ "line", TABLE_LEFT, TEXT_CUT_START, 16 },
+		(struct table_column){
+			n_texts ? "source" : "function", TABLE_LEFT, TEXT_CUT_END, 14 });
 	for (size_t i = 0; i < n; i++) {
 		const struct profile_line *l = &p->lines[i];
 
-		add_cost(t, p, &l->cost);
+		add_cost(t, p, &l->cost, v);
 		if (l->line >= 0)
-			table_cell(t, "%s:%d", short_path(l->file, v), l->line);
+			table_cell(t, "%s:%d", profile_path(v, l->file), l->line);
 		else
-			table_cell(t, "%s:?", short_path(l->file, v));
-		table_cell(t, "%s", l->function);
+			table_cell(t, "%s:?", profile_path(v, l->file));
+		if (!add_source(t, n_texts ? texts : NULL, l))
+			table_cell(t, n_texts ? "(%s)" : "%s", l->function);
 	}
 	print_table(t, "Lines", n, p->n_lines, v, out);
 }
 
-void profile_print_threads(const struct stacks *s, const struct profile_view *v, struct buf *out)
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static void add_thread(
+	struct table *t, const struct stacks *s, size_t index, const struct profile_view *v)
+{
+	const struct stack_thread *x = &s->threads[index];
+	const struct stack_function *f = frames_function(s->frames, x->top_leaf);
+	double n = (double)x->n_samples;
+
+	(void)v;
+	table_cell(t, "#%zu", index + 1);
+	table_cell(t, "%s", *x->name ? x->name : x->tid == x->pid ? "main thread" : "–");
+	table_cell(t, "%u", x->tid);
+	table_cell(t, "%u", x->pid);
+	table_cell_unit(t, UNIT_COUNT, n);
+	table_cell_unit(t, UNIT_SHARE, (double)x->n_cpu / n);
+	table_cell_unit(t, UNIT_SHARE, (double)x->n_gil / n);
+	table_cell(t, "%s", f->name);
+}
+
+static void print_idle_threads(
+	const struct stacks *s, const struct profile_view *v, struct buf *out)
+{
+	const struct stack_thread *first = NULL;
+	bool is_mixed = false;
+
+	if (!s->n_idle_threads)
+		return;
+	for (size_t i = 0; i < s->n_threads; i++)
+		if (s->threads[i].is_idle) {
+			is_mixed |= first && first->top_leaf != s->threads[i].top_leaf;
+			first = first ? first : &s->threads[i];
+		}
+	style_add(out, STYLE_DIM, v->colour, "%zu idle %s (in %s%s; --idle lists %s)\n",
+		s->n_idle_threads, s->n_idle_threads == 1 ? "thread" : "threads",
+		frames_function(s->frames, first->top_leaf)->name, is_mixed ? " and others" : "",
+		s->n_idle_threads == 1 ? "it" : "them");
+}
+
+void profile_print_threads(
+	const struct stacks *s, const struct profile_view *v, bool with_idle, struct buf *out)
 {
 	static const struct table_column columns[] = {
+		{ "", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "thread", TABLE_LEFT, TEXT_CUT_END, 8 },
 		{ "tid", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "process", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "samples", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "on CPU", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "holds GIL", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "mostly in", TABLE_LEFT, TEXT_CUT_END, 8 },
 	};
 	struct table *t = table_new(columns, sizeof columns / sizeof *columns);
-	size_t n = rows(s->n_threads, v);
+	bool all_idle = s->n_idle_threads == s->n_threads;
+	size_t shown = 0, n = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct stack_thread *x = &s->threads[i];
-
-		table_cell(t, "%s", *x->name ? x->name : "–");
-		table_cell(t, "%u", x->tid);
-		table_cell(t, "%u", x->pid);
-		table_cell_unit(t, UNIT_COUNT, (double)x->n_samples);
-		table_cell_unit(t, UNIT_SHARE, (double)x->n_cpu / (double)x->n_samples);
-		table_cell_unit(t, UNIT_SHARE, (double)x->n_gil / (double)x->n_samples);
+	for (size_t i = 0; i < s->n_threads; i++) {
+		if (!s->threads[i].n_samples || (s->threads[i].is_idle && !with_idle && !all_idle))
+			continue;
+		n++;
+		if (v->limit && shown == v->limit)
+			continue;
+		add_thread(t, s, i, v);
+		shown++;
 	}
-	print_table(t, "Threads", n, s->n_threads, v, out);
+	profile_title(v, "Threads", out);
+	table_emit(t, out, v->width, v->colour);
+	profile_more(v, shown, n, out);
+	if (!with_idle && !all_idle)
+		print_idle_threads(s, v, out);
+	table_free(t);
 }
 
-static void json_cost(const struct profile *p, const struct profile_cost *c, struct json_writer *w)
+void profile_print_idle(const struct stacks *s, const struct profile_view *v, struct buf *out)
 {
-	json_kv_double(w, "self_s", c->self_s);
-	json_kv_double(w, "total_s", c->total_s);
-	json_kv_double(w, "self_low_s", c->self.low * p->seconds);
-	json_kv_double(w, "self_high_s", c->self.high * p->seconds);
-	json_kv_u64(w, "self_samples", c->self_n);
-	json_kv_u64(w, "total_samples", c->total_n);
-}
+	double all = (double)(s->n_samples + s->n_folded);
+	char share[UNITS_TEXT], text[200];
 
-void profile_json(const struct profile *p, struct json_writer *w)
-{
-	json_key(w, "functions");
-	json_array_begin(w);
-	for (size_t i = 0; i < p->n_functions; i++) {
-		json_object_begin(w);
-		json_kv_string(w, "name", p->functions[i].name);
-		json_kv_string(w, "file", p->functions[i].file);
-		json_kv_u64(w, "line", p->functions[i].first_line);
-		json_cost(p, &p->functions[i].cost, w);
-		json_key(w, "calls");
-		json_null(w); /* sampling does not count */
-		json_object_end(w);
-	}
-	json_array_end(w);
-	json_key(w, "lines");
-	json_array_begin(w);
-	for (size_t i = 0; i < p->n_lines; i++) {
-		json_object_begin(w);
-		json_kv_string(w, "file", p->lines[i].file);
-		json_kv_i64(w, "line", p->lines[i].line);
-		json_kv_string(w, "function", p->lines[i].function);
-		json_cost(p, &p->lines[i].cost, w);
-		json_key(w, "hits");
-		json_null(w);
-		json_object_end(w);
-	}
-	json_array_end(w);
+	if (!s->n_folded)
+		return;
+	units_format(share, UNIT_SHARE, (double)s->n_folded / all);
+	if (s->n_idle_threads)
+		snprintf(text, sizeof text,
+			"Left out: %zu idle %s and waits for work, %s of all samples; --idle "
+			"counts them.",
+			s->n_idle_threads, s->n_idle_threads == 1 ? "thread" : "threads", share);
+	else
+		snprintf(text, sizeof text,
+			"Left out: threads that wait for work, %s of all samples; --idle counts "
+			"them.",
+			share);
+	buf_addc(out, '\n');
+	style_begin(out, STYLE_DIM, v->colour);
+	style_wrap(out, text, 0, v->width);
+	style_end(out, STYLE_DIM, v->colour);
 }

@@ -1,28 +1,67 @@
 /* SPDX-License-Identifier: MIT
- * Terminal and JSON pages of analyze/profile: hot functions, hot lines, threads, fidelity. */
+ *
+ * Terminal and JSON pages of sampled time: functions, lines, source with heat, call tree, callers and
+ * callees, threads, last stacks. Each page is a title and its rows; shares are of the profile's time. */
 #ifndef VIEW_PROFILE_H
 #define VIEW_PROFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct buf;
+struct calltree_node;
+struct ending;
 struct json_writer;
+struct neighbours;
 struct profile;
 struct stacks;
+struct texts;
 
 struct profile_view {
 	size_t width;
 	bool colour, legend;
+	bool ci;            /* 95 % intervals of self and total as columns of their own */
 	size_t limit;       /* rows of a table; 0: all */
 	const char *folder; /* of the program: paths below it are shown without it; NULL: none */
+	const char *what;   /* which samples: "on a CPU, only mine"; "" for all */
 };
 
 void profile_print_functions(
 	const struct profile *p, const struct profile_view *v, struct buf *out);
-void profile_print_lines(const struct profile *p, const struct profile_view *v, struct buf *out);
-void profile_print_threads(const struct stacks *s, const struct profile_view *v, struct buf *out);
-/* "functions" and "lines" of the JSON contract, inside an object the caller opened. */
+/* A table; with texts (may be NULL) the line itself stands where else the function does. */
+void profile_print_lines(const struct profile *p, const struct texts *t,
+	const struct profile_view *v, struct buf *out);
+/* The hottest lines where they stand, with their neighbours and a heat bar. False, and nothing is printed,
+ * when the recording holds the text of none of them. */
+bool profile_print_source(const struct profile *p, const struct texts *t,
+	const struct profile_view *v, struct buf *out);
+void profile_print_tree(const struct calltree_node *root, const struct stacks *s,
+	const struct profile *p, const struct profile_view *v, struct buf *out);
+void profile_print_callers(const struct neighbours *n, const struct stacks *s,
+	const struct profile *p, const struct profile_view *v, struct buf *out);
+void profile_print_callees(const struct neighbours *n, const struct stacks *s,
+	const struct profile *p, const struct profile_view *v, struct buf *out);
+/* Idle ones are one row unless with_idle. */
+void profile_print_threads(
+	const struct stacks *s, const struct profile_view *v, bool with_idle, struct buf *out);
+/* What fold_idle left out, in one line; nothing when that was nothing. */
+void profile_print_idle(const struct stacks *s, const struct profile_view *v, struct buf *out);
+
+/* Processes that a signal killed, with the last stack of each thread. */
+void profile_print_endings(const struct ending *e, size_t n, const struct stacks *s,
+	const struct profile_view *v, struct buf *out);
+
+/* Keys of the JSON contract, inside an object the caller opened: "functions" and "lines"; "threads";
+ * "tree"; "killed"; and the caller's key for a list of neighbours. */
 void profile_json(const struct profile *p, struct json_writer *w);
+void profile_json_threads(const struct stacks *s, struct json_writer *w);
+void profile_json_tree(
+	const struct calltree_node *root, const struct stacks *s, struct json_writer *w);
+void profile_json_neighbours(const char *key, const struct neighbours *const *v, size_t n,
+	bool is_callers, const struct stacks *s, struct json_writer *w);
+
+void profile_json_endings(
+	const struct ending *e, size_t n, const struct stacks *s, struct json_writer *w);
 
 #endif

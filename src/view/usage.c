@@ -471,7 +471,7 @@ void usage_json(const struct usage *u, const struct bound *b, struct json_writer
 		{ "pressure_cpu", u->pressure_cpu },
 		{ "pressure_io", u->pressure_io },
 		{ "pressure_memory", u->pressure_memory },
-		{ "threads", u->peak_threads },
+		{ "peak_threads", u->peak_threads },
 		{ "processes", (double)u->n_processes },
 		{ "own_cpu_s", u->own_cpu_s },
 	};

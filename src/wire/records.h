@@ -93,6 +93,12 @@ enum end_source {
 };
 enum tristate { TRISTATE_UNKNOWN, TRISTATE_NO, TRISTATE_YES };
 enum memory_event { MEMORY_ALLOC, MEMORY_FREE, MEMORY_RESIZE };
+enum source_state {
+	SOURCE_AS_RUN,    /* older than the process that ran it */
+	SOURCE_CHANGED,   /* written after that process had started */
+	SOURCE_MISSING,   /* no such file, or not readable, when the recording ended */
+	SOURCE_TOO_LARGE, /* it alone, or all together */
+};
 enum sample_state {
 	SAMPLE_ON_CPU = 1 << 0,
 	SAMPLE_HOLDS_GIL = 1 << 1,

@@ -87,6 +87,87 @@ def test_views_of_a_recording(tool, script, python, tmp_path):
     assert total == json.loads(tool("report", "--json", record).stdout)["fidelity"]["samples"]
 
 
+def test_the_recording_holds_the_source(tool, script, python, tmp_path):
+    tool("run", "--python", python, script, "300", "0", cwd=tmp_path)
+    text = script.read_text()
+    script.write_text("# edited since\n")
+    lines = tool("report", "--lines", tmp_path / "hot.lead").stdout
+    assert "for i in range(n): i * i" in lines and "edited since" not in lines and "█" in lines
+    script.write_text(text)
+    tool("run", "--no-source", "-o", tmp_path / "n.lead", "--python", python, script, "100", "0", cwd=tmp_path)
+    lines = tool("report", "--lines", tmp_path / "n.lead").stdout
+    assert "hot.py:4" in lines and "Without source: the recording does not hold it" in lines
+
+
+def test_a_file_changed_while_it_ran_is_told(tool, python, tmp_path):
+    script = tmp_path / "self.py"
+    script.write_text("import os, sys, time\n\ndef spin(n):\n    for i in range(n): i * i\n\ntime.sleep(1.1)\nos.utime(__file__)\n"
+                      "spin(8_000_000)\n")
+    tool("run", "--python", python, script, cwd=tmp_path)
+    assert "changed after the program started" in tool("report", "--lines", tmp_path / "self.lead").stdout
+
+
+def test_every_view_and_its_json(tool, script, python, tmp_path):
+    tool("run", "--python", python, script, "300", "0", cwd=tmp_path)
+    record = tmp_path / "hot.lead"
+    tree = tool("report", "--tree", record).stdout
+    assert "<module>" in tree and "└ spin" in tree
+    assert "called by" in tool("report", "--callers", "spin", record).stdout
+    assert "(its own code)" in tool("report", "--callees", "spin", record).stdout
+    assert "Lines" in tool("report", "--lines", "--only-mine", record).stdout
+    report = json.loads(tool("report", "--json", "--tree", "--threads", "--callers=spin", "--callees=<module>", "--filter=spin", record).stdout)
+    assert {f["name"] for f in report["functions"]} == {"spin"}
+    assert report["threads"][0]["tid"] == report["threads"][0]["pid"] and report["threads"][0]["samples"] > 0
+    top = report["tree"][0]
+    assert top["name"] == "<module>" and abs(top["total_s"] - top["self_s"] - sum(c["total_s"] for c in top["children"])) < 1e-9
+    spin = report["callers"][0]
+    assert spin["callers"][0]["name"] == "<module>" and abs(sum(c["share"] for c in spin["callers"]) - 1) < 1e-9
+    assert report["callees"][0]["callees"][0]["name"] == "spin"
+    assert report["killed"] == [] and report["idle"] == {"threads": 0, "samples_left_out": 0}
+    whole, part = (json.loads(tool("report", "--json", *a, record).stdout)["sampled_s"] for a in ([], ["--from=100ms", "--to=200ms"]))
+    assert 0.08 < part < 0.12 < whole
+
+
+@pytest.mark.parametrize("args, words", [
+    (["--sort=ncalls"], "counts need leadline run --trace"),
+    (["--sort=size"], "--sort wants self, total, name"),
+    (["--filter=("], "'(' is no regular expression"),
+    (["--callers=nobody_here"], "no sampled function matches 'nobody_here'"),
+    (["--thread=99999999"], "no sampled thread is '99999999'"),
+    (["--from=2s", "--to=1s"], "--to must lie behind --from"),
+    (["--from=soon"], "--from wants a time"),
+])
+def test_mistakes_of_report_get_one_clear_line(tool, args, words):
+    r = tool("report", *args, conftest.ROOT / "tests" / "data" / "orders.lead")
+    assert r.returncode == 2 and words in r.stderr and r.stderr.count("\n") <= 2 and not r.stdout
+
+
+def test_pool_threads_do_not_flood_the_tables(tool, python, tmp_path):
+    code = ("import concurrent.futures as f, threading, queue, time\n"
+            "q = queue.Queue()\n[threading.Thread(target=q.get, daemon=True).start() for _ in range(20)]\n"
+            "def spin(n):\n    for i in range(n): i * i\n"
+            "spin(8_000_000)\n")
+    record = tmp_path / "p.lead"
+    tool("run", "-o", record, python, "-c", code)
+    report = json.loads(tool("report", "--json", record).stdout)
+    assert report["functions"][0]["name"] == "spin" and report["functions"][0]["self_s"] > 0.7 * report["sampled_s"]
+    n = report["idle"]["threads"]
+    assert n >= 20
+    assert f"{n} idle threads" in tool("report", "--threads", record).stdout
+    everything = json.loads(tool("report", "--json", "--idle", record).stdout)
+    assert everything["sampled_s"] > 5 * report["sampled_s"]
+
+
+def test_a_killed_program_shows_its_last_stacks(tool, python, tmp_path):
+    code = ("import os, signal\ndef last():\n    for i in range(3_000_000): i * i\n    os.kill(os.getpid(), signal.SIGSEGV)\nlast()\n")
+    r = tool("run", "-o", tmp_path / "k.lead", python, "-c", code)
+    assert r.returncode == 128 + 11
+    assert "was killed by signal 11" in r.stderr and "    last  <string>:" in r.stderr
+    killed = json.loads(tool("report", "--json", tmp_path / "k.lead").stdout)["killed"]
+    assert killed[0]["signal"] == 11 and killed[0]["threads"][0]["frames"][0]["name"] == "last"
+    assert killed[0]["threads"][0]["age_s"] < 0.2
+
+
 def test_threads_that_fight_for_the_gil(tool, python, tmp_path):
     code = ("import threading\ndef work():\n    for i in range(12_000_000): pass\n"
             "ts = [threading.Thread(target=work) for _ in range(2)]\n[t.start() for t in ts]\n[t.join() for t in ts]\n")

@@ -112,7 +112,7 @@ def test_one_busy_thread_among_idle_ones_is_not_gil_limited(tool):
     r = tool.time_json(*require("3.11").command("-c", idle + code, "1", "1"))
     verdict, shares = bound(r)
     assert verdict == "cpu" and shares["gil"] == 0, shares
-    assert r["threads"] == 10
+    assert r["peak_threads"] == 10
 
 
 @pytest.mark.skipif(not MANY_CPUS, reason="needs two CPUs")

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Call tree: who called whom, from the roots down, with the time below and in each. Nodes are functions,
+ * whatever line they were at. Times add up: a node's total is its self and its children's totals.
+ *
+ * Recursion is shown once: where the last frames of a stack repeat those before them (f f, or f g f g, up
+ * to CALLTREE_PERIOD frames), the repetition is left out, and the node says so. Frames that recur with
+ * others between them are no repetition and stay. */
+#ifndef ANALYZE_CALLTREE_H
+#define ANALYZE_CALLTREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct stacks;
+
+enum { CALLTREE_PERIOD = 12 };
+
+struct calltree_node {
+	uint32_t function; /* number (frames.h) */
+	bool is_recursive;
+	uint64_t self_n, total_n; /* samples */
+	double self_s, total_s;
+	const struct calltree_node *const *children; /* by total time, falling */
+	size_t n_children;
+};
+
+/* The root is no function; its children are the roots of the stacks. keep (NULL: all): by function number;
+ * stacks without such a function are left out. */
+const struct calltree_node *calltree_build(
+	struct arena *a, const struct stacks *s, double lost_share, const bool *keep);
+
+#endif

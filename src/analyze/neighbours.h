@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Neighbours: who calls a function, and what it calls, each with the part of the function's time that
+ * belongs to it. The caller of a stack is the one that entered the function first there (recursion counts
+ * once per stack); the callee is what its last frame called, or itself while its own code ran. So callers
+ * add up to the function's total, and so do callees. */
+#ifndef ANALYZE_NEIGHBOURS_H
+#define ANALYZE_NEIGHBOURS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct stacks;
+
+struct neighbour {
+	uint32_t function; /* number (frames.h) */
+	bool is_none;      /* callers: it was the root; callees: its own code */
+	uint64_t n;        /* samples */
+	double seconds;
+};
+
+struct neighbours {
+	uint32_t function; /* whose */
+	uint64_t total_n;
+	double total_s;
+	const struct neighbour *callers, *callees; /* by time, falling */
+	size_t n_callers, n_callees;
+};
+
+const struct neighbours *neighbours_build(
+	struct arena *a, const struct stacks *s, double lost_share, uint32_t function);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ * See stacks_rig.h. */
+#include "analyze/stacks_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "store/reader.h"
+#include "store/tables.h"
+#include "store/writer.h"
+#include "wire/records.h"
+
+static const uint64_t START_NS = 5000000000, MS = 1000000;
+
+void rig_begin(struct rig *m)
+{
+	struct err e = ERR_INIT;
+
+	*m = (struct rig){ 0 };
+	assert_int_equal(writer_open(&m->w, NULL, NULL, &e), 0);
+	m->process = writer_row(m->w, RECORD_process, &(struct rec_process){ .pid = 10 });
+	for (uint32_t i = 0; i < RIG_THREADS; i++)
+		m->threads[i] = writer_row(m->w, RECORD_thread,
+			&(struct rec_thread){ .process = m->process, .tid = 10 + i });
+}
+
+/* Each function begins at a line of its own. */
+static uint32_t code(struct rig *m, char function)
+{
+	const char letter[] = { function, '\0' }, *name = m->names[(unsigned char)function],
+		   *file = m->files[(unsigned char)function];
+
+	return writer_row(m->w, RECORD_code,
+		&(struct rec_code){ .file = writer_string(m->w, file ? file : "x.py"),
+			.qualname = writer_string(m->w, name ? name : letter),
+			.first_line = (uint32_t)function });
+}
+
+static uint32_t push(struct rig *m, uint32_t callers, const struct rec_frame *frame)
+{
+	return writer_row(m->w, RECORD_stack,
+		&(struct rec_stack){
+			.parent = callers, .frame = writer_row(m->w, RECORD_frame, frame) });
+}
+
+void rig_sample_ns(struct rig *m, uint64_t ns, size_t thread, const char *chain, int bits)
+{
+	struct rec_sample r = {
+		.t_ns = START_NS + ns, .thread = m->threads[thread], .state = (uint16_t)bits
+	};
+
+	for (; chain[0] != '!' && chain[1]; chain++)
+		r.stack = push(m, r.stack,
+			&(struct rec_frame){ .tag = FRAME_PY, .code = code(m, *chain) });
+	if (*chain == '!') {
+		r.stack = push(m, r.stack,
+			&(struct rec_frame){
+				.tag = FRAME_SYNTH, .name = writer_string(m->w, "[cut]") });
+		r.state |= SAMPLE_SHORTENED;
+	} else {
+		r.leaf_code = code(m, *chain);
+	}
+	writer_add(m->w, RECORD_sample, &r);
+}
+
+void rig_sample(struct rig *m, uint64_t ms, size_t thread, const char *chain, int bits)
+{
+	rig_sample_ns(m, ms * MS, thread, chain, bits);
+}
+
+void rig_lose(struct rig *m, const char *what, uint64_t count)
+{
+	writer_add(m->w, RECORD_loss,
+		&(struct rec_loss){
+			.t_ns = START_NS, .what = writer_string(m->w, what), .count = count });
+}
+
+void rig_end_process(struct rig *m, uint64_t ms, int status)
+{
+	writer_add(m->w, RECORD_process_end,
+		&(struct rec_process_end){ .t_ns = START_NS + ms * MS,
+			.process = m->process,
+			.source = END_REAPED,
+			.status = (uint32_t)status });
+}
+
+void rig_finish(struct rig *m)
+{
+	struct err e = ERR_INIT;
+	int fd;
+
+	assert_int_equal(writer_close_keep_fd(m->w, &fd, &e), 0);
+	assert_int_equal(reader_open_fd(&m->reader, fd, "made", &e), 0);
+	assert_int_equal(tables_load(&m->tables, m->reader, &e), 0);
+}
+
+const struct profile *rig_profile_of(struct rig *m, struct stacks_options o)
+{
+	m->stacks = stacks_build(&m->arena, m->tables, &o);
+	return profile_build(&m->arena, m->stacks);
+}
+
+void rig_done(struct rig *m)
+{
+	tables_free(m->tables);
+	reader_close(m->reader);
+	arena_done(&m->arena);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For tests: a recording made sample by sample and read back. Functions are letters; "mab" is a stack in
+ * which m called a, and a called b.
+ *
+ *	struct rig m;
+ *	rig_begin(&m);
+ *	m.names['w'] = "Condition.wait", m.files['w'] = "/usr/lib/python3.12/threading.py";
+ *	rig_sample(&m, 10, 0, "mw", SAMPLE_ON_CPU);             at 10 ms, in the first thread
+ *	rig_finish(&m);
+ *	p = rig_profile_of(&m, (struct stacks_options){ 0 });   also m.stacks
+ *	rig_done(&m);
+ */
+#ifndef ANALYZE_STACKS_RIG_H
+#define ANALYZE_STACKS_RIG_H
+
+#include <stdint.h>
+
+#include "analyze/profile.h"
+#include "analyze/stacks.h"
+#include "base/arena.h"
+
+enum { RIG_THREADS = 4 };
+
+struct rig {
+	struct writer *w;
+	uint32_t process, threads[RIG_THREADS]; /* pid and first tid 10, then 11 … */
+	const char *names[128], *files[128];    /* by letter; NULL: the letter itself, x.py */
+	struct arena arena;
+	struct reader *reader;
+	struct tables *tables;
+	const struct stacks *stacks; /* the last ones built */
+};
+
+void rig_begin(struct rig *m);
+/* The chain's last "!" means that it was cut off there. */
+void rig_sample(struct rig *m, uint64_t ms, size_t thread, const char *chain, int bits);
+void rig_sample_ns(struct rig *m, uint64_t ns, size_t thread, const char *chain, int bits);
+void rig_lose(struct rig *m, const char *what, uint64_t count);
+/* The process ended so long after the start, with this status as wait(2) has it. */
+void rig_end_process(struct rig *m, uint64_t ms, int status);
+void rig_finish(struct rig *m);
+const struct profile *rig_profile_of(struct rig *m, struct stacks_options o);
+void rig_done(struct rig *m);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The source text of the files a recording mentions, read when it ends: whoever opens it later, elsewhere,
+ * or after an edit, sees the lines that ran. While programs run nothing is read but where their files are
+ * (root and working folder), so sampling is not disturbed.
+ *
+ *	struct sources *s = sources_new();
+ *	unsigned id = sources_process(s, pid, start_ns);     when a process is first sampled
+ *	sources_file(s, id, "mod.py");                        when a code object is first recorded
+ *	sources_write(s, writer);                             at the end
+ *	sources_free(s);
+ *
+ * A process in another root or mount namespace is read through its own root, also after it has ended.
+ * Bounded: SOURCES_FILE_BYTES a file, SOURCES_ALL_BYTES together, SOURCES_FILES files. Names in angle
+ * brackets (<frozen …>, <string>) have no file. Files that cannot be had are recorded without text, with
+ * the reason (enum source_state). */
+#ifndef COLLECT_SOURCES_H
+#define COLLECT_SOURCES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sources;
+struct writer;
+
+enum { SOURCES_FILE_BYTES = 4 << 20, SOURCES_ALL_BYTES = 64 << 20, SOURCES_FILES = 20000 };
+
+struct sources *sources_new(void);
+void sources_free(struct sources *s); /* accepts NULL */
+
+/* start_ns: after boot. */
+unsigned sources_process(struct sources *s, pid_t pid, uint64_t start_ns);
+void sources_file(struct sources *s, unsigned process, const char *file);
+
+void sources_write(struct sources *s, struct writer *w);
+
+#endif

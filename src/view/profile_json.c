@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ * See profile.h: the JSON of sampled time. */
+#include "analyze/calltree.h"
+#include "analyze/neighbours.h"
+#include "analyze/profile.h"
+#include "analyze/stacks.h"
+#include "base/json_write.h"
+#include "view/profile.h"
+#include "base/banned.h"
+
+enum {
+	TREE_DEPTH = 100
+}; /* levels of JSON; deeper branches end there, their time stays in the totals */
+
+static void json_cost(const struct profile *p, const struct profile_cost *c, struct json_writer *w)
+{
+	json_kv_double(w, "self_s", c->self_s);
+	json_kv_double(w, "total_s", c->total_s);
+	json_kv_double(w, "self_low_s", c->self.low * p->seconds);
+	json_kv_double(w, "self_high_s", c->self.high * p->seconds);
+	json_kv_double(w, "total_low_s", c->total.low * p->seconds);
+	json_kv_double(w, "total_high_s", c->total.high * p->seconds);
+	json_kv_u64(w, "self_samples", c->self_n);
+	json_kv_u64(w, "total_samples", c->total_n);
+}
+
+static void json_line(const struct profile *p, const struct profile_line *l, struct json_writer *w)
+{
+	json_object_begin(w);
+	json_kv_string(w, "file", l->file);
+	json_kv_i64(w, "line", l->line);
+	json_kv_string(w, "function", l->function);
+	json_cost(p, &l->cost, w);
+	json_key(w, "hits");
+	json_null(w); /* sampling does not count */
+	json_key(w, "hottest");
+	if (l->column >= 0) {
+		json_object_begin(w);
+		json_kv_i64(w, "column", l->column);
+		json_kv_i64(w, "end_column", l->end_column);
+		json_kv_double(w, "share", l->column_share);
+		json_object_end(w);
+	} else {
+		json_null(w);
+	}
+	json_object_end(w);
+}
+
+void profile_json(const struct profile *p, struct json_writer *w)
+{
+	json_kv_double(w, "sampled_s", p->seconds);
+	json_key(w, "functions");
+	json_array_begin(w);
+	for (size_t i = 0; i < p->n_functions; i++) {
+		json_object_begin(w);
+		json_kv_string(w, "name", p->functions[i].name);
+		json_kv_string(w, "file", p->functions[i].file);
+		json_kv_u64(w, "line", p->functions[i].first_line);
+		json_cost(p, &p->functions[i].cost, w);
+		json_key(w, "calls");
+		json_null(w);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	json_key(w, "lines");
+	json_array_begin(w);
+	for (size_t i = 0; i < p->n_lines; i++)
+		json_line(p, &p->lines[i], w);
+	json_array_end(w);
+}
+
+void profile_json_threads(const struct stacks *s, struct json_writer *w)
+{
+	json_key(w, "threads");
+	json_array_begin(w);
+	for (size_t i = 0; i < s->n_threads; i++) {
+		const struct stack_thread *t = &s->threads[i];
+
+		json_object_begin(w);
+		json_kv_u64(w, "number", i + 1);
+		json_kv_string(w, "name", *t->name ? t->name : NULL);
+		json_kv_u64(w, "tid", t->tid);
+		json_kv_u64(w, "pid", t->pid);
+		json_kv_u64(w, "samples", t->n_samples);
+		json_kv_u64(w, "on_cpu_samples", t->n_cpu);
+		json_kv_u64(w, "gil_samples", t->n_gil);
+		json_kv_u64(w, "waiting_samples", t->n_waiting);
+		json_kv_bool(w, "is_idle", t->is_idle);
+		json_kv_double(w, "seconds", t->seconds);
+		json_kv_string(w, "mostly_in", frames_function(s->frames, t->top_leaf)->name);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+static void json_function(const struct stacks *s, uint32_t function, struct json_writer *w)
+{
+	const struct stack_function *f = frames_function(s->frames, function);
+
+	json_kv_string(w, "name", f->name);
+	json_kv_string(w, "file", f->file);
+	json_kv_u64(w, "line", f->first_line);
+}
+
+static void json_node(const struct calltree_node *n, const struct stacks *s, unsigned depth,
+	struct json_writer *w)
+{
+	json_object_begin(w);
+	json_function(s, n->function, w);
+	json_kv_double(w, "self_s", n->self_s);
+	json_kv_double(w, "total_s", n->total_s);
+	json_kv_u64(w, "total_samples", n->total_n);
+	json_kv_bool(w, "is_recursive", n->is_recursive);
+	json_key(w, "children");
+	json_array_begin(w);
+	for (size_t i = 0; depth < TREE_DEPTH && i < n->n_children; i++)
+		json_node(n->children[i], s, depth + 1, w);
+	json_array_end(w);
+	json_object_end(w);
+}
+
+void profile_json_tree(
+	const struct calltree_node *root, const struct stacks *s, struct json_writer *w)
+{
+	json_key(w, "tree");
+	json_array_begin(w);
+	for (size_t i = 0; i < root->n_children; i++)
+		json_node(root->children[i], s, 1, w);
+	json_array_end(w);
+}
+
+static void json_neighbour(const struct neighbours *of, const struct neighbour *n,
+	const struct stacks *s, struct json_writer *w)
+{
+	json_object_begin(w);
+	if (n->is_none)
+		json_kv_string(w, "name", NULL);
+	else
+		json_function(s, n->function, w);
+	json_kv_double(w, "seconds", n->seconds);
+	json_kv_u64(w, "samples", n->n);
+	json_kv_double(w, "share", of->total_s > 0 ? n->seconds / of->total_s : 0);
+	json_object_end(w);
+}
+
+void profile_json_neighbours(const char *key, const struct neighbours *const *v, size_t n,
+	bool is_callers, const struct stacks *s, struct json_writer *w)
+{
+	json_key(w, key);
+	json_array_begin(w);
+	for (size_t i = 0; i < n; i++) {
+		json_object_begin(w);
+		json_function(s, v[i]->function, w);
+		json_kv_double(w, "total_s", v[i]->total_s);
+		json_key(w, key);
+		json_array_begin(w);
+		for (size_t k = 0; k < (is_callers ? v[i]->n_callers : v[i]->n_callees); k++)
+			json_neighbour(
+				v[i], is_callers ? &v[i]->callers[k] : &v[i]->callees[k], s, w);
+		json_array_end(w);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}

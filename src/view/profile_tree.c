@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See profile.h: the call tree, and callers and callees. A tree is cut to what can be read: branches below
+ * a hundredth of the time, or beyond the limit of rows, are one line; library frames that only pass a call
+ * on are left out and counted on the line that follows. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/calltree.h"
+#include "analyze/neighbours.h"
+#include "analyze/profile.h"
+#include "analyze/stacks.h"
+#include "base/buf.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "view/profile.h"
+#include "view/profile_parts.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+static const double SMALLEST = 0.01; /* share of the whole tree that is worth a line */
+enum { INDENT_MOST = 40, DEPTH_MOST = 500, COST_COLUMNS = 17 };
+
+struct page {
+	const struct stacks *s;
+	const struct profile *p;
+	const struct profile_view *v;
+	struct buf *out;
+	double least_s; /* nodes with less total are not shown */
+	struct buf guide;
+};
+
+/* ---- what is shown --------------------------------------------------------------------------- */
+
+typedef VEC(double) totals;
+
+static void collect_totals(const struct calltree_node *n, unsigned depth, totals *to)
+{
+	for (size_t i = 0; depth < DEPTH_MOST && i < n->n_children; i++) {
+		vec_push(to, n->children[i]->total_s);
+		collect_totals(n->children[i], depth + 1, to);
+	}
+}
+
+static int falling(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static double least_total(const struct calltree_node *root, size_t limit)
+{
+	totals all = VEC_INIT;
+	double least = root->total_s * SMALLEST;
+
+	if (!limit)
+		return 0;
+	collect_totals(root, 0, &all);
+	if (all.n > limit) {
+		qsort(all.v, all.n, sizeof *all.v, falling);
+		least = all.v[limit - 1] > least ? all.v[limit - 1] : least;
+	}
+	vec_done(&all);
+	return least;
+}
+
+static size_t n_shown(const struct page *p, const struct calltree_node *n)
+{
+	size_t k = 0;
+
+	while (k < n->n_children && n->children[k]->total_s >= p->least_s)
+		k++;
+	return k;
+}
+
+/* A library's frame that only hands a call on: nobody misses it. */
+static bool is_passing(const struct page *p, const struct calltree_node *n)
+{
+	return p->least_s > 0 && frames_function(p->s->frames, n->function)->is_library &&
+		n->self_s < p->least_s && n_shown(p, n) == 1 &&
+		n->children[0]->total_s >= n->total_s - p->least_s;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static void print_cost(struct page *p, double total_s, double self_s)
+{
+	char total[UNITS_TEXT], self[UNITS_TEXT] = "";
+
+	units_format(total, UNIT_SHARE, profile_share(p->p, total_s));
+	if (self_s > 0 && profile_share(p->p, self_s) >= 0.0005)
+		units_format(self, UNIT_SHARE, profile_share(p->p, self_s));
+	buf_fill(p->out, ' ', 7 - (text_width(total) < 7 ? text_width(total) : 7));
+	buf_adds(p->out, total);
+	buf_fill(p->out, ' ', 8 - (text_width(self) < 8 ? text_width(self) : 8));
+	style_add(p->out, STYLE_DIM, p->v->colour, "%s", self);
+	buf_adds(p->out, "  ");
+}
+
+/* Name and place, each as far as there is room. */
+static void print_function(
+	struct page *p, const struct calltree_node *n, size_t column, size_t skipped)
+{
+	const struct stack_function *f = frames_function(p->s->frames, n->function);
+	size_t room = p->v->width > column + 12 ? p->v->width - column : 12, used;
+	struct buf name = BUF_INIT, place = BUF_INIT, cut = BUF_INIT;
+
+	text_add_printable(&name, f->name, strlen(f->name));
+	if (n->is_recursive)
+		buf_adds(&name, " ↻");
+	if (skipped)
+		buf_printf(&name, " (+%zu)", skipped);
+	text_add_cut(&cut, buf_str(&name), room, TEXT_CUT_END);
+	style_add(p->out, f->is_library || f->is_synthetic ? STYLE_PLAIN : STYLE_BOLD, p->v->colour,
+		"%s", buf_str(&cut));
+	used = text_width(buf_str(&cut));
+	if (!f->is_synthetic && used + 2 + 10 <= room) {
+		const char *path = profile_path(p->v, f->file);
+		struct buf printable = BUF_INIT;
+
+		text_add_printable(&printable, path, strlen(path));
+		buf_printf(&printable, ":%u", f->first_line);
+		text_add_cut(&place, buf_str(&printable), room - used - 2, TEXT_CUT_START);
+		buf_adds(p->out, "  ");
+		style_add(p->out, STYLE_DIM, p->v->colour, "%s", buf_str(&place));
+		buf_done(&printable);
+	}
+	buf_addc(p->out, '\n');
+	buf_done(&name);
+	buf_done(&place);
+	buf_done(&cut);
+}
+
+static void print_node(struct page *p, const struct calltree_node *n, bool is_last, unsigned depth)
+{
+	size_t skipped = 0, guide = p->guide.n, shown;
+	bool has_guide = depth > 0 && depth <= INDENT_MOST;
+
+	while (is_passing(p, n)) {
+		n = n->children[0];
+		skipped++;
+	}
+	shown = n_shown(p, n);
+	print_cost(p, n->total_s, n->self_s);
+	style_begin(p->out, STYLE_DIM, p->v->colour);
+	buf_adds(p->out, buf_str(&p->guide));
+	if (has_guide)
+		buf_adds(p->out, is_last ? "└ " : "├ ");
+	style_end(p->out, STYLE_DIM, p->v->colour);
+	print_function(
+		p, n, COST_COLUMNS + text_width(buf_str(&p->guide)) + (has_guide ? 2 : 0), skipped);
+	if (has_guide)
+		buf_adds(&p->guide, is_last ? "  " : "│ ");
+	for (size_t i = 0; depth < DEPTH_MOST && i < shown; i++)
+		print_node(p, n->children[i], i + 1 == shown, depth + 1);
+	p->guide.n = guide;
+	if (p->guide.data)
+		p->guide.data[guide] = '\0';
+}
+
+static void print_legend(const struct profile_view *v, double least, struct buf *out)
+{
+	char text[200], share[UNITS_TEXT];
+
+	snprintf(text, sizeof text,
+		"Left out: branches under %s, and library frames that only pass a call on, as "
+		"many as (+n) says; --limit 0 shows all. ↻ calls itself.",
+		units_format(share, UNIT_SHARE, least));
+	style_begin(out, STYLE_DIM, v->colour);
+	style_wrap(out, text, 0, v->width);
+	style_end(out, STYLE_DIM, v->colour);
+}
+
+void profile_print_tree(const struct calltree_node *root, const struct stacks *s,
+	const struct profile *p, const struct profile_view *v, struct buf *out)
+{
+	struct page page = {
+		.s = s, .p = p, .v = v, .out = out, .least_s = least_total(root, v->limit)
+	};
+	size_t shown = n_shown(&page, root);
+
+	profile_title(v, "Call tree", out);
+	if (!root->n_children) {
+		buf_adds(out, "no samples match\n");
+		return;
+	}
+	style_add(out, STYLE_BOLD, v->colour, "  total    self  function\n");
+	for (size_t i = 0; i < shown; i++)
+		print_node(&page, root->children[i], i + 1 == shown, 0);
+	if (page.least_s > 0 && v->legend)
+		print_legend(v, profile_share(p, page.least_s), out);
+	buf_done(&page.guide);
+}
+
+/* ---- callers and callees --------------------------------------------------------------------- */
+
+static void add_neighbour(struct table *t, const struct neighbours *of, const struct neighbour *n,
+	const struct stacks *s, const struct profile_view *v, bool is_callers)
+{
+	const struct stack_function *f = frames_function(s->frames, n->function);
+	double part = of->total_s > 0 ? n->seconds / of->total_s : 0;
+	struct buf bar = BUF_INIT;
+	char text[UNITS_TEXT];
+
+	style_bar(&bar, part, 8);
+	table_cell_unit(t, UNIT_SHARE, part);
+	table_cell(t, "%s", buf_str(&bar));
+	table_cell(t, "%s", units_format(text, UNIT_SECONDS, n->seconds));
+	table_cell(t, "%s",
+		!n->is_none          ? f->name
+			: is_callers ? "(nobody: a root)"
+				     : "(its own code)");
+	if (n->is_none || f->is_synthetic)
+		table_cell(t, "%s", "");
+	else
+		table_cell(t, "%s:%u", profile_path(v, f->file), f->first_line);
+	buf_done(&bar);
+}
+
+static void print_neighbours(const struct neighbours *x, const struct stacks *s,
+	const struct profile *p, const struct profile_view *v, bool is_callers, struct buf *out)
+{
+	const struct table_column columns[] = {
+		{ "of it", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "time", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ is_callers ? "called by" : "calls", TABLE_LEFT, TEXT_CUT_MIDDLE, 16 },
+		{ "where", TABLE_LEFT, TEXT_CUT_START, 14 },
+	};
+	const struct stack_function *f = frames_function(s->frames, x->function);
+	size_t all = is_callers ? x->n_callers : x->n_callees, n = profile_rows(v, all);
+	struct table *t = table_new(columns, sizeof columns / sizeof *columns);
+	char time[UNITS_TEXT], share[UNITS_TEXT];
+	struct buf title = BUF_INIT;
+
+	buf_printf(&title, "%s of ", is_callers ? "Callers" : "Callees");
+	text_add_printable(&title, f->name, strlen(f->name));
+	profile_title(v, buf_str(&title), out);
+	buf_clear(&title);
+	text_add_printable(&title, profile_path(v, f->file), strlen(profile_path(v, f->file)));
+	style_add(out, STYLE_DIM, v->colour, "%s:%u, total %s, %s of the sampled time\n",
+		buf_str(&title), f->first_line, units_format(time, UNIT_SECONDS, x->total_s),
+		units_format(share, UNIT_SHARE, profile_share(p, x->total_s)));
+	for (size_t i = 0; i < n; i++)
+		add_neighbour(t, x, is_callers ? &x->callers[i] : &x->callees[i], s, v, is_callers);
+	table_emit(t, out, v->width, v->colour);
+	profile_more(v, n, all, out);
+	table_free(t);
+	buf_done(&title);
+}
+
+void profile_print_callers(const struct neighbours *n, const struct stacks *s,
+	const struct profile *p, const struct profile_view *v, struct buf *out)
+{
+	print_neighbours(n, s, p, v, true, out);
+}
+
+void profile_print_callees(const struct neighbours *n, const struct stacks *s,
+	const struct profile *p, const struct profile_view *v, struct buf *out)
+{
+	print_neighbours(n, s, p, v, false, out);
+}
