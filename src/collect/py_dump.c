@@ -14,10 +14,12 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
+#include "collect/py_asyncio.h"
 #include "collect/py_code.h"
 #include "collect/py_source.h"
 #include "collect/py_target.h"
 #include "collect/py_thread.h"
+#include "cpython/asyncio.h"
 #include "cpython/code.h"
 #include "cpython/mem.h"
 #include "cpython/names.h"
@@ -49,6 +51,10 @@ struct dumper {
 	struct stack_frame *frames; /* room, FRAMES_MOST */
 	struct walk *walk;          /* room */
 	VEC(struct snapshot_thread) threads;
+	VEC(uint64_t) states; /* thread states of the interpreter looked at */
+	struct asyncio asyncio;
+	struct asyncio_offsets asyncio_offsets;
+	VEC(struct snapshot_task) tasks;
 };
 
 static uint64_t u64_at(const unsigned char *p, uint32_t offset)
@@ -277,6 +283,86 @@ static void add_thread(struct dumper *d, uint64_t address, const unsigned char *
 	vec_push(&d->threads, t);
 }
 
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+/* What people call it: a task by its name, a plain future as such, others by their type. */
+static const char *future_name(struct dumper *d, uint64_t future)
+{
+	const struct object_type *t = future ? object_type(&d->objects, future) : NULL;
+	struct buf text = BUF_INIT;
+	const char *name = "";
+
+	if (t && object_has_base(&d->objects, t, "_asyncio.Task") &&
+		asyncio_name(&d->asyncio, future, &text) == 0)
+		name = arena_printf(d->a, "task %s", buf_str(&text));
+	else if (t && strcmp(t->name, "_asyncio.Future") == 0)
+		name = "a future";
+	else if (t && strcmp(t->name, "_GatheringFuture") == 0)
+		name = "gather";
+	else if (t && !object_is_static(t, "NoneType")) {
+		object_type_name(&d->objects, t, &text);
+		name = arena_strdup(d->a, buf_str(&text));
+	}
+	buf_done(&text);
+	return name;
+}
+
+/* The thread on whose stack the frame is, and where; false when there is none. */
+static bool find_frame(struct dumper *d, uint64_t address, size_t *ret_thread, size_t *ret_frame)
+{
+	for (size_t i = 0; i < d->threads.n; i++)
+		for (size_t k = 0; k < d->threads.v[i].stack.n; k++)
+			if (d->threads.v[i].stack.frames[k].address == address) {
+				*ret_thread = i;
+				*ret_frame = k;
+				return true;
+			}
+	return false;
+}
+
+static struct snapshot_stack task_stack(struct dumper *d, const struct asyncio_task *t, size_t task)
+{
+	struct snapshot_frame *frames;
+	size_t thread, at;
+
+	/* A running one has its frames on the stack of a thread, plain calls included. */
+	if (t->state == COROUTINE_RUNNING && t->n_frames &&
+		find_frame(d, t->frames[t->n_frames - 1].address, &thread, &at)) {
+		d->threads.v[thread].task = task;
+		return (struct snapshot_stack){ .state = d->threads.v[thread].stack.state,
+			.frames = d->threads.v[thread].stack.frames,
+			.n = at + 1 };
+	}
+	frames = arena_new_n(d->a, struct snapshot_frame, t->n_frames);
+	for (size_t i = 0; i < t->n_frames; i++)
+		frames[i] = frame_of(d, &t->frames[i]);
+	return (struct snapshot_stack){ .frames = frames, .n = t->n_frames };
+}
+
+static void look_at_tasks(struct dumper *d, uint64_t interp)
+{
+	struct asyncio_tasks tasks;
+	size_t before = d->tasks.n;
+
+	asyncio_read(&d->asyncio, d->a, interp, d->states.v, d->states.n, &tasks);
+	for (size_t i = 0; i < tasks.n; i++) {
+		const struct asyncio_task *t = &tasks.v[i];
+
+		for (size_t k = 0; k < t->n_awaiters; k++)
+			t->awaiters[k] += before;
+		vec_push(&d->tasks,
+			(struct snapshot_task){ .address = t->address,
+				.name = t->name,
+				.state = t->state,
+				.stack = task_stack(d, t, before + i),
+				.waits_for = future_name(d, t->waits_on),
+				.awaiters = t->awaiters,
+				.n_awaiters = t->n_awaiters });
+	}
+}
+
+/* ---- interpreters ---------------------------------------------------------------------------- */
+
 static void look_at_interpreter(struct dumper *d, uint64_t interp)
 {
 	const struct py_layout *l = &d->target.layout;
@@ -288,14 +374,17 @@ static void look_at_interpreter(struct dumper *d, uint64_t interp)
 	mem_read_u64(m, interp + l->interp_id, &id);
 	mem_read_u64(m, interp + l->interp_threads_head, &at);
 	map_clear(&d->names);
+	vec_clear(&d->states);
 	names_each(&d->objects, interp, add_name, d);
 	holder = gil_holder(d, interp);
 	for (int n = 0; at && n < THREADS_MOST; n++) {
 		if (at % 8 || mem_read(m, at, bytes, l->thread_sizeof) < 0)
 			break;
 		add_thread(d, at, bytes, (int64_t)id, holder, in_gc);
+		vec_push(&d->states, at);
 		at = u64_at(bytes, l->thread_next);
 	}
+	look_at_tasks(d, interp);
 }
 
 /* ---- the process ----------------------------------------------------------------------------- */
@@ -340,6 +429,8 @@ static const struct snapshot *take(struct dumper *d)
 		qsort(d->threads.v, d->threads.n, sizeof *d->threads.v, compare_threads);
 	s->n_threads = d->threads.n;
 	s->threads = arena_copy(d->a, d->threads.v, d->threads.n * sizeof *d->threads.v);
+	s->n_tasks = d->tasks.n;
+	s->tasks = arena_copy(d->a, d->tasks.v, d->tasks.n * sizeof *d->tasks.v);
 	return s;
 }
 
@@ -370,6 +461,9 @@ int py_dump(struct arena *a, pid_t pid, const struct py_dump_options *o,
 	objects_init(&d.objects, &d.target.mem, &d.target.layout);
 	d.codes = py_codes_new(&d.target.layout, &d.target.mem, d.target.version);
 	d.sources = py_sources_new(pid);
+	d.asyncio.o = &d.objects;
+	if (py_asyncio_find(&d.target, &d.asyncio_offsets))
+		d.asyncio.published = &d.asyncio_offsets;
 	d.frames = xcalloc(FRAMES_MOST, sizeof *d.frames);
 	d.walk = xcalloc(1, sizeof *d.walk);
 	*ret = take(&d);
@@ -379,6 +473,8 @@ int py_dump(struct arena *a, pid_t pid, const struct py_dump_options *o,
 	free(d.walk);
 	free(d.frames);
 	vec_done(&d.threads);
+	vec_done(&d.states);
+	vec_done(&d.tasks);
 	map_done(&d.known);
 	map_done(&d.names);
 	py_sources_free(d.sources);

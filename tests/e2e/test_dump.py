@@ -298,6 +298,57 @@ def test_sanitized_it_finds_the_same(tool, label):
     assert r.stdout == plain.stdout
 
 
+@pytest.mark.parametrize("label", EXPECTED)
+def test_tasks_stand_under_those_that_await_them(tool, label):
+    with running(label, TARGETS / "tasks.py") as p:
+        process = dump(tool, p.pid)["processes"][0]
+        text = tool("dump", p.pid).stdout
+    tasks = {t["name"]: t for t in process["tasks"]}
+    awaited = {name: [process["tasks"][i]["name"] for i in t["awaited_by"]] for name, t in tasks.items()}
+    main = next(name for name, t in tasks.items() if functions(t)[-1] == "main")
+    expected = {"child-0": ["gatherer"], "child-1": ["gatherer"], "gatherer": [], main: []}
+    for how in ("awaits", "shields", "waits"):
+        expected |= {how: [], "of-" + how: [how]}
+    if label not in ("3.8", "3.9", "3.10"):
+        expected |= {"grouper": [], "grouped-0": ["grouper"], "grouped-1": ["grouper"]}
+    assert awaited == expected
+    assert all(t["stack"] == "whole" for t in tasks.values())
+    assert functions(tasks["child-0"]) == ["leaf", "middle"]
+    assert functions(tasks["waits"])[-1] == "waits"
+    assert {name for name, t in tasks.items() if t["state"] == "running"} == {main}
+    assert functions(tasks[main]) == ["block", "main"]
+    assert process["tasks"][process["threads"][0]["task"]]["name"] == main
+    assert "Task gatherer: waiting for gather\n" in text
+    assert "\n    2 tasks at the same place: child-0, child-1; waiting for a future\n      leaf  " in text
+    assert "\n    Task of-waits: waiting for a future\n      leaf  " in text
+
+
+MANY = """
+import asyncio, sys
+async def wait_for_work(queue): await queue.get()
+async def main():
+    queue = asyncio.Queue()
+    tasks = [asyncio.ensure_future(wait_for_work(queue)) for i in range(3000)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    print("ready", flush=True)
+    sys.stdin.read()
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("label", ["3.8", "3.12", "3.15"])
+def test_thousands_of_tasks_at_one_place_are_shown_once(tool, label, tmp_path):
+    script = tmp_path / "many.py"
+    script.write_text(MANY)
+    with running(label, script) as p:
+        text = tool("dump", p.pid).stdout
+        process = dump(tool, p.pid)["processes"][0]
+    assert len(process["tasks"]) == 3001
+    assert len(text.splitlines()) < 80
+    assert "3000 tasks at the same place: Task-2, Task-3, Task-4, Task-5, Task-6, Task-7, …; waiting for a future" in text
+
+
 def test_arrays_and_tensors_tell_dtype_and_shape(tool, tmp_path):
     pytest.importorskip("numpy")
     script = tmp_path / "arrays.py"
