@@ -60,7 +60,8 @@ static int read_variables(struct objects *o, uint64_t code, struct variables *v)
 {
 	const struct py_layout *l = o->l;
 	unsigned char head[PY_CODE_BYTES_MAX];
-	int32_t flags, n;
+	int32_t flags;
+	int64_t n;
 	int failed;
 
 	v->n = 0;
@@ -68,7 +69,7 @@ static int read_variables(struct objects *o, uint64_t code, struct variables *v)
 	if (failed)
 		return failed;
 	flags = i32_at(head, l->code_flags);
-	n = i32_at(head, l->code_argcount) + i32_at(head, l->code_kwonlyargcount) +
+	n = (int64_t)i32_at(head, l->code_argcount) + i32_at(head, l->code_kwonlyargcount) +
 		!!(flags & CODE_VARARGS) + !!(flags & CODE_VARKEYWORDS);
 	v->n_arguments = n > 0 ? (size_t)n : 0;
 	if (l->code_localsplusnames == PY_NONE) {

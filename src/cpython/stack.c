@@ -46,7 +46,7 @@ static void parse_frame(const struct py_layout *l, const unsigned char *p, uint6
 		.code = py_untagged(l, u64_at(p, l->frame_code)) };
 	if (l->flags & PY_HEAP_FRAMES) {
 		ret->lasti = i32_at(p, l->frame_lasti);
-		if (l->flags & PY_LASTI_DOUBLED && ret->lasti > 0)
+		if (l->flags & PY_LASTI_DOUBLED && ret->lasti > 0 && ret->lasti < INT32_MAX / 2)
 			ret->lasti *= 2;
 	} else {
 		ret->instr = u64_at(p, l->frame_instr);
