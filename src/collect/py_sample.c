@@ -39,7 +39,7 @@
 
 enum {
 	THREADS_MOST = 4096,
-	LOOK_FOR_MS = 5, /* interpreters */
+	LOOK_FOR_MS = 2, /* interpreters */
 	RELIST_MS = 100,
 };
 

@@ -21,7 +21,7 @@
 static const uint64_t MS = 1000000;
 
 enum {
-	FIRST_PAUSE_MS = 5, /* while it is young */
+	FIRST_PAUSE_MS = 2, /* while it is young */
 	YOUNG_MS = 500,     /* it starts, loads and execs */
 	LAST_PAUSE_MS = 2000,
 	LOOK_MS = 500, /* how often a program that changed is noticed, where nobody tells */

@@ -65,7 +65,7 @@ def test_json_follows_the_contract(tool, script, python, tmp_path):
     assert report["fidelity"]["slowdown_est"] is None  # not known is not 0
     top = report["functions"][0]
     assert top["name"] == "spin" and top["file"] == str(script) and top["calls"] is None
-    assert top["self_low_s"] < top["self_s"] < top["self_high_s"]
+    assert top["self_low_s"] < top["self_s"] <= top["self_high_s"]  # nothing else may have been seen
     assert report["lines"][0]["line"] == 4 and report["lines"][0]["hits"] is None
     by_name = {f["name"]: f for f in report["functions"] if f["file"] == str(script)}
     assert by_name["spin"]["total_s"] > 0.8 * by_name["<module>"]["total_s"]
@@ -308,11 +308,13 @@ def test_a_duration_ends_the_recording_not_the_program(tool, script, python, tmp
 
 
 def test_a_full_disk_lets_the_program_run_on(tool, python, tmp_path):
-    r = subprocess.run(["sh", "-c", 'ulimit -f 128; exec "$@"', "-", tool.binary, "run", "--rate", "10k", "-o", tmp_path / "f.lead",
-                        python, str(BIAS), "6"], capture_output=True, text=True, timeout=50)
-    assert r.returncode == 0 and json.loads(r.stdout)["kind"] == "plain"
-    assert "writing the recording" in r.stderr and "fib" in r.stderr, r.stderr
-    assert (tmp_path / "f.lead").stat().st_size <= 64 * 1024
+    code = ("import time\ndef spin(n):\n    for i in range(n): i * i\nend = time.time() + 6\n"
+            "while time.time() < end: spin(20000)\nprint('end')\n")
+    r = subprocess.run(["sh", "-c", 'ulimit -f 256; exec "$@"', "-", tool.binary, "run", "--rate", "20k", "-o", tmp_path / "f.lead",
+                        python, "-c", code], capture_output=True, text=True, timeout=50)
+    assert r.returncode == 0 and r.stdout == "end\n"
+    assert "writing the recording" in r.stderr and "spin" in r.stderr, r.stderr
+    assert (tmp_path / "f.lead").stat().st_size <= 256 * 1024
     assert tool("report", tmp_path / "f.lead").returncode == 0
 
 
