@@ -6,6 +6,7 @@ It measures and does not judge: a missed bar is marked with !, the exit status i
 many times ours it is. The 3.15 sampler can look at 3.15 only: its figures are of the same programs there.
 """
 import argparse
+import importlib.util
 import json
 import math
 import os
@@ -104,8 +105,10 @@ class Bench:
     def training_place(self):
         """Where torch is, or None."""
         python = interpreters.Interpreter("venv", "/", sys.executable, "with torch")
-        has_torch = subprocess.run([sys.executable, "-c", "import torch"], capture_output=True).returncode == 0
-        return self.place_of(python) if has_torch else None
+        if importlib.util.find_spec("torch") is None:
+            print("  without the training: torch is not installed")
+            return None
+        return self.place_of(python)
 
     def steady(self, rate, program="flutter.py", *args, **kwargs):
         return self.ours.record(self.place, rate, program, self.seconds, *args, **kwargs)
@@ -221,22 +224,34 @@ class Bench:
         self.table.add(f"{name}: samples in turns", ours[2], None, "{:.0f}", peers={n: b[2] for n, b in beside.items()})
         self.table.add(f"{name}: all turns, told/true", sum(told.values()) / sum(truth_s.values()), None, "{:.3f}")
 
+    def programs(self):
+        """Slow-down and losses at 1 kHz on ordinary code: the standard library compiling, a training in torch."""
+        for place, program in ((self.place, "compiling.py"), (self.training_place(), "training.py")):
+            if not place:
+                continue
+            name = program.partition(".")[0]
+            s = self.ours.record(place, "1k", program, self.seconds, is_gated=True).slowdown
+            self.table.add(f"{name} 1k: slow-down", s, None, "{:.1%}", detail=f", {s.pairs} pairs")
+            r = self.ours.record(place, "1k", program, self.seconds)
+            self.table.add(f"{name} 1k: lost + shortened", r.lost + r.shortened, None, "{:.3%}")
+            self.table.add(f"{name} 1k: own CPU, of a core", r.own_cpu, 0.03, "{:.1%}")
+
     def recording(self):
-        """Bytes per sample in the file at 1 kHz, and how fast a large recording is reported."""
-        r = self.steady("1k")
-        self.table.add("flutter 1k: bytes/sample", r.bytes / r.samples, 3, detail=f" of {r.samples} samples")
+        """Bytes per sample in the file at 1 kHz; meant for --seconds 60, when the tables weigh little."""
+        for place, program in ((self.place, "flutter.py"), (self.training_place(), "training.py")):
+            if place:
+                r = self.ours.record(place, "1k", program, self.seconds)
+                self.table.add(f"{program.partition('.')[0]} 1k: bytes/sample", r.bytes / r.samples, 3,
+                               detail=f" of {r.samples} samples")
+
+    def report(self):
+        """How fast a recording of a training is reported; with --seconds 60 it has as many samples as 10 minutes at 1 kHz."""
         place = self.training_place()
-        if not place:
-            print("  without the training: torch is not installed")
-            return
-        r = self.ours.record(place, "1k", "training.py", self.seconds)
-        self.table.add("training 1k: bytes/sample", r.bytes / r.samples, 3, detail=f" of {r.samples} samples")
-        self.table.add("training 1k: lost + shortened", r.lost + r.shortened, None, "{:.3%}")
-        self.table.add("training 1k: own CPU, of a core", r.own_cpu, 0.03, "{:.1%}")
-        keep = str(place.folder / "large.lead")
-        r = self.ours.record(place, "10k", "training.py", self.seconds, keep=keep)
-        took = statistics.median(self.ours.report_s(keep) for _ in range(REPORTS))
-        self.table.add("training: report, s", took, 0.3, "{:.3f}", detail=f" of {r.samples} samples, {r.bytes / 1e6:.1f} MB")
+        if place:
+            keep = str(place.folder / "large.lead")
+            r = self.ours.record(place, "10k", "training.py", self.seconds, keep=keep)
+            took = statistics.median(self.ours.report_s(keep) for _ in range(REPORTS))
+            self.table.add("training: report, s", took, 0.3, "{:.3f}", detail=f" of {r.samples} samples, {r.bytes / 1e6:.1f} MB")
 
     def attach(self):
         """From the start of the command to the first sample."""
@@ -284,7 +299,7 @@ def thread_errors(told, true, samples):
     return max(off), statistics.mean(x * x for x in off), samples
 
 
-FIGURES = ("control", "slowdown", "flutter", "threads", "turns", "recording", "attach", "bias")
+FIGURES = ("control", "slowdown", "flutter", "threads", "turns", "programs", "recording", "report", "attach", "bias")
 
 
 def busy_s():
