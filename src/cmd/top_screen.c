@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@
 
 enum {
 	REFRESH_MS = 500,
+	SCREEN_NICE = 10,
 	FIRST_REFRESH_MS = 200, /* in the first seconds, until there is something to see */
 	FIRST_MS = 3000,
 	ESCAPE_MS = 50,      /* how long the rest of a key's sequence is waited for */
@@ -232,6 +234,7 @@ static void *screen_main(void *ctx)
 {
 	struct top_screen *s = ctx;
 
+	setpriority(PRIO_PROCESS, 0, SCREEN_NICE); /* of this thread alone: looks come first */
 	terminal_enter(s->o.terminal);
 	s->started_ms = clock_ms();
 	while (!s->is_done) {
