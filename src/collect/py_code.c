@@ -12,6 +12,7 @@
 #include "base/xalloc.h"
 #include "collect/sources.h"
 #include "cpython/mem.h"
+#include "cpython/opcodes.h"
 #include "cpython/strings.h"
 #include "store/writer.h"
 #include "wire/py_layout.h"
@@ -23,17 +24,20 @@ enum {
 	TEXT_MOST = 4096, /* of a name, characters */
 	LINETABLE_MOST = 4 << 20,
 	UNITS_MOST = 16 << 20,
+	UNITS_READ_MOST = 1 << 18, /* of which returns are looked for */
 	FRAME_MOST = 16 << 20,
 	CODES_MOST = 200000, /* then all are forgotten: programs that make code all the time */
 };
 
-static const uint64_t CHECK_NS = 500000000;
+/* An object is checked again when it is a half older than at the last check: one that lives for
+ * milliseconds (a module's, while it is imported) soon, one that proved to stay twice a second. */
+static const uint64_t CHECK_MOST_NS = 500000000, CHECK_LEAST_NS = 2000000;
 
 struct code {
 	uint64_t address;
 	struct walk_code walk;
 	bool is_code;
-	uint64_t checked_ns;
+	uint64_t found_ns, checked_ns, check_ns; /* first seen so; last checked; check next */
 	/* What must stay the same for it to be the same object. */
 	uint64_t filename, name, linetable;
 	uint32_t first_line;
@@ -54,6 +58,7 @@ struct py_codes {
 	uint64_t now_ns;
 	struct sources *sources; /* NULL: nobody wants files */
 	unsigned source_process;
+	bool knows_returns, is_return[256]; /* by opcode */
 	uint64_t type; /* address of the code type, learned from the first that verified */
 };
 
@@ -86,6 +91,14 @@ static int64_t frame_words(const struct py_layout *l, const unsigned char *p)
 	return words * 8 >= l->frame_localsplus && words * 8 <= FRAME_MOST ? words : -1;
 }
 
+/* The instruction that begins the body (RESUME) is the first to be traced. */
+static uint32_t setup_bytes(const struct py_layout *l, const unsigned char *p, uint32_t n_units)
+{
+	int32_t first = l->code_firsttraceable != PY_NONE ? i32_at(p, l->code_firsttraceable) : -1;
+
+	return first >= 0 && (uint32_t)first < n_units ? 2 * (uint32_t)first : 0;
+}
+
 /* Fills what the walker needs. false: not a code object. */
 static bool parse_head(struct py_codes *c, const unsigned char *p, struct code *x)
 {
@@ -103,8 +116,29 @@ static bool parse_head(struct py_codes *c, const unsigned char *p, struct code *
 	x->first_line = (uint32_t)i32_at(p, l->code_firstlineno);
 	x->walk = (struct walk_code){ .frame_bytes = (uint32_t)words * 8,
 		.n_code_bytes = (uint32_t)units * 2,
-		.code_address = x->address + l->code_adaptive };
+		.code_address = x->address + l->code_adaptive,
+		.n_setup_bytes = setup_bytes(l, p, (uint32_t)units) };
 	return true;
+}
+
+/* Marks where the code returns. Instructions change while they run, but never to or from a return. */
+static void find_returns(struct py_codes *c, struct code *x)
+{
+	uint32_t n_units = x->walk.n_code_bytes / 2;
+	unsigned char *bytes;
+	uint64_t *returns;
+
+	if (n_units > UNITS_READ_MOST || !c->knows_returns)
+		return;
+	bytes = xmalloc(x->walk.n_code_bytes);
+	if (mem_read(c->mem, x->walk.code_address, bytes, x->walk.n_code_bytes) == 0) {
+		returns = xcalloc((n_units + 63) / 64, sizeof *returns);
+		for (uint32_t i = 0; i < n_units; i++)
+			if (c->is_return[bytes[2 * (size_t)i]])
+				returns[i / 64] |= (uint64_t)1 << i % 64;
+		x->walk.returns = returns;
+	}
+	free(bytes);
 }
 
 static void forget_texts(struct code *x)
@@ -118,7 +152,17 @@ static void forget_texts(struct code *x)
 	x->row = 0;
 }
 
-static void read_head(struct py_codes *c, struct code *x)
+static uint64_t next_check(const struct code *x)
+{
+	uint64_t wait = (x->checked_ns - x->found_ns) / 2;
+
+	if (wait < CHECK_LEAST_NS)
+		wait = CHECK_LEAST_NS;
+	return x->checked_ns + (wait < CHECK_MOST_NS ? wait : CHECK_MOST_NS);
+}
+
+/* Whether it is another one than before. */
+static bool read_head(struct py_codes *c, struct code *x)
 {
 	struct code now = { .address = x->address };
 	unsigned char head[HEAD_MOST];
@@ -127,23 +171,34 @@ static void read_head(struct py_codes *c, struct code *x)
 		parse_head(c, head, &now);
 
 	x->checked_ns = c->now_ns;
+	x->check_ns = next_check(x);
 	if (is_code && x->is_code && now.filename == x->filename && now.name == x->name &&
 		now.linetable == x->linetable && now.first_line == x->first_line &&
-		now.walk.n_code_bytes == x->walk.n_code_bytes)
-		return;
+		now.walk.n_code_bytes == x->walk.n_code_bytes &&
+		now.walk.frame_bytes == x->walk.frame_bytes)
+		return false;
+	if (!is_code && !x->is_code)
+		return false;
 	forget_texts(x);
+	x->found_ns = c->now_ns;
+	x->check_ns = next_check(x);
 	x->is_code = is_code;
 	x->filename = now.filename;
 	x->name = now.name;
 	x->linetable = now.linetable;
 	x->first_line = now.first_line;
+	free((void *)x->walk.returns);
 	x->walk = now.walk;
+	if (is_code)
+		find_returns(c, x);
+	return true;
 }
 
 static void forget_all(struct py_codes *c)
 {
 	vec_each (&c->codes, x) {
 		forget_texts(*x);
+		free((void *)(*x)->walk.returns);
 		free(*x);
 	}
 	vec_clear(&c->codes);
@@ -157,12 +212,13 @@ static struct code *code_get(struct py_codes *c, uint64_t address)
 
 	if (map_find(&c->index, address, &index)) {
 		x = c->codes.v[index];
-		if (c->now_ns - x->checked_ns > CHECK_NS)
+		if (c->now_ns >= x->check_ns)
 			read_head(c, x);
 		return x;
 	}
 	x = xcalloc(1, sizeof *x);
 	x->address = address;
+	x->found_ns = c->now_ns;
 	read_head(c, x);
 	map_put(&c->index, address, c->codes.n);
 	vec_push(&c->codes, x);
@@ -174,6 +230,13 @@ const struct walk_code *py_codes_find(struct py_codes *c, uint64_t address)
 	struct code *x = address && address % 8 == 0 ? code_get(c, address) : NULL;
 
 	return x && x->is_code ? &x->walk : NULL;
+}
+
+bool py_codes_check(struct py_codes *c, uint64_t address)
+{
+	struct code *x = code_get(c, address);
+
+	return x->checked_ns != c->now_ns && read_head(c, x);
 }
 
 void py_codes_tick(struct py_codes *c, uint64_t now_ns)
@@ -251,6 +314,7 @@ struct py_codes *py_codes_new(
 	c->l = l;
 	c->mem = mem;
 	c->interpreter = interpreter;
+	c->knows_returns = opcodes_returning(l, c->is_return);
 	return c;
 }
 

@@ -5,6 +5,7 @@
 #ifndef COLLECT_PY_CODE_H
 #define COLLECT_PY_CODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cpython/walk.h"
@@ -26,7 +27,9 @@ void py_codes_tell_sources(struct py_codes *c, struct sources *sources, unsigned
 /* What the walker asks; NULL when there is no code object. Valid until the next py_codes_tick, whose
  * time counts. */
 const struct walk_code *py_codes_find(struct py_codes *c, uint64_t address);
-/* Called once per look: entries older than half a second are checked when they are used next. */
+/* Checks it now, once per look: whether it is another one than it was taken for. */
+bool py_codes_check(struct py_codes *c, uint64_t address);
+/* Called once per look. */
 void py_codes_tick(struct py_codes *c, uint64_t now_ns);
 
 /* The row in the code table of the writer's current segment; 0 when unknown. */

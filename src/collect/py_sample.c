@@ -61,6 +61,12 @@ struct sampled { /* a thread, and what of it is in the recording */
 	bool is_listed, has_failed;
 };
 
+struct interpreter { /* as it was at the last look at one of its threads */
+	uint64_t threads_head;
+	uint64_t holder; /* of the GIL, if it is locked; a thread state */
+	int32_t locked, collecting;
+};
+
 struct py_process {
 	pid_t pid;
 	uint64_t serial, start_ns;
@@ -71,10 +77,9 @@ struct py_process {
 	VEC(struct sampled *) threads;
 	uint64_t threads_head; /* when they were listed */
 	uint64_t relist_ns;
-	uint64_t gil;        /* address of the GIL's struct, 0 unknown */
-	uint64_t gil_holder; /* thread state, 0 nobody */
+	uint64_t gil; /* address of the GIL's struct, 0 unknown */
 	uint64_t interp;
-	bool is_collecting;
+	struct interpreter interpreter_now;
 	uint32_t row, segment;
 	struct py_view view;
 	uint64_t n_failed; /* looks that failed at threads that are still there */
@@ -163,13 +168,15 @@ static uint32_t cut_stack(struct sampler *s, uint32_t callers)
 
 static uint16_t state_bits(const struct py_process *p, const struct sampled *t, bool is_shortened)
 {
+	const struct interpreter *i = &p->interpreter_now;
+	bool holds_gil = i->locked == 1 && i->holder == t->image.address;
 	uint16_t bits = 0;
 
 	if (t->state == 'R')
 		bits |= SAMPLE_ON_CPU;
-	if (p->gil_holder == t->image.address)
+	if (holds_gil)
 		bits |= SAMPLE_HOLDS_GIL;
-	if (p->is_collecting && p->gil_holder == t->image.address)
+	if (holds_gil && i->collecting)
 		bits |= SAMPLE_IN_GC;
 	if (is_shortened)
 		bits |= SAMPLE_SHORTENED;
@@ -268,6 +275,30 @@ static struct sampled *thread_add(
 	return t;
 }
 
+static void along(struct py_view *v, void *to, uint64_t address, size_t n)
+{
+	v->along_to[v->n_along] = (struct iovec){ to, n };
+	v->along_from[v->n_along++] = (struct iovec){ (void *)(uintptr_t)address, n };
+}
+
+/* Who holds the GIL, whether a collection runs, and whether threads came: told with each look. */
+static void plan_interpreter(struct py_process *p)
+{
+	const struct py_layout *l = &p->target.layout;
+	struct interpreter *i = &p->interpreter_now;
+
+	p->view.n_along = 0;
+	along(&p->view, &i->threads_head, p->interp + l->interp_threads_head, 8);
+	along(&p->view, &i->collecting, p->interp + l->interp_gc + l->gc_collecting, 4);
+	i->locked = 1;
+	if (l->runtime_tstate_current != PY_NONE) { /* up to 3.11 */
+		along(&p->view, &i->holder, p->target.runtime + l->runtime_tstate_current, 8);
+	} else if (p->gil) {
+		along(&p->view, &i->holder, p->gil + l->gil_last_holder, 8);
+		along(&p->view, &i->locked, p->gil + l->gil_locked, 4);
+	}
+}
+
 static void list_threads(struct py_process *p, uint64_t now_ns)
 {
 	const struct py_layout *l = &p->target.layout;
@@ -304,49 +335,21 @@ static void list_threads(struct py_process *p, uint64_t now_ns)
 	if (l->interp_ceval_gil != PY_NONE &&
 		read_u64(p, p->interp + l->interp_ceval_gil, &p->gil) < 0)
 		p->gil = 0;
-}
-
-static struct iovec remote_at(uint64_t address, size_t n)
-{
-	return (struct iovec){ (void *)(uintptr_t)address, n };
-}
-
-/* Who holds the GIL, whether a collection runs, and whether threads came: one call per look. */
-static void look_at_interpreter(struct py_process *p)
-{
-	const struct py_layout *l = &p->target.layout;
-	bool is_old = l->runtime_tstate_current != PY_NONE; /* up to 3.11 */
-	uint64_t holder = 0, head = 0, gil = is_old ? 0 : p->gil;
-	int32_t locked = 1, collecting = 0;
-	struct iovec to[4] = { { &head, 8 }, { &collecting, 4 }, { &holder, 8 }, { &locked, 4 } },
-		     from[4];
-	size_t n = is_old ? 3 : gil ? 4 : 2;
-
-	from[0] = remote_at(p->interp + l->interp_threads_head, 8);
-	from[1] = remote_at(p->interp + l->interp_gc + l->gc_collecting, 4);
-	from[2] = remote_at(
-		is_old ? p->target.runtime + l->runtime_tstate_current : gil + l->gil_last_holder,
-		8);
-	from[3] = remote_at(gil + l->gil_locked, 4);
-	if (mem_readv(&p->target.mem, to, from, n) <= 0)
-		return;
-	p->gil_holder = locked == 1 ? holder : 0;
-	p->is_collecting = collecting != 0;
-	if (head != p->threads_head)
-		p->relist_ns = 0;
+	plan_interpreter(p);
 }
 
 static void look_at_process(struct sampler *s, struct py_process *p, uint64_t now_ns)
 {
 	p->view.now_ns = now_ns;
 	py_codes_tick(p->codes, now_ns);
-	look_at_interpreter(p);
 	if (now_ns >= p->relist_ns)
 		list_threads(p, now_ns);
 	s->n_lost += p->n_failed;
 	p->n_failed = 0;
 	vec_each (&p->threads, t)
 		look_at_thread(s, p, *t, now_ns);
+	if (p->interpreter_now.threads_head != p->threads_head)
+		p->relist_ns = 0;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
@@ -367,7 +370,7 @@ static void try_process(struct sampler *s, const struct tree_process *t, uint64_
 	struct err e = ERR_INIT;
 	int status = py_search_try(s->search, t, &p->target, now_ns, &e);
 
-	if (status == 0 && p->target.layout.frame_stacktop == PY_NONE)
+	if (status == 0 && p->target.layout.thread_frame != PY_NONE)
 		status = err_set(
 			&e, ERR_UNSUPPORTED, "CPython %s cannot be sampled yet", p->target.version);
 	if (status == -(int)ERR_UNSUPPORTED)

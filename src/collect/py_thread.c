@@ -13,7 +13,8 @@
 
 enum {
 	CHUNK_MOST = 4 << 20,
-	HOT_MORE = 1024, /* bytes beyond the top of the last look that are copied with it */
+	MORE = 1024, /* bytes beyond the top of the last look that are copied with it */
+	REACH_LOOKS = 1024,
 };
 
 static const uint64_t FORGET_NS = 200000000; /* frames outside that were not needed for so long */
@@ -42,19 +43,33 @@ static void set_chunk(struct py_thread *t, size_t i, uint64_t address, uint64_t 
 		t->capacity[i] = size;
 	}
 	c->address = address;
-	c->n = size;
+	c->n = 0;
+	t->size[i] = size;
 }
 
-/* Finds the chain of chunks anew, newest first in memory, root first in our list. */
-static void find_chunks(const struct py_view *v, struct py_thread *t, uint64_t newest)
+static size_t chunk_index(const struct py_thread *t, uint64_t address)
+{
+	size_t i = 0;
+
+	while (i < t->n_chunks && t->chunks[i].address != address)
+		i++;
+	return i;
+}
+
+/* Takes up the chain of chunks that ends at `newest`: those known already stay as they are, with the
+ * bytes that were copied; those above, newest first in memory, are added. */
+static void follow_chunks(const struct py_view *v, struct py_thread *t, uint64_t newest)
 {
 	const struct py_layout *l = v->l;
 	uint64_t address[WALK_CHUNKS], size[WALK_CHUNKS];
-	size_t n = 0;
+	size_t n = 0, known = t->n_chunks;
 
 	for (uint64_t at = newest; at && n < WALK_CHUNKS; n++) {
 		unsigned char head[64];
 
+		known = chunk_index(t, at);
+		if (known < t->n_chunks)
+			break;
 		if (l->chunk_data > sizeof head || mem_read(v->mem, at, head, l->chunk_data) < 0)
 			break;
 		address[n] = at;
@@ -63,18 +78,18 @@ static void find_chunks(const struct py_view *v, struct py_thread *t, uint64_t n
 			break;
 		at = u64_at(head, l->chunk_previous);
 	}
-	t->n_chunks = n;
-	for (size_t i = 0; i < n; i++)
-		set_chunk(t, i, address[n - 1 - i], size[n - 1 - i]);
+	t->n_chunks = known < t->n_chunks ? known + 1 : 0;
+	for (size_t i = n; i-- > 0 && t->n_chunks < WALK_CHUNKS;)
+		set_chunk(t, t->n_chunks++, address[i], size[i]);
 }
 
 /* ---- one image ------------------------------------------------------------------------------- */
 
-enum { SEGMENTS_MOST = WALK_CHUNKS + PY_THREAD_OUTSIDE + PY_THREAD_CFRAMES + 4 };
+enum { SEGMENTS_MOST = WALK_CHUNKS + PY_THREAD_OUTSIDE + PY_THREAD_CFRAMES + PY_VIEW_ALONG + 4 };
 
 struct segments {
 	struct iovec local[SEGMENTS_MOST], remote[SEGMENTS_MOST];
-	size_t n;
+	size_t n, bytes;
 };
 
 static void add_segment(struct segments *s, void *to, uint64_t from, size_t n)
@@ -82,66 +97,147 @@ static void add_segment(struct segments *s, void *to, uint64_t from, size_t n)
 	s->local[s->n] = (struct iovec){ to, n };
 	s->remote[s->n] = (struct iovec){ (void *)(uintptr_t)from, n };
 	s->n++;
+	s->bytes += n;
 }
 
-/* Bytes of the newest chunk that were in use at the last look, and some more. */
-static size_t hot_bytes(const struct py_view *v, const struct py_thread *t)
+static void add_chunk(struct segments *s, struct py_thread *t, size_t i, size_t n)
 {
-	const struct walk_chunk *c = &t->chunks[t->n_chunks - 1];
-	uint64_t top = u64_at(t->after, v->l->thread_datastack_top);
-	uint64_t used = top > c->address && top - c->address <= c->n ? top - c->address : c->n;
-
-	return used + HOT_MORE < c->n ? used + HOT_MORE : c->n;
+	add_segment(s, (void *)t->chunks[i].bytes, t->chunks[i].address, n);
+	t->chunks[i].n = n;
 }
 
-/* Copies everything in one call, and what belongs together close together: the used part of the newest
- * chunk, the thread state, the frames outside. The rest of the chunk, mostly dead, comes last. The call
- * stops at the first hole, so what may be unmapped by now comes after what must be there; then the rest
- * is read by a call of its own. false when the thread or its chunks could not be read. */
+/* Bytes of chunk i up to `top` and `more`, all of it when top lies elsewhere. */
+static size_t bytes_up_to(const struct py_thread *t, size_t i, uint64_t top, size_t more)
+{
+	uint64_t address = t->chunks[i].address, size = t->size[i];
+	uint64_t used = top > address && top - address <= size ? top - address : size;
+
+	return used + more < size ? used + more : size;
+}
+
+/* By both readings of the top. */
+static size_t bytes_in_use(const struct py_thread *t, size_t i)
+{
+	uint64_t before = t->top_before - t->chunks[i].address;
+	size_t n = bytes_up_to(t, i, t->top_after, 0);
+
+	return before <= t->size[i] && before > n ? before : n;
+}
+
+/* Where the fields of the thread state lie that a look needs: newest chunk and top, side by side. */
+static uint32_t stack_fields_at(const struct py_layout *l)
+{
+	return l->thread_datastack_chunk < l->thread_datastack_top ? l->thread_datastack_chunk
+								   : l->thread_datastack_top;
+}
+
+static size_t stack_fields_bytes(const struct py_layout *l)
+{
+	return 8 + l->thread_datastack_top + l->thread_datastack_chunk - 2 * stack_fields_at(l);
+}
+
+static uint64_t stack_field(const struct py_thread *t, const struct py_layout *l, uint32_t offset)
+{
+	return u64_at(t->stack_fields, offset - stack_fields_at(l));
+}
+
+static uint32_t running_at(const struct py_layout *l)
+{
+	return l->thread_current_frame != PY_NONE ? l->thread_current_frame : l->thread_cframe;
+}
+
+/* Bytes of the newest chunk to be copied: what is in use by the last look and a little more, and what was
+ * in use lately, should the stack have grown. */
+static size_t bytes_at_once(const struct py_thread *t)
+{
+	size_t newest = t->n_chunks - 1, n = bytes_up_to(t, newest, t->top_after, MORE);
+
+	if (t->reach > n)
+		n = t->reach < t->size[newest] ? t->reach : t->size[newest];
+	return n;
+}
+
+/* What must be there comes first: the call stops at the first hole. Close together stands what belongs
+ * together: the part of the newest chunk that was in use, where it ends, which frame runs. */
+static void plan(const struct py_view *v, struct py_thread *t, struct segments *s)
+{
+	const struct py_layout *l = v->l;
+
+	for (size_t i = 0; i + 1 < t->n_chunks; i++)
+		add_chunk(s, t, i, t->size[i]);
+	add_segment(s, &t->top_before, t->address + l->thread_datastack_top, 8);
+	if (t->n_chunks)
+		add_chunk(s, t, t->n_chunks - 1, bytes_at_once(t));
+	add_segment(s, t->stack_fields, t->address + stack_fields_at(l), stack_fields_bytes(l));
+	add_segment(s, &t->running, t->address + running_at(l), 8);
+}
+
+/* Copies what the image lacks: the stack grew more than it did lately, or into a new chunk. */
+static bool complete(const struct py_view *v, struct py_thread *t)
+{
+	uint64_t newest = stack_field(t, v->l, v->l->thread_datastack_chunk);
+	struct segments s = { .n = 0 };
+
+	if (newest != (t->n_chunks ? t->chunks[t->n_chunks - 1].address : 0))
+		follow_chunks(v, t, newest);
+	for (size_t i = 0; i < t->n_chunks; i++) {
+		struct walk_chunk *c = &t->chunks[i];
+		size_t need = bytes_in_use(t, i);
+
+		if (need <= c->n || s.n == SEGMENTS_MOST)
+			continue;
+		add_segment(&s, (char *)c->bytes + c->n, c->address + c->n, need - c->n);
+		c->n = need;
+	}
+	return s.n == 0 || mem_readv(v->mem, s.local, s.remote, s.n) == (ssize_t)s.bytes;
+}
+
+/* How far the newest chunk was in use lately; forgotten slowly. */
+static void note_reach(struct py_thread *t)
+{
+	size_t in_use = t->n_chunks ? bytes_in_use(t, t->n_chunks - 1) + MORE : 0;
+
+	t->reach -= t->reach / REACH_LOOKS;
+	if (in_use > t->reach)
+		t->reach = in_use;
+}
+
+/* false when the thread or its chunks could not be read. */
 static bool copy_image(const struct py_view *v, struct py_thread *t)
 {
 	const struct py_layout *l = v->l;
-	struct walk_chunk *newest = t->n_chunks ? &t->chunks[t->n_chunks - 1] : NULL;
-	size_t hot = newest ? hot_bytes(v, t) : 0, must = 0, n_cframes = 0, all, at;
 	struct segments s = { .n = 0 };
+	size_t must, n_cframes = 0;
 	ssize_t copied;
 
-	for (size_t i = 0; i + 1 < t->n_chunks; i++)
-		add_segment(&s, (void *)t->chunks[i].bytes, t->chunks[i].address, t->chunks[i].n);
-	add_segment(&s, t->before, t->address, l->thread_sizeof);
-	if (newest)
-		add_segment(&s, (void *)newest->bytes, newest->address, hot);
-	add_segment(&s, t->after, t->address, l->thread_sizeof);
-	for (size_t i = 0; i < s.n; i++)
-		must += s.local[i].iov_len;
-	for (int i = 0; i < PY_THREAD_CFRAMES && t->cframes[i].address; i++, n_cframes++)
-		add_segment(&s, t->cframes[i].bytes, t->cframes[i].address, l->cframe_sizeof);
+	plan(v, t, &s);
+	t->n_at_once = t->n_chunks ? t->chunks[t->n_chunks - 1].n : 0;
+	must = s.bytes;
+	for (; n_cframes < PY_THREAD_CFRAMES && t->cframes[n_cframes].address; n_cframes++)
+		add_segment(&s, t->cframes[n_cframes].bytes, t->cframes[n_cframes].address,
+			l->cframe_sizeof);
 	for (size_t i = 0; i < t->n_outside; i++)
 		add_segment(&s, t->outside[i].bytes, t->outside[i].address, l->frame_localsplus);
-	all = must + t->n_outside * l->frame_localsplus;
-	if (n_cframes)
-		all += n_cframes * l->cframe_sizeof;
-	if (newest && hot < newest->n) {
-		add_segment(
-			&s, (char *)newest->bytes + hot, newest->address + hot, newest->n - hot);
-		all += newest->n - hot;
-	}
+	for (size_t i = 0; i < v->n_along; i++)
+		add_segment(&s, v->along_to[i].iov_base, (uintptr_t)v->along_from[i].iov_base,
+			v->along_to[i].iov_len);
 	copied = mem_readv(v->mem, s.local, s.remote, s.n);
 	if (copied < (ssize_t)must)
 		return false;
-	if (copied < (ssize_t)all && newest && hot < newest->n &&
-		mem_read(v->mem, newest->address + hot, (char *)newest->bytes + hot,
-			newest->n - hot) < 0)
-		return false;
-	at = must;
+	if (copied < (ssize_t)s.bytes && v->n_along) /* a hole before them */
+		mem_readv(v->mem, v->along_to, v->along_from, v->n_along);
 	for (size_t i = 0; i < n_cframes; i++) {
-		at += l->cframe_sizeof;
-		t->cframes[i].is_copied = (size_t)copied >= at;
+		must += l->cframe_sizeof;
+		t->cframes[i].is_copied = (size_t)copied >= must;
 	}
 	for (size_t i = 0; i < t->n_outside; i++) {
-		at += l->frame_localsplus;
-		t->outside[i].is_copied = (size_t)copied >= at;
+		must += l->frame_localsplus;
+		t->outside[i].is_copied = (size_t)copied >= must;
 	}
+	t->top_after = stack_field(t, l, l->thread_datastack_top);
+	if (!complete(v, t))
+		return false;
+	note_reach(t);
 	return true;
 }
 
@@ -213,15 +309,12 @@ static const struct py_cframe *cframe_get(
 /* The running frame's address: in the thread state, or (3.11, 3.12) behind a pointer to the C stack. */
 static uint64_t current_frame(const struct py_view *v, struct py_thread *t)
 {
-	const struct py_layout *l = v->l;
 	const struct py_cframe *found;
-	uint64_t cframe;
 
-	if (l->thread_current_frame != PY_NONE)
-		return u64_at(t->after, l->thread_current_frame);
-	cframe = u64_at(t->after, l->thread_cframe);
-	found = cframe_get(v, t, cframe);
-	return found ? u64_at(found->bytes, l->cframe_current_frame) : 0;
+	if (v->l->thread_current_frame != PY_NONE)
+		return t->running;
+	found = cframe_get(v, t, t->running);
+	return found ? u64_at(found->bytes, v->l->cframe_current_frame) : 0;
 }
 
 /* ---- the look -------------------------------------------------------------------------------- */
@@ -230,7 +323,8 @@ void py_thread_init(
 	struct py_thread *t, const struct py_view *v, uint64_t address, const unsigned char *bytes)
 {
 	*t = (struct py_thread){ .address = address };
-	find_chunks(v, t, u64_at(bytes, v->l->thread_datastack_chunk));
+	t->top_after = u64_at(bytes, v->l->thread_datastack_top);
+	follow_chunks(v, t, u64_at(bytes, v->l->thread_datastack_chunk));
 }
 
 void py_thread_done(struct py_thread *t)
@@ -239,31 +333,41 @@ void py_thread_done(struct py_thread *t)
 		free((void *)t->chunks[i].bytes);
 }
 
+/* By both readings no frame is on the data stack. */
+static bool is_empty(const struct py_layout *l, const struct py_thread *t)
+{
+	uint64_t first = t->n_chunks ? t->chunks[0].address + l->chunk_data + 8 : 0;
+
+	return !t->n_chunks ||
+		(t->n_chunks == 1 && t->top_before <= first && t->top_after <= first);
+}
+
 enum py_look py_thread_look(struct py_thread *t, const struct py_view *v, struct walk *ret)
 {
 	struct looking looking = { .t = t, .v = v };
 	struct walk_callbacks callbacks = {
 		.code = find_code, .outside = find_outside, .ctx = &looking
 	};
-	struct walk_image image = {
-		.thread_before = t->before, .thread_after = t->after, .chunks = t->chunks
-	};
-	uint64_t newest;
+	struct walk_image image = { .chunks = t->chunks };
 
 	for (size_t i = 0; i < t->n_outside; i++)
 		t->outside[i].is_copied = false;
-	if (!copy_image(v, t)) {
+	if (stack_fields_bytes(v->l) > sizeof t->stack_fields || !copy_image(v, t)) {
 		t->n_chunks = 0;
 		return PY_LOOK_FAILED;
 	}
-	newest = u64_at(t->after, v->l->thread_datastack_chunk);
+	image.top_before = t->top_before;
+	image.top_after = t->top_after;
+	image.n_at_once = t->n_at_once;
 	image.n_chunks = t->n_chunks;
 	image.current = current_frame(v, t);
 	walk_stack(v->l, &image, &callbacks, ret);
-	if (newest != (t->n_chunks ? t->chunks[t->n_chunks - 1].address : 0))
-		find_chunks(v, t, newest); /* for the next look */
+	/* The same image with what was just learned: a freed code object's address is used again. */
+	while (ret->is_shortened && ret->n &&
+		py_codes_check(v->codes, ret->frames[ret->n - 1].code))
+		walk_stack(v->l, &image, &callbacks, ret);
 	forget_unused(t, v->now_ns);
 	if (ret->n || ret->is_shortened)
 		return PY_LOOK_STACK;
-	return image.current && image.n_chunks ? PY_LOOK_LOST : PY_LOOK_NONE;
+	return image.current && !is_empty(v->l, t) ? PY_LOOK_LOST : PY_LOOK_NONE;
 }

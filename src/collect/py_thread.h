@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
  * One look at one thread: an image of its stack, copied by one system call, and the walk of it
- * (cpython/walk.h). The system call copies the chunks of the data stack, the thread state before and
- * after the newest of them, and the frames outside the data stack that earlier looks needed. No look is
- * repeated because of what it shows. */
+ * (cpython/walk.h). The system call copies the chunks of the data stack, the fields of the thread state
+ * that say where it ends before and after the newest of them, and the frames outside the data stack that
+ * earlier looks needed. Only memory in use is copied: each cache line that is read costs the program a
+ * little when it writes there next. What the image turns out to lack (a stack that grew beyond what was
+ * expected, a new chunk) is copied by a second call; what was copied is never copied again, and no look
+ * is repeated because of what it shows. */
 #ifndef COLLECT_PY_THREAD_H
 #define COLLECT_PY_THREAD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "cpython/walk.h"
 #include "wire/py_layout.h"
@@ -22,11 +26,16 @@ enum {
 	PY_THREAD_OUTSIDE = 48, /* frames outside the data stack that are copied along */
 };
 
+enum { PY_VIEW_ALONG = 6 };
+
 struct py_view { /* what looks at the threads of one process share; borrowed */
 	const struct py_layout *l;
 	const struct mem *mem;
 	struct py_codes *codes;
 	uint64_t now_ns;
+	/* Copied along with each image, by the same system call: who holds the GIL, for example. */
+	struct iovec along_to[PY_VIEW_ALONG], along_from[PY_VIEW_ALONG];
+	size_t n_along;
 };
 
 struct py_outside {
@@ -46,8 +55,13 @@ struct py_thread {
 	uint64_t address; /* of the thread state */
 	size_t n_chunks;
 	struct walk_chunk chunks[WALK_CHUNKS]; /* from the root on; bytes owned */
+	size_t size[WALK_CHUNKS];              /* bytes of the chunk in the target */
 	size_t capacity[WALK_CHUNKS];
-	unsigned char before[PY_THREAD_BYTES_MAX], after[PY_THREAD_BYTES_MAX];
+	uint64_t top_before, top_after;
+	size_t n_at_once;
+	size_t reach; /* bytes of the newest chunk that were in use lately, at most */
+	unsigned char stack_fields[64]; /* of the thread state: newest chunk, top */
+	uint64_t running;               /* the current frame, or (3.11, 3.12) the cframe */
 	struct py_cframe cframes[PY_THREAD_CFRAMES]; /* 3.11, 3.12: those seen last, newest first */
 	size_t n_outside;
 	struct py_outside outside[PY_THREAD_OUTSIDE];

@@ -10,9 +10,11 @@
 struct frame { /* as it stands in memory */
 	uint64_t address;
 	uint64_t code, previous, instr;
-	bool is_executing;
+	bool is_executing; /* up to 3.13 */
+	bool has_returned; /* from 3.14 on */
 	unsigned owner;
 	bool is_entry; /* 3.11 */
+	bool can_call; /* it has begun to run its body */
 };
 
 struct walker {
@@ -27,6 +29,8 @@ struct walker {
 	/* Generator frames between the last frame on the data stack and the one looked at, leaf first. */
 	struct frame between[WALK_HOPS];
 	size_t n_between;
+	uint64_t generator;       /* the last one taken, 0: none */
+	size_t n_up_to_generator; /* frames taken until then, with it */
 };
 
 static uint64_t u64_at(const unsigned char *p, uint32_t offset)
@@ -35,6 +39,12 @@ static uint64_t u64_at(const unsigned char *p, uint32_t offset)
 
 	memcpy(&v, p + offset, 8);
 	return v;
+}
+
+/* Whether the running frame is marked as executing. */
+static bool has_mark(const struct py_layout *l)
+{
+	return l->frame_stacktop != PY_NONE;
 }
 
 static void frame_parse(
@@ -48,11 +58,11 @@ static void frame_parse(
 		.instr = u64_at(p, l->frame_instr),
 		.owner = p[l->frame_owner],
 		.is_entry = l->frame_is_entry != PY_NONE && p[l->frame_is_entry] };
-	if (l->frame_stacktop != PY_NONE) {
+	if (has_mark(l)) {
 		memcpy(&stacktop, p + l->frame_stacktop, 4);
 		ret->is_executing = stacktop == -1;
 	} else {
-		ret->is_executing = u64_at(p, l->frame_stackpointer) == 0;
+		ret->has_returned = ret->code == 0;
 	}
 }
 
@@ -72,15 +82,12 @@ static bool is_in_chunks(const struct walk_image *image, uint64_t address)
 	return false;
 }
 
+/* 0 while the frame is being set up: its instruction still is another frame's, or lies before its own. */
 static uint32_t offset_of(const struct walk_code *code, uint64_t instr)
 {
-	int64_t offset = (int64_t)(instr - code->code_address);
+	uint64_t offset = instr - code->code_address;
 
-	if (offset < 0)
-		return 0; /* about to begin */
-	if (offset < (int64_t)code->n_code_bytes)
-		return (uint32_t)offset;
-	return code->n_code_bytes >= 2 ? code->n_code_bytes - 2 : 0;
+	return offset < code->n_code_bytes ? (uint32_t)offset : 0;
 }
 
 static bool push(struct walker *w, const struct frame *f, const struct walk_code *code)
@@ -137,6 +144,8 @@ static bool push_between(struct walker *w)
 
 		if (!code || !push(w, f, code))
 			return false;
+		w->generator = f->address;
+		w->n_up_to_generator = w->out->n;
 	}
 	return true;
 }
@@ -189,6 +198,25 @@ static bool is_being_made(const struct walker *w, uint64_t address)
 	return true;
 }
 
+/* Copied after both readings of the top: what lies above them came later than its caller was seen. */
+static bool is_late(const struct walker *w, uint64_t address)
+{
+	const struct walk_image *image = w->image;
+
+	return w->chunk + 1 == image->n_chunks &&
+		address - image->chunks[w->chunk].address >= image->n_at_once;
+}
+
+/* Not while it is being set up, nor when it has returned. */
+static bool can_call(const struct frame *f, const struct walk_code *code, uint32_t offset)
+{
+	uint32_t unit = offset / 2;
+
+	if (offset <= code->n_setup_bytes)
+		return false;
+	return f->is_executing || !code->returns || !(code->returns[unit / 64] >> unit % 64 & 1);
+}
+
 enum step { STEP_TAKEN, STEP_END, STEP_CUT };
 
 /* Takes the frame at `address` if it is the live callee of *last; *last and *ret_next move on. */
@@ -205,6 +233,10 @@ static enum step step(struct walker *w, uint64_t address, struct frame *last, ui
 	if (!p)
 		return is_above_top(w, address) ? STEP_END : STEP_CUT;
 	frame_parse(w->l, p, address, &f);
+	if (f.has_returned)
+		return is_late(w, address) && !is_changing(w, address) ? STEP_CUT : STEP_END;
+	if (last->address && !last->can_call && is_changing(w, address))
+		return STEP_END;
 	if (f.owner != w->l->frame_owner_thread ||
 		!leads_back(w, f.previous, last->address, &through_c))
 		return is_above_top(w, address) ||
@@ -216,7 +248,8 @@ static enum step step(struct walker *w, uint64_t address, struct frame *last, ui
 	through_c |= f.is_entry || last->address == 0;
 	if (last->is_executing && !through_c && w->n_between == 0)
 		return STEP_END; /* left over from a call that returned */
-	if (is_above_top(w, address) && (last->is_executing || !f.is_executing))
+	if (has_mark(w->l) && is_above_top(w, address) &&
+		(last->is_executing || !f.is_executing || is_late(w, address)))
 		return STEP_END;
 	code = w->c->code(w->c->ctx, f.code);
 	if (!code)
@@ -225,32 +258,41 @@ static enum step step(struct walker *w, uint64_t address, struct frame *last, ui
 		w->out->n = n;
 		return STEP_CUT;
 	}
+	f.can_call = can_call(&f, code, w->out->frames[w->out->n - 1].offset);
 	*last = f;
 	*ret_next = address + code->frame_bytes;
 	return STEP_TAKEN;
 }
 
 /* A running generator lies outside the data stack, where only the interpreter's own pointer leads: it
- * is the leaf when its links lead back to the last frame taken. When they do not, a last frame that
- * does not execute is not the leaf either. */
+ * is the leaf when its links lead back to the last frame taken, or when it was taken and what it called
+ * has returned. Otherwise a last frame that does not execute is not the leaf either. */
 static void take_generator(struct walker *w, const struct frame *last)
 {
 	const struct walk_code *code;
 	const unsigned char *p;
-	bool through_c;
+	bool through_c, is_generator;
 	struct frame f;
 
 	if (!w->image->current || is_in_chunks(w->image, w->image->current))
 		return;
+	if (w->image->current == w->generator && !last->is_executing) {
+		w->out->n = w->n_up_to_generator;
+		w->out->is_shortened = false;
+		return;
+	}
 	w->is_too_long = false;
 	p = w->c->outside(w->c->ctx, w->image->current);
 	if (p)
 		frame_parse(w->l, p, w->image->current, &f);
 	if (p && is_boundary(w->l, f.owner))
 		return; /* entering or leaving C: no Python code of its own */
-	if (!p || f.owner != w->l->frame_owner_generator ||
-		!leads_back(w, f.previous, last->address, &through_c)) {
-		w->out->is_shortened |= w->out->n && (!last->is_executing || w->is_too_long);
+	is_generator = p && f.owner == w->l->frame_owner_generator;
+	if (!is_generator || !leads_back(w, f.previous, last->address, &through_c)) {
+		/* Without a mark: it was running, and has yielded since. */
+		bool may_end = has_mark(w->l) ? last->is_executing : is_generator;
+
+		w->out->is_shortened |= w->out->n && (!may_end || w->is_too_long);
 		return;
 	}
 	code = w->c->code(w->c->ctx, f.code);
@@ -285,8 +327,7 @@ void walk_stack(const struct py_layout *l, const struct walk_image *image,
 		.image = image,
 		.c = c,
 		.out = ret,
-		.top = { u64_at(image->thread_before, l->thread_datastack_top),
-			u64_at(image->thread_after, l->thread_datastack_top) } };
+		.top = { image->top_before, image->top_after } };
 	struct frame last = { 0 };
 	bool is_cut = false;
 	uint64_t at;

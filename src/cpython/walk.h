@@ -5,9 +5,10 @@
  *
  * The image was copied by one system call, but the thread ran on while it was copied. So nothing in it
  * is believed alone: the walk goes **from the root to the leaf** and takes a frame only when the one
- * before ends where it begins, its `previous` leads back there, and its code object is one; it ends at
- * the frame that executes. What does not fit is cut off and told (`is_shortened`). Never is a stack
- * read again until it stands still: that would under-report short calls.
+ * before ends where it begins, its `previous` leads back there, and its code object is one. It ends at
+ * the frame that executes (3.11 to 3.13 mark it) or before the first that has returned (from 3.14 on a
+ * returned frame has no code object). What does not fit is cut off and told (`is_shortened`). Never is a
+ * stack read again until it stands still: that would under-report short calls.
  *
  * Frames outside the data stack (generators; the entry frames 3.12 and 3.13 keep on the C stack) are
  * looked up through `outside`, which the caller fills from the same system call where it can.
@@ -28,19 +29,23 @@ struct walk_code { /* what the walk must know of a code object; the caller cache
 	uint32_t frame_bytes; /* of a frame of this code on the data stack */
 	uint32_t n_code_bytes;
 	uint64_t code_address; /* of its instructions */
+	uint32_t
+		n_setup_bytes; /* of the instructions up to that which begins the body; none calls */
+	const uint64_t
+		*returns; /* a bit for each two bytes, set where it returns; NULL: not known */
 };
 
 struct walk_chunk {
 	uint64_t address;
 	const unsigned char *bytes;
-	size_t n; /* that were copied */
+	size_t n; /* that were copied, from the beginning */
 };
 
 struct walk_image {
-	const unsigned char *thread_before,
-		*thread_after;           /* the thread state, copied before and after */
+	uint64_t top_before, top_after;  /* of the data stack, read before and after the chunks */
 	const struct walk_chunk *chunks; /* from the root on; the last is the newest */
 	size_t n_chunks;
+	size_t n_at_once; /* bytes of the newest chunk copied between the two readings of the top */
 	uint64_t current; /* address of the running frame as the interpreter has it; 0: not known */
 };
 

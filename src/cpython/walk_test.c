@@ -24,7 +24,6 @@ struct fake {
 	struct py_layout l;
 	struct walk_image image;
 	struct walk_chunk chunks[4];
-	unsigned char before[64], after[64];
 	uint64_t at; /* where the next frame goes */
 	struct walk_code codes[N_CODES];
 	struct {
@@ -64,12 +63,11 @@ static struct fake *begin(uint32_t minor)
 	f->l.major = 3;
 	f->l.minor = minor;
 	f->l.flags = 0;
-	f->l.thread_sizeof = 64;
-	f->l.thread_datastack_top = 16;
 	f->l.frame_code = 0;
 	f->l.frame_previous = 8;
 	f->l.frame_instr = 16;
-	f->l.frame_stacktop = 24;
+	if (minor < 14)
+		f->l.frame_stacktop = 24;
 	f->l.frame_owner = 28;
 	f->l.frame_owner_thread = OWNER_THREAD;
 	f->l.frame_owner_generator = OWNER_GENERATOR;
@@ -83,10 +81,8 @@ static struct fake *begin(uint32_t minor)
 	f->l.chunk_top = 16;
 	f->l.chunk_data = DATA;
 	for (uint64_t k = 1; k < N_CODES; k++)
-		f->codes[k] = (struct walk_code){ FRAME_BYTES, 100, k * 0x1000 + 0x100 };
-	f->image = (struct walk_image){
-		.thread_before = f->before, .thread_after = f->after, .chunks = f->chunks
-	};
+		f->codes[k] = (struct walk_code){ FRAME_BYTES, 100, k * 0x1000 + 0x100, 0, NULL };
+	f->image = (struct walk_image){ .chunks = f->chunks, .n_at_once = CHUNK_BYTES };
 	return f;
 }
 
@@ -99,8 +95,8 @@ static void done(struct fake *f)
 
 static void set_tops(struct fake *f, uint64_t before, uint64_t after)
 {
-	memcpy(f->before + 16, &before, 8);
-	memcpy(f->after + 16, &after, 8);
+	f->image.top_before = before;
+	f->image.top_after = after;
 }
 
 /* A chunk that is full notes where it ends. */
@@ -298,6 +294,68 @@ static void a_call_between_the_two_readings_of_the_top_is_taken(void **state)
 	expect(f, "12", false);
 }
 
+/* A callee below neither reading of the top, or only one, that is left over from before. */
+static void a_caller_that_returned_or_is_set_up_has_no_callee(void **state)
+{
+	static const uint64_t returns = 1 << 1; /* code 1 stands on its second instruction */
+	uint64_t at, callee;
+	struct fake *f = main_waits(13, &at);
+
+	(void)state;
+	f->codes[1].returns = &returns;
+	callee = add(f, 2, at, WAITS);
+	set_tops(f, callee, f->at);
+	expect(f, "1", false);
+	f = main_waits(13, &at);
+	f->codes[1].n_setup_bytes = 2;
+	callee = add(f, 2, at, EXECUTES);
+	set_tops(f, f->at, callee);
+	expect(f, "1", false);
+	/* both readings say that it is there */
+	f = main_waits(13, &at);
+	f->codes[1].returns = &returns;
+	add(f, 2, at, EXECUTES);
+	expect(f, "12", false);
+}
+
+static void what_was_copied_later_is_not_joined_to_what_came_before(void **state)
+{
+	uint64_t at, callee;
+	struct fake *f = main_waits(13, &at);
+
+	(void)state;
+	callee = add(f, 2, at, EXECUTES);
+	set_tops(f, callee, callee);
+	expect(f, "12", false);
+	f = main_waits(13, &at);
+	callee = add(f, 2, at, EXECUTES);
+	set_tops(f, callee, callee);
+	f->image.n_at_once = callee - ROOT;
+	expect(f, "1", false);
+}
+
+/* From 3.14 on nothing marks the frame that executes, but those that returned have no code. */
+static void a_frame_without_code_has_returned(void **state)
+{
+	uint64_t at, dead;
+	struct fake *f = main_waits(14, &at);
+
+	(void)state;
+	at = add(f, 2, at, WAITS);
+	add(f, 0, at, WAITS);
+	expect(f, "12", false);
+	/* it called since */
+	f = main_waits(14, &at);
+	dead = add(f, 0, at, WAITS);
+	add(f, 2, dead, WAITS);
+	expect(f, "1", false);
+	/* it was there by both readings, and had gone when it was copied */
+	f = main_waits(14, &at);
+	dead = add(f, 0, at, WAITS);
+	f->image.n_at_once = dead - ROOT;
+	expect(f, "1", true);
+}
+
 /* ---- entry frames and generators ------------------------------------------------------------- */
 
 static void calls_from_c_code_are_followed(void **state)
@@ -363,6 +421,36 @@ static void a_running_generator_that_cannot_be_taken_is_told(void **state)
 	f = main_executes(13, &at);
 	f->image.current = add_outside(f, HEAP, OWNER_GENERATOR, 2, 0);
 	expect(f, "1", false);
+}
+
+static void a_generator_whose_callee_returned_is_the_leaf(void **state)
+{
+	uint64_t at, gen;
+	struct fake *f = main_executes(13, &at);
+
+	(void)state;
+	gen = add_outside(f, HEAP, OWNER_GENERATOR, 2, at);
+	add(f, 3, gen, WAITS);
+	f->image.current = gen;
+	expect(f, "12", false);
+	f = main_executes(13, &at);
+	gen = add_outside(f, HEAP, OWNER_GENERATOR, 2, at);
+	add(f, 3, gen, EXECUTES);
+	f->image.current = gen;
+	expect(f, "123", false);
+}
+
+static void a_generator_that_has_yielded_ends_before_it(void **state)
+{
+	uint64_t at;
+	struct fake *f = main_waits(14, &at);
+
+	(void)state;
+	f->image.current = add_outside(f, HEAP, OWNER_GENERATOR, 2, 0);
+	expect(f, "1", false);
+	f = main_waits(14, &at);
+	f->image.current = HEAP; /* unreadable */
+	expect(f, "1", true);
 }
 
 static uint64_t add_generators(struct fake *f, uint64_t previous, size_t n)
@@ -522,7 +610,7 @@ static void a_generator_between_that_is_no_code_cuts(void **state)
 	expect(f, "1", true);
 }
 
-static void instructions_outside_their_code_are_put_inside(void **state)
+static void instructions_outside_their_code_are_those_of_a_frame_being_set_up(void **state)
 {
 	uint64_t at, instr = 0x1000 + 0x100 - 2;
 	struct fake *f = main_executes(11, &at);
@@ -535,7 +623,7 @@ static void instructions_outside_their_code_are_put_inside(void **state)
 	instr = UINT64_MAX / 4;
 	memcpy(p, &instr, 8);
 	walk(f);
-	assert_int_equal(f->walk.frames[0].offset, 98);
+	assert_int_equal(f->walk.frames[0].offset, 0);
 	f->codes[1].n_code_bytes = 0;
 	walk(f);
 	assert_int_equal(f->walk.frames[0].offset, 0);
@@ -650,10 +738,15 @@ int main(void)
 		cmocka_unit_test(a_dead_frame_behind_the_top_is_not_taken),
 		cmocka_unit_test(a_caller_that_executes_ends_the_walk_before_a_stale_callee),
 		cmocka_unit_test(a_call_between_the_two_readings_of_the_top_is_taken),
+		cmocka_unit_test(a_caller_that_returned_or_is_set_up_has_no_callee),
+		cmocka_unit_test(what_was_copied_later_is_not_joined_to_what_came_before),
+		cmocka_unit_test(a_frame_without_code_has_returned),
 		cmocka_unit_test(calls_from_c_code_are_followed),
 		cmocka_unit_test(generators_between_are_taken_in_order),
 		cmocka_unit_test(a_running_generator_is_the_leaf),
 		cmocka_unit_test(a_running_generator_that_cannot_be_taken_is_told),
+		cmocka_unit_test(a_generator_whose_callee_returned_is_the_leaf),
+		cmocka_unit_test(a_generator_that_has_yielded_ends_before_it),
 		cmocka_unit_test(more_generators_than_can_be_followed_are_told),
 		cmocka_unit_test(a_chain_goes_on_in_the_next_chunk_wherever_that_lies),
 		cmocka_unit_test(a_call_from_c_code_into_the_next_chunk_is_followed),
@@ -663,7 +756,7 @@ int main(void)
 		cmocka_unit_test(a_chain_that_does_not_fit_is_cut_and_told),
 		cmocka_unit_test(a_code_object_that_is_none_cuts),
 		cmocka_unit_test(a_generator_between_that_is_no_code_cuts),
-		cmocka_unit_test(instructions_outside_their_code_are_put_inside),
+		cmocka_unit_test(instructions_outside_their_code_are_those_of_a_frame_being_set_up),
 		cmocka_unit_test(cycles_end),
 		cmocka_unit_test(huge_frames_lead_nowhere),
 		cmocka_unit_test(frames_at_the_end_of_the_copied_bytes_are_not_read_beyond),

@@ -3,7 +3,10 @@
 This only reads what that script wrote; it makes and looks for nothing itself.
 """
 
+import contextlib
 import os
+import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,3 +69,18 @@ def require(label: str) -> Interpreter:
     if os.environ.get("LEADLINE_PYTHONS") == "available":
         pytest.skip(reason)
     raise LookupError(reason)
+
+
+@contextlib.contextmanager
+def inside(label, script, *beside):
+    """The script's path as the interpreter sees it: copied where that has a root of its own, with the files it needs
+    beside it."""
+    root = require(label).root
+    if root == "/":
+        yield script
+        return
+    with tempfile.TemporaryDirectory(dir=Path(root) / "tmp") as folder:
+        os.chmod(folder, 0o755)
+        for file in (script, *beside):
+            shutil.copy(file, folder)
+        yield Path("/tmp") / Path(folder).name / Path(script).name

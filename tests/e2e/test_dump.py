@@ -11,24 +11,11 @@ from pathlib import Path
 
 import conftest
 import pytest
-from interpreters import EXPECTED, require
+from interpreters import EXPECTED, inside, require
 
 TARGETS = conftest.ROOT / "tests" / "targets"
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 ASAN = dict(os.environ, ASAN_OPTIONS="detect_leaks=1")
-
-
-@contextlib.contextmanager
-def inside(label, script):
-    """The script's path as the interpreter sees it: copied where that has a root of its own."""
-    root = require(label).root
-    if root == "/":
-        yield script
-        return
-    with tempfile.TemporaryDirectory(dir=Path(root) / "tmp") as folder:
-        os.chmod(folder, 0o755)
-        shutil.copy(script, folder)
-        yield Path("/tmp") / Path(folder).name / Path(script).name
 
 
 @contextlib.contextmanager

@@ -4,20 +4,22 @@ import os
 
 import conftest
 import pytest
-from interpreters import require
-from truth import impossible, legal_pairs, parse_collapsed, stacks_from
+from interpreters import inside, require
+from truth import ORACLE, impossible, legal_pairs, parse_collapsed, stacks_from
 
 TARGETS = conftest.ROOT / "tests" / "targets"
 FLUTTER = conftest.ROOT / "benchmarks" / "flutter.py"
-VERSIONS = ["3.11", "3.12", "3.13", "3.13t"]
+PACE = FLUTTER.with_name("pace.py")
+VERSIONS = ["3.11", "3.12", "3.13", "3.13t", "3.14", "3.15"]
 
 
 def sample(tool, label, script, *args, rate="1k", prefix=()):
     """Runs a script under the sampler: (its stdout, the report's JSON, collapsed stacks as {frames: count})."""
     record, out = tool.tmp / "s.lead", tool.tmp / "s.json"
     record.unlink(missing_ok=True)
-    r = tool("run", f"--rate={rate}", "-o", record, f"--json={out}", "--", *prefix,
-             *require(label).command(str(script), *map(str, args)), timeout=120)
+    with inside(label, script, PACE) as path:
+        r = tool("run", f"--rate={rate}", "-o", record, f"--json={out}", "--", *prefix,
+                 *require(label).command(str(path), *map(str, args)), timeout=120)
     assert r.returncode == 0, r.stderr
     stacks = parse_collapsed(tool("export", record, "--format", "collapsed").stdout)
     return r.stdout, json.loads(out.read_text()), stacks
@@ -73,7 +75,9 @@ def test_generators_exceptions_and_recursion_get_their_true_share(tool, label, k
 def test_hardly_any_stack_is_impossible(tool, label):
     """On the same run nearly nothing is lost or cut: a sampler that drops what moves would pass the first half."""
     _, report, stacks = sample(tool, label, FLUTTER, 10, rate="10k")
-    pairs = legal_pairs(require(label), FLUTTER, "0.3")
+    with inside(label, FLUTTER, PACE, ORACLE) as path:
+        oracle = path.with_name(ORACLE.name) if path != FLUTTER else ORACLE
+        pairs = legal_pairs(require(label), path, "0.3", oracle=oracle)
     stacks = stacks_from(stacks, "unit")
     assert sum(stacks.values()) > 50_000
     assert impossible(stacks, pairs) <= 0.002

@@ -74,11 +74,11 @@ static struct py_layout layout(unsigned kind)
 
 	memset(&l, 0xff, sizeof l); /* PY_NONE */
 	l.flags = kind & 2 ? PY_STACKREF_TAGGED : 0;
-	l.thread_datastack_top = 0;
 	l.frame_code = 0;
 	l.frame_previous = 8;
 	l.frame_instr = 16;
-	l.frame_stacktop = 24;
+	if (!(kind & 4))
+		l.frame_stacktop = 24;
 	l.frame_owner = 28;
 	l.frame_owner_thread = 0;
 	l.frame_owner_generator = 1;
@@ -119,16 +119,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct input in = { .p = data, .n = n };
 	struct walk_callbacks c = { find_code, find_outside, &in };
 	struct walk_image image = { .chunks = chunks };
-	uint64_t kind = take_u16(&in), before = take_u16(&in), after = take_u16(&in);
-	unsigned char top[2][8];
+	uint64_t kind = take_u16(&in);
 	struct py_layout l = layout((unsigned)kind & 255);
 
 	in.outside = malloc(HEAD);
 	require(in.outside != NULL);
-	memcpy(top[0], &before, 8);
-	memcpy(top[1], &after, 8);
-	image.thread_before = top[0];
-	image.thread_after = top[1];
+	image.top_before = take_u16(&in);
+	image.top_after = take_u16(&in);
 	image.current = take_u16(&in);
 	image.n_chunks = (kind >> 8) % (N_CHUNKS + 1);
 	cut_chunks(&in, chunks, image.n_chunks);
