@@ -141,7 +141,7 @@ static const char *propose(struct arena *a, char *path)
 /* What collect/py_sample.c takes today. */
 static bool is_sampled(const struct interpreter *i)
 {
-	return i->major == 3 && i->minor >= 11 && i->minor <= 13;
+	return i->major == 3 && i->minor >= 8 && i->minor <= 13;
 }
 
 /* `run` works by default where it can read the memory of what it starts, and the interpreter it
@@ -162,9 +162,8 @@ static void judge(struct arena *a, const struct interpreters *all, struct doctor
 		d->is_ok = true;
 		d->verdict = arena_printf(a, "`leadline run` will work here, with %s %s%s%s",
 			taken->implementation, taken->version, taken->is_free_threaded ? "t" : "",
-			is_sampled(taken)
-				? ""
-				: " (host figures only: stacks are read of 3.11 to 3.13)");
+			is_sampled(taken) ? ""
+					  : " (host figures only: stacks are read of 3.8 to 3.13)");
 		return;
 	}
 	if (taken)

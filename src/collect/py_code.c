@@ -78,11 +78,14 @@ static int32_t i32_at(const unsigned char *p, uint32_t offset)
 	return v;
 }
 
-/* Words of a frame of this code, or -1 when the object makes no sense. */
+/* Words of a frame of this code, 0 where frames are objects of their own, or -1 when the object makes no
+ * sense. */
 static int64_t frame_words(const struct py_layout *l, const unsigned char *p)
 {
 	int64_t words;
 
+	if (l->flags & PY_HEAP_FRAMES)
+		return 0;
 	if (l->code_framesize != PY_NONE)
 		words = i32_at(p, l->code_framesize);
 	else
@@ -99,24 +102,42 @@ static uint32_t setup_bytes(const struct py_layout *l, const unsigned char *p, u
 	return first >= 0 && (uint32_t)first < n_units ? 2 * (uint32_t)first : 0;
 }
 
+/* Code units, and where they are: inside the object, or (3.8 … 3.10) in a bytes object. */
+static int64_t code_units(
+	struct py_codes *c, const unsigned char *p, uint64_t address, uint64_t *ret_at)
+{
+	const struct py_layout *l = c->l;
+	uint64_t bytes, n;
+
+	if (l->code_code == PY_NONE) {
+		*ret_at = address + l->code_adaptive;
+		return (int64_t)u64_at(p, l->code_n_units);
+	}
+	bytes = u64_at(p, l->code_code);
+	*ret_at = bytes + l->bytes_data;
+	return mem_read_u64(c->mem, bytes + l->bytes_size, &n) < 0 ? -1 : (int64_t)(n / 2);
+}
+
 /* Fills what the walker needs. false: not a code object. */
 static bool parse_head(struct py_codes *c, const unsigned char *p, struct code *x)
 {
 	const struct py_layout *l = c->l;
-	uint64_t type = u64_at(p, l->object_type);
-	int64_t units, words = frame_words(l, p);
+	uint64_t type = u64_at(p, l->object_type), at;
+	int64_t words = frame_words(l, p), units;
 
-	memcpy(&units, p + l->code_n_units, 8);
-	if (words < 0 || units <= 0 || units > UNITS_MOST || (c->type && type != c->type))
+	if (words < 0 || (c->type && type != c->type))
+		return false;
+	units = code_units(c, p, x->address, &at);
+	if (units <= 0 || units > UNITS_MOST)
 		return false;
 	c->type = type;
 	x->filename = u64_at(p, l->code_filename);
-	x->name = u64_at(p, l->code_qualname);
+	x->name = u64_at(p, l->code_qualname != PY_NONE ? l->code_qualname : l->code_name);
 	x->linetable = u64_at(p, l->code_linetable);
 	x->first_line = (uint32_t)i32_at(p, l->code_firstlineno);
 	x->walk = (struct walk_code){ .frame_bytes = (uint32_t)words * 8,
 		.n_code_bytes = (uint32_t)units * 2,
-		.code_address = x->address + l->code_adaptive,
+		.code_address = at,
 		.n_setup_bytes = setup_bytes(l, p, (uint32_t)units) };
 	return true;
 }
@@ -166,8 +187,8 @@ static bool read_head(struct py_codes *c, struct code *x)
 {
 	struct code now = { .address = x->address };
 	unsigned char head[HEAD_MOST];
-	bool is_code = c->l->code_adaptive <= sizeof head &&
-		mem_read(c->mem, x->address, head, c->l->code_adaptive) == 0 &&
+	uint32_t n = c->l->code_adaptive != PY_NONE ? c->l->code_adaptive : c->l->code_sizeof;
+	bool is_code = n <= sizeof head && mem_read(c->mem, x->address, head, n) == 0 &&
 		parse_head(c, head, &now);
 
 	x->checked_ns = c->now_ns;

@@ -23,6 +23,7 @@
 #include "collect/py_search.h"
 #include "collect/py_target.h"
 #include "collect/py_thread.h"
+#include "collect/py_tid.h"
 #include "collect/rows.h"
 #include "collect/sources.h"
 #include "cpython/mem.h"
@@ -41,6 +42,7 @@ enum {
 	THREADS_MOST = 4096,
 	LOOK_FOR_MS = 2, /* interpreters */
 	RELIST_MS = 100,
+	WITHOUT_ID_MOST = 1000, /* then threads are taken without: a libc that keeps none */
 };
 
 static const uint64_t MS = 1000000;
@@ -73,6 +75,8 @@ struct py_process {
 	pid_t parent;
 	struct py_target target;
 	struct py_codes *codes;
+	struct py_tids tids;
+	uint32_t n_without_id; /* times a thread was left out because it had none yet */
 	char interpreter[64];
 	VEC(struct sampled *) threads;
 	uint64_t threads_head; /* when they were listed */
@@ -258,15 +262,30 @@ static struct sampled *thread_find(struct py_process *p, uint64_t address)
 	return NULL;
 }
 
-static struct sampled *thread_add(
-	struct py_process *p, uint64_t address, const unsigned char *bytes)
+static uint32_t thread_tid(struct py_process *p, const unsigned char *bytes)
 {
-	const struct py_layout *l = &p->target.layout;
+	return py_tids_find(&p->tids, &p->target.layout, &p->target.mem, bytes);
+}
+
+/* A thread state is made by the thread that starts the new one, and has no id or its maker's until then. */
+static bool is_beginning(struct py_process *p, uint32_t tid)
+{
+	if (!tid)
+		return p->n_without_id++ < WITHOUT_ID_MOST;
+	vec_each (&p->threads, t)
+		if ((*t)->tid == tid)
+			return true;
+	return false;
+}
+
+static struct sampled *thread_add(
+	struct py_process *p, uint64_t address, uint32_t tid, const unsigned char *bytes)
+{
 	struct sampled *t = xcalloc(1, sizeof *t);
 	char path[64];
 
 	py_thread_init(&t->image, &p->view, address, bytes);
-	t->tid = (uint32_t)u64_at(bytes, l->thread_native_thread_id);
+	t->tid = tid;
 	t->last = xcalloc(WALK_DEPTH, sizeof *t->last);
 	t->rows = xcalloc(WALK_DEPTH, sizeof *t->rows);
 	snprintf(path, sizeof path, "/proc/%d/task/%u/stat", (int)p->pid, t->tid);
@@ -289,7 +308,11 @@ static void plan_interpreter(struct py_process *p)
 
 	p->view.n_along = 0;
 	along(&p->view, &i->threads_head, p->interp + l->interp_threads_head, 8);
-	along(&p->view, &i->collecting, p->interp + l->interp_gc + l->gc_collecting, 4);
+	along(&p->view, &i->collecting,
+		l->gc_collecting +
+			(l->interp_gc != PY_NONE ? p->interp + l->interp_gc
+						 : p->target.runtime + l->runtime_gc), /* 3.8 */
+		4);
 	i->locked = 1;
 	if (l->runtime_tstate_current != PY_NONE) { /* up to 3.11 */
 		along(&p->view, &i->holder, p->target.runtime + l->runtime_tstate_current, 8);
@@ -314,14 +337,21 @@ static void list_threads(struct py_process *p, uint64_t now_ns)
 	p->threads_head = at;
 	for (int n = 0; at && n < THREADS_MOST; n++) {
 		struct sampled *t;
+		uint32_t tid;
 
 		if (mem_read(&p->target.mem, at, bytes, l->thread_sizeof) < 0)
 			break;
+		tid = thread_tid(p, bytes);
 		t = thread_find(p, at);
-		if (t && t->tid != (uint32_t)u64_at(bytes, l->thread_native_thread_id))
+		if (t && t->tid != tid)
 			t = NULL; /* the address was used again */
+		if (!t && is_beginning(p, tid)) {
+			p->relist_ns = now_ns + LOOK_FOR_MS * MS;
+			at = u64_at(bytes, l->thread_next);
+			continue;
+		}
 		if (!t)
-			t = thread_add(p, at, bytes);
+			t = thread_add(p, at, tid, bytes);
 		t->is_listed = true;
 		p->n_failed += t->has_failed;
 		t->has_failed = false;
@@ -346,6 +376,8 @@ static void look_at_process(struct sampler *s, struct py_process *p, uint64_t no
 		list_threads(p, now_ns);
 	s->n_lost += p->n_failed;
 	p->n_failed = 0;
+	if (p->target.layout.flags & PY_HEAP_FRAMES)
+		mem_readv(&p->target.mem, p->view.along_to, p->view.along_from, p->view.n_along);
 	vec_each (&p->threads, t)
 		look_at_thread(s, p, *t, now_ns);
 	if (p->interpreter_now.threads_head != p->threads_head)
@@ -360,6 +392,7 @@ static void process_free(struct py_process *p)
 		thread_free(*t);
 	vec_done(&p->threads);
 	py_codes_free(p->codes);
+	py_tids_done(&p->tids);
 	py_target_close(&p->target);
 	free(p);
 }
@@ -370,9 +403,6 @@ static void try_process(struct sampler *s, const struct tree_process *t, uint64_
 	struct err e = ERR_INIT;
 	int status = py_search_try(s->search, t, &p->target, now_ns, &e);
 
-	if (status == 0 && p->target.layout.thread_frame != PY_NONE)
-		status = err_set(
-			&e, ERR_UNSUPPORTED, "CPython %s cannot be sampled yet", p->target.version);
 	if (status == -(int)ERR_UNSUPPORTED)
 		py_search_refuse(s->search, t, e.text);
 	if (status != 0) {
@@ -385,6 +415,7 @@ static void try_process(struct sampler *s, const struct tree_process *t, uint64_
 	p->start_ns = t->start_ns;
 	p->parent = t->parent;
 	snprintf(p->interpreter, sizeof p->interpreter, "cpython %s", p->target.version);
+	py_tids_init(&p->tids, p->pid);
 	p->codes = py_codes_new(&p->target.layout, &p->target.mem, p->interpreter);
 	if (s->c.sources)
 		py_codes_tell_sources(

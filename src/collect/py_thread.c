@@ -8,6 +8,7 @@
 
 #include "base/xalloc.h"
 #include "collect/py_code.h"
+#include "collect/py_heap.h"
 #include "cpython/mem.h"
 #include "base/banned.h"
 
@@ -323,12 +324,17 @@ void py_thread_init(
 	struct py_thread *t, const struct py_view *v, uint64_t address, const unsigned char *bytes)
 {
 	*t = (struct py_thread){ .address = address };
+	if (v->l->flags & PY_HEAP_FRAMES) {
+		t->heap = py_heap_new(v->l, address);
+		return;
+	}
 	t->top_after = u64_at(bytes, v->l->thread_datastack_top);
 	follow_chunks(v, t, u64_at(bytes, v->l->thread_datastack_chunk));
 }
 
 void py_thread_done(struct py_thread *t)
 {
+	py_heap_free(t->heap);
 	for (size_t i = 0; i < WALK_CHUNKS; i++)
 		free((void *)t->chunks[i].bytes);
 }
@@ -350,6 +356,8 @@ enum py_look py_thread_look(struct py_thread *t, const struct py_view *v, struct
 	};
 	struct walk_image image = { .chunks = t->chunks };
 
+	if (t->heap)
+		return py_heap_look(t->heap, v, ret);
 	for (size_t i = 0; i < t->n_outside; i++)
 		t->outside[i].is_copied = false;
 	if (stack_fields_bytes(v->l) > sizeof t->stack_fields || !copy_image(v, t)) {

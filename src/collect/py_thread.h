@@ -6,7 +6,7 @@
  * earlier looks needed. Only memory in use is copied: each cache line that is read costs the program a
  * little when it writes there next. What the image turns out to lack (a stack that grew beyond what was
  * expected, a new chunk) is copied by a second call; what was copied is never copied again, and no look
- * is repeated because of what it shows. */
+ * is repeated because of what it shows. Where frames are on the heap (3.8 … 3.10) py_heap.h does it. */
 #ifndef COLLECT_PY_THREAD_H
 #define COLLECT_PY_THREAD_H
 
@@ -20,6 +20,7 @@
 
 struct mem;
 struct py_codes;
+struct py_heap;
 
 enum {
 	PY_THREAD_CFRAMES = 3,  /* a generator driven from C goes to and fro between two */
@@ -52,7 +53,8 @@ struct py_cframe { /* of one C-level eval, on the C stack */
 };
 
 struct py_thread {
-	uint64_t address; /* of the thread state */
+	uint64_t address;     /* of the thread state */
+	struct py_heap *heap; /* owned; 3.8 … 3.10, where nothing of the rest is used */
 	size_t n_chunks;
 	struct walk_chunk chunks[WALK_CHUNKS]; /* from the root on; bytes owned */
 	size_t size[WALK_CHUNKS];              /* bytes of the chunk in the target */

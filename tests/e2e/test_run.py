@@ -168,7 +168,9 @@ def test_a_killed_program_shows_its_last_stacks(tool, python, tmp_path):
     assert killed[0]["threads"][0]["age_s"] < 0.2
 
 
-def test_threads_that_fight_for_the_gil(tool, python, tmp_path):
+@pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.12"])
+def test_threads_that_fight_for_the_gil(tool, label, tmp_path):
+    python = require(label).exe
     code = ("import threading\ndef work():\n    for i in range(12_000_000): pass\n"
             "ts = [threading.Thread(target=work) for _ in range(2)]\n[t.start() for t in ts]\n[t.join() for t in ts]\n")
     record = tmp_path / "g.lead"
@@ -180,6 +182,40 @@ def test_threads_that_fight_for_the_gil(tool, python, tmp_path):
     held = next(f for f in gil["functions"] if f["name"] == "work")
     # Two threads are in work() all the time; one of them holds the GIL.
     assert 0.35 < held["self_samples"] / work["self_samples"] < 0.65
+
+
+@pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.12"])
+@pytest.mark.parametrize("namespace", [False, True])
+def test_threads_have_the_ids_the_system_gave_them(tool, label, namespace, tmp_path):
+    """Before 3.11 only libc knows them; in a pid namespace they are others than ours."""
+    if namespace and os.geteuid() != 0:
+        pytest.skip("making a pid namespace needs root")
+    code = ("import os, threading, time\n"
+            "def work():\n    os.write(1, b'%d\\n' % threading.get_native_id()); time.sleep(1)\n"
+            "ts = [threading.Thread(target=work) for _ in range(3)]\n[t.start() for t in ts]\nwork()\n[t.join() for t in ts]\n")
+    prefix = ["unshare", "--pid", "--fork"] if namespace else []
+    record = tmp_path / "t.lead"
+    r = tool("run", "-o", record, *prefix, require(label).exe, "-c", code)
+    table = tool("report", "--threads", record).stdout.partition("\nThreads\n")[2].partition("\n\n")[0]
+    tids = {line.split()[1] for line in table.splitlines()[1:]}
+    assert len(tids) == 4, table
+    if namespace:  # 1 … n in there, no thread of ours
+        assert set(r.stdout.split()).isdisjoint(tids) and min(map(int, tids)) > 4
+    else:
+        assert tids == set(r.stdout.split())
+
+
+@pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.12"])
+def test_forked_children_are_sampled(tool, label, tmp_path):
+    code = ("import os\ndef parent():\n    os.wait()\n    for i in range(3_000_000): pass\n"
+            "def child():\n    for i in range(6_000_000): pass\n    os._exit(0)\n"
+            "child() if os.fork() == 0 else parent()\n")
+    record = tmp_path / "f.lead"
+    assert tool("run", "-o", record, require(label).exe, "-c", code).returncode == 0
+    report = json.loads(tool("report", "--json", record).stdout)
+    names = {f["name"] for f in report["functions"]}
+    assert {"child", "parent"} <= names
+    assert report["fidelity"]["lost"] <= 0.01 * report["fidelity"]["samples"]
 
 
 @pytest.mark.parametrize("args, status, words", [
@@ -205,7 +241,7 @@ def test_what_is_not_python_still_gets_host_figures(tool, tmp_path):
     assert "No Python stacks were seen: " in r.stderr and f"it is not Python: it runs {tool.storm}" in r.stderr
 
 
-@pytest.mark.parametrize("label", ["3.8", "3.14"])
+@pytest.mark.parametrize("label", ["3.14"])
 def test_interpreters_that_cannot_be_sampled_yet_run_undisturbed(tool, label, tmp_path):
     r = tool("run", "-o", tmp_path / "x.lead", *require(label).command("-c", "print(sum(range(3_000_000)))"))
     assert r.returncode == 0 and r.stdout == "4499998500000\n"

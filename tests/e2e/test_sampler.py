@@ -10,7 +10,8 @@ from truth import ORACLE, impossible, legal_pairs, parse_collapsed, stacks_from
 TARGETS = conftest.ROOT / "tests" / "targets"
 FLUTTER = conftest.ROOT / "benchmarks" / "flutter.py"
 PACE = FLUTTER.with_name("pace.py")
-VERSIONS = ["3.11", "3.12", "3.13", "3.13t", "3.14", "3.15"]
+HEAP_FRAMES = ["3.8", "3.9", "3.10"]
+VERSIONS = [*HEAP_FRAMES, "3.11", "3.12", "3.13", "3.13t", "3.14", "3.15"]
 
 
 def sample(tool, label, script, *args, rate="1k", prefix=()):
@@ -71,6 +72,30 @@ def test_generators_exceptions_and_recursion_get_their_true_share(tool, label, k
     assert share(report, f"short_{kind}", "loop") == pytest.approx(truth, abs=0.03)
 
 
+@pytest.mark.parametrize("rate, seconds", [("1k", 22), ("10k", 4)])
+@pytest.mark.parametrize("label", HEAP_FRAMES)
+def test_functions_called_in_turn_get_their_true_share(tool, label, rate, seconds):
+    """Sixteen short functions. One whose frames are copied at different instants may see two of them at once, or none."""
+    out, report, stacks = sample(tool, label, TARGETS / "bias.py", seconds, "several", rate=rate)
+    full, bare = ([f["self_s"] for f in report["functions"] if f["name"].startswith(prefix)] for prefix in ("full_", "bare_"))
+    total = sum(f["total_s"] for f in report["functions"] if f["name"] == "turns")
+    assert sum(stacks.values()) >= 20_000 and len(full) == 8
+    assert (sum(full) - sum(bare)) / total == pytest.approx(json.loads(out)["short"], abs=0.03)
+    assert all(f == pytest.approx(sum(full) / 8, abs=0.03 * total) for f in full)
+
+
+@pytest.mark.parametrize("label", HEAP_FRAMES)
+def test_a_recursion_of_a_thousand_is_whole(tool, label):
+    """Frames are learned as they are met: far more of them than a look at usual stacks needs."""
+    code = "import time\ndef down(n):\n    return time.sleep(1.5) if n == 0 else down(n - 1)\ndown(960)\n"
+    script = tool.tmp / "down.py"
+    script.write_text(code)
+    _, report, stacks = sample(tool, label, script)
+    whole = sum(count for names, count in stacks.items() if names.count("down") == 961)
+    assert whole > 1_000 and whole > 0.9 * sum(stacks.values())
+    assert report["fidelity"]["lost"] + report["fidelity"]["shortened"] <= 0.01 * sum(stacks.values())
+
+
 @pytest.mark.parametrize("label", [v for v in VERSIONS if not v.endswith("t")])
 def test_hardly_any_stack_is_impossible(tool, label):
     """On the same run nearly nothing is lost or cut: a sampler that drops what moves would pass the first half."""
@@ -80,7 +105,7 @@ def test_hardly_any_stack_is_impossible(tool, label):
         pairs = legal_pairs(require(label), path, "0.3", oracle=oracle)
     stacks = stacks_from(stacks, "unit")
     assert sum(stacks.values()) > 50_000
-    assert impossible(stacks, pairs) <= 0.002
+    assert impossible(stacks, pairs) <= (0.01 if label in HEAP_FRAMES else 0.002)
     fidelity = report["fidelity"]
     assert fidelity["lost"] <= 0.001 * fidelity["samples"]
     assert fidelity["lost"] + fidelity["shortened"] <= 0.01 * fidelity["samples"]

@@ -1,9 +1,12 @@
 """A program that knows its own truth: sub-microsecond Python calls mixed with C calls of about 10 µs.
 
-    bias.py SECONDS [plain|generator|exception|deep [SCALE]]      SCALE: makes both kinds of blocks longer (else 1)
+    bias.py SECONDS [plain|generator|exception|deep|several [SCALE]]      SCALE: makes both kinds of blocks longer (else 1)
 
 Prints one JSON object at the end: the share of its loop's time that was spent in the short calls, measured by
 itself around blocks of them. A sampler that waits for stacks to stand still under-reports exactly these.
+
+several: functions with a body and functions without one, called in turn; the share is that of the bodies. A sampler
+that puts a stack together of what it saw at different instants gives it to several of them, or to none.
 """
 import json
 import sys
@@ -38,6 +41,33 @@ def fail(n):
 
 def descend(n):
     return fib(8) if n == 0 else descend(n - 1)
+
+
+def several(body):
+    """Eight functions, each of its own code object, and one that calls them in turn."""
+    names = [f"{'full' if body else 'bare'}_{i}" for i in range(8)]
+    space = {}
+    for name in names:
+        exec(f"def {name}(n):\n" + "    n += 1; n ^= 3\n" * body + "    return n\n", space)
+    exec("def turns():\n    for _ in range(8):\n" + "".join(f"        {name}(1)\n" for name in names), space)
+    return space["turns"]
+
+
+def loop_several(seconds):
+    full, bare = several(8), several(0)
+    in_full = in_bare = 0.0
+    now = time.perf_counter
+    end = now() + seconds
+    after = 0
+    while after < end:
+        before = now()
+        full()
+        middle = now()
+        bare()
+        after = now()
+        in_full += middle - before
+        in_bare += after - middle
+    return (in_full - in_bare) / (in_full + in_bare)
 
 
 def short_plain():
@@ -84,5 +114,6 @@ def loop(seconds, short):
 
 if __name__ == "__main__":
     kind = sys.argv[2] if len(sys.argv) > 2 else "plain"
-    share = loop(float(sys.argv[1]), globals()[f"short_{kind}"])
+    seconds = float(sys.argv[1])
+    share = loop_several(seconds) if kind == "several" else loop(seconds, globals()[f"short_{kind}"])
     print(json.dumps({"kind": kind, "short": share}))

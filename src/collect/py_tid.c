@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * See py_tid.h. */
+#include "collect/py_tid.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpython/mem.h"
+#include "sys/proc.h"
+#include "wire/py_layout.h"
+#include "base/banned.h"
+
+enum {
+	SEARCH_BYTES = 1024, /* of libc's struct; glibc has it at 720, musl before 64 */
+	SEARCH_STEP =
+		8, /* the id begins a word: so upper halves of pointers are not taken for one */
+	TASKS_MOST = 1 << 16,
+};
+
+/* The id in the innermost namespace: the last number after "NSpid:". */
+static uint64_t inner_id(pid_t pid, uint64_t tid)
+{
+	char text[4096];
+	const char *line;
+	uint64_t id = tid;
+
+	if (proc_read(text, sizeof text, "/proc/%d/task/%llu/status", (int)pid,
+		    (unsigned long long)tid) <= 0)
+		return 0;
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return id; /* a kernel without: there is only one namespace to see */
+	for (const char *p = line + strlen("\nNSpid:"); *p == '\t' || *p == ' ';) {
+		char *end;
+
+		id = strtoull(p, &end, 10);
+		if (end == p)
+			break;
+		p = end;
+	}
+	return id;
+}
+
+static void list_tasks(struct py_tids *t)
+{
+	const struct dirent *entry;
+	char path[64];
+	DIR *dir;
+
+	map_clear(&t->ours);
+	snprintf(path, sizeof path, "/proc/%d/task", (int)t->pid);
+	dir = opendir(path);
+	while (dir && t->ours.n < TASKS_MOST && (entry = readdir(dir))) {
+		uint64_t tid = strtoull(entry->d_name, NULL, 10),
+			 inner = tid ? inner_id(t->pid, tid) : 0;
+
+		if (inner)
+			map_put(&t->ours, inner, tid);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static uint32_t translate(struct py_tids *t, uint64_t inner)
+{
+	uint64_t tid;
+
+	if (!inner)
+		return 0;
+	if (!map_find(&t->ours, inner, &tid)) {
+		list_tasks(t);
+		if (!map_find(&t->ours, inner, &tid))
+			return 0;
+	}
+	return (uint32_t)tid;
+}
+
+/* Looks through libc's struct for the id of any thread. */
+static uint32_t search(struct py_tids *t, const struct mem *m, uint64_t self)
+{
+	unsigned char bytes[SEARCH_BYTES];
+
+	if (mem_read(m, self, bytes, sizeof bytes) < 0)
+		return 0;
+	list_tasks(t);
+	for (uint32_t at = 0; at + SEARCH_STEP <= sizeof bytes; at += SEARCH_STEP) {
+		uint64_t tid;
+		uint32_t id;
+
+		memcpy(&id, bytes + at, 4);
+		if (!id || !map_find(&t->ours, id, &tid))
+			continue;
+		t->offset = at;
+		return (uint32_t)tid;
+	}
+	return 0;
+}
+
+void py_tids_init(struct py_tids *t, pid_t pid)
+{
+	*t = (struct py_tids){ .pid = pid, .ours = MAP_INIT };
+}
+
+void py_tids_done(struct py_tids *t)
+{
+	map_done(&t->ours);
+}
+
+uint32_t py_tids_find(struct py_tids *t, const struct py_layout *l, const struct mem *m,
+	const unsigned char *state)
+{
+	uint64_t id = 0, self;
+	uint32_t tid = 0;
+
+	if (l->thread_native_thread_id != PY_NONE) {
+		memcpy(&id, state + l->thread_native_thread_id, 8);
+		return translate(t, id);
+	}
+	memcpy(&self, state + l->thread_thread_id, 8);
+	if (!self)
+		return 0;
+	if (t->offset && mem_read(m, self + t->offset, &id, 4) == 0)
+		tid = translate(t, id);
+	return tid ? tid : search(t, m, self);
+}
