@@ -1,9 +1,9 @@
 """How much slower a program is under a tool, on a machine whose speed drifts: pairs close together in time.
 
-A tool that never stops the program can itself be stopped and let go on (SIGSTOP, SIGCONT) while the program runs
-on: `gated` makes windows of 60 ms, on off off on, and compares neighbours in one and the same
-process. A tool that stops the program might stop it for good in this way; for those, `runs` compares whole runs in
-the order A B B A. A control, the same arithmetic with no tool at all, shows how much of a figure is noise.
+A tool that never stops the program can itself be stopped and let go on (SIGSTOP, SIGCONT) while the program runs on: Gate
+makes windows of 60 ms, on off off on, and compares neighbours in one and the same process. A tool that stops the program
+might stop it for good in this way; for those, `runs` compares whole runs in the order A B B A. A control, the same
+arithmetic with no tool at all, shows how much of a figure is noise.
 """
 import bisect
 import os
@@ -54,37 +54,50 @@ def speed(marks, begin, end):
 
 
 class Gate:
-    """Stops a tool and lets it go on, window by window; call step() often. pid None: a control, nothing is stopped."""
+    """Stops processes and lets them go on, window by window; call step() often.
 
-    def __init__(self, pid, settle_s):
-        self.pid = pid
+    Two thirds of the pairs compare the tool with nothing, one third a loop that does nothing but keep a CPU busy: what it
+    costs to have company on this machine at this time (CPUs that are one core's, a scheduler that puts both on one).
+    """
+
+    CYCLE = ("tool", "none", "none", "tool", "tool", "none", "none", "tool", "loop", "none", "none", "loop")
+
+    def __init__(self, settle_s, **pids):
+        """pids: of "tool" and "loop", where there is one; the tool is to run now and the loop to be stopped."""
+        self.pids = pids
+        self.running = "tool"
         self.next = time.monotonic() + settle_s
-        self.windows = []  # (begin, is_on)
+        self.windows = []  # (begin, who runs)
 
     def step(self):
         """Switches when it is time to; returns how long there is nothing to do."""
         now = time.monotonic()
         if now >= self.next:
-            is_on = len(self.windows) % 4 in (0, 3)
-            self.send(signal.SIGCONT if is_on else signal.SIGSTOP)
-            self.windows.append((time.monotonic(), is_on))
+            self.let_run(self.CYCLE[len(self.windows) % len(self.CYCLE)])
+            self.windows.append((time.monotonic(), self.running))
             self.next = now + WINDOW_S
         return max(self.next - time.monotonic(), 0)
 
-    def send(self, number):
-        if self.pid:
-            os.kill(self.pid, number)
+    def let_run(self, who):
+        if who != self.running:
+            self.send(self.running, signal.SIGSTOP)
+            self.send(who, signal.SIGCONT)
+            self.running = who
 
-    def slowdown(self, marks):
-        """Pairs of neighbours that lie inside the program's own time."""
-        spans = [(begin + GUARD_S, end, is_on) for (begin, is_on), (end, _) in zip(self.windows, self.windows[1:])]
+    def send(self, who, number):
+        if self.pids.get(who):
+            os.kill(self.pids[who], number)
+
+    def slowdown(self, marks, who="tool"):
+        """Of the pairs of neighbours, one of them with nothing, that lie inside the program's own time; None: too few."""
+        spans = [(begin + GUARD_S, end, running) for (begin, running), (end, _) in zip(self.windows, self.windows[1:])]
         ratios = []
-        for first, second in zip(spans[::2], spans[1::2]):
-            if first[0] < marks[0][0] or second[1] > marks[-1][0]:
+        for pair in zip(spans[::2], spans[1::2]):
+            if pair[0][0] < marks[0][0] or pair[1][1] > marks[-1][0] or who not in (pair[0][2], pair[1][2]):
                 continue
-            on, off = (first, second) if first[2] else (second, first)
+            on, off = sorted(pair, key=lambda span: span[2] == "none")
             ratios.append(speed(marks, on[0], on[1]) / speed(marks, off[0], off[1]))
-        return from_ratios(ratios)
+        return from_ratios(ratios) if len(ratios) > 2 else None
 
 
 def runs(base, tool, pairs):

@@ -33,7 +33,7 @@ class Table:
 
     def __init__(self):
         self.rows = []
-        print(f"  {'figure':36} {'bar':>9}  {'leadline':46} peers", flush=True)
+        print(f"  {'figure':36} {'bar':>9}  {'leadline':62} peers", flush=True)
 
     def add(self, figure, ours, bar=None, show="{:.2f}", is_floor=False, detail="", peers=None):
         """ours, peers: numbers, or Slowdown; bar: the most, or with is_floor the least, that is good enough."""
@@ -42,7 +42,7 @@ class Table:
         known = {name: p for name, p in (peers or {}).items() if p is not None}
         limit = "" if bar is None else ("≥ " if is_floor else "≤ ") + show.format(bar)
         beside = "; ".join(f"{name} {words(p, show)}{ratio(p, value)}" for name, p in known.items())
-        row = f"{'!' if is_missed else ' '} {figure:36} {limit:>9}  {words(ours, show) + detail:46} {beside}"
+        row = f"{'!' if is_missed else ' '} {figure:36} {limit:>9}  {words(ours, show) + detail:62} {beside}"
         print(row.rstrip(), flush=True)
         self.rows.append({"figure": figure, "bar": bar, "missed": is_missed, "ours": plain(ours), "detail": detail.strip(" ,"),
                           "peers": {name: plain(p) for name, p in known.items()}})
@@ -113,8 +113,10 @@ class Bench:
     def steady(self, rate, program="flutter.py", *args, **kwargs):
         return self.ours.record(self.place, rate, program, self.seconds, *args, **kwargs)
 
-    def gated(self, rate, program="flutter.py", *args):
-        return self.steady(rate, program, *args, is_gated=True).slowdown
+    def add_slowdown(self, figure, r, bar=None, peers=None):
+        """A row of a gated run."""
+        detail = f", {r.slowdown.pairs} pairs; a busy loop {r.by_loop.median:.1%}"
+        self.table.add(figure, r.slowdown, bar, "{:.1%}", detail=detail, peers=peers)
 
     def peer_runs(self, rate, program, *args):
         """{name: Recorded} of each peer that can be had."""
@@ -138,17 +140,15 @@ class Bench:
         return found
 
     def control(self):
-        """What the slow-downs are worth: the same arithmetic with no tool, and with a loop that keeps a CPU busy."""
-        nothing = tools.alone(self.place, "flutter.py", self.seconds, is_gated=True).slowdown
-        self.table.add("control: nothing", nothing)
-        self.table.add("control: beside a busy loop", tools.beside_a_loop(self.place, "flutter.py", self.seconds).slowdown)
+        """What the slow-downs are worth: the same arithmetic with no tool."""
+        self.add_slowdown("control: slow-down by nothing", tools.alone(self.place, "flutter.py", self.seconds, is_gated=True))
 
     def slowdown(self):
         """The share of flutter's speed that is lost."""
         for rate, bar in (("1k", None), ("10k", 0.03), ("max", None)):
-            s = self.gated(rate)
-            peers = self.peer_slowdowns(rate, "flutter.py") if rate != "max" else {}
-            self.table.add(f"flutter {rate}: slow-down", s, bar, "{:.1%}", detail=f", {s.pairs} pairs", peers=peers)
+            r = self.steady(rate, is_gated=True)
+            self.add_slowdown(f"flutter {rate}: slow-down", r, bar,
+                              self.peer_slowdowns(rate, "flutter.py") if rate != "max" else {})
 
     def flutter(self):
         """Rates, losses and shares on stacks that never stand still."""
@@ -196,9 +196,8 @@ class Bench:
     def threads(self):
         """200 threads that wait beside one that works; and 200 that work in turn."""
         for rate, slow_bar, cpu_bar in (("100", 0.01, 0.03), ("1k", 0.03, 0.25)):
-            s = self.gated(rate, "threads.py", "idle")
             peers = self.peer_slowdowns(rate, "threads.py", "idle") if rate == "100" else {}
-            self.table.add(f"200 idle {rate}: slow-down", s, slow_bar, "{:.1%}", detail=f", {s.pairs} pairs", peers=peers)
+            self.add_slowdown(f"200 idle {rate}: slow-down", self.steady(rate, "threads.py", "idle", is_gated=True), slow_bar, peers)
             r = self.steady(rate, "threads.py", "idle")
             peers = self.peer_runs(rate, "threads.py", 3, "idle") if rate == "100" else {}
             self.table.add(f"200 idle {rate}: own CPU, of a core", r.own_cpu, cpu_bar, "{:.1%}",
@@ -230,8 +229,7 @@ class Bench:
             if not place:
                 continue
             name = program.partition(".")[0]
-            s = self.ours.record(place, "1k", program, self.seconds, is_gated=True).slowdown
-            self.table.add(f"{name} 1k: slow-down", s, None, "{:.1%}", detail=f", {s.pairs} pairs")
+            self.add_slowdown(f"{name} 1k: slow-down", self.ours.record(place, "1k", program, self.seconds, is_gated=True))
             r = self.ours.record(place, "1k", program, self.seconds)
             self.table.add(f"{name} 1k: lost + shortened", r.lost + r.shortened, None, "{:.3%}")
             self.table.add(f"{name} 1k: own CPU, of a core", r.own_cpu, 0.03, "{:.1%}")
@@ -313,7 +311,7 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default=",".join(FIGURES), help=f"of {', '.join(FIGURES)}; several with commas")
     parser.add_argument("--python", default="3.11", help="label of an interpreter of tools/interpreters (else 3.11)")
-    parser.add_argument("--seconds", type=float, default=10, help="each program runs so long under leadline (else 10)")
+    parser.add_argument("--seconds", type=float, default=12, help="each program runs so long under leadline (else 12)")
     parser.add_argument("--tool", default=str(tools.ROOT / "build" / "leadline"), help="the leadline to measure")
     parser.add_argument("--apart", action="store_true", help="the program on one CPU, the tools on the others")
     parser.add_argument("--peers", choices=("all", "none"), default="all")
@@ -331,7 +329,10 @@ def main():
     begun, (all_before, own_before) = time.monotonic(), busy_s()
     try:
         for name in options.only.split(","):
-            getattr(bench, name)()
+            try:
+                getattr(bench, name)()
+            except (RuntimeError, subprocess.CalledProcessError) as e:
+                print(f"! {name}: not measured: {e}")
     finally:
         bench.close()
     all_after, own_after = busy_s()

@@ -4,11 +4,13 @@
 used. A peer that is not there answers `missing` with the reason. py-spy comes from PyPI into an environment of its
 own in the cache; the 3.15 sampler is the interpreter's own and can look at no other version.
 """
+import contextlib
 import json
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -58,6 +60,7 @@ class Recorded:
     program: dict  # what the program printed
     own_cpu: float  # of the tool while the program ran, in cores
     slowdown: paired.Slowdown | None = None  # of a gated run
+    by_loop: paired.Slowdown | None = None  # by a busy loop in the tool's place, at the same time
     rate_hz: float | None = None  # reached
     samples: int | None = None
     lost: float | None = None  # share of samples
@@ -65,7 +68,7 @@ class Recorded:
     stacks: dict = field(default_factory=dict)  # {(name, …): count}
     report: dict = field(default_factory=dict)  # leadline's --json
     bytes: int | None = None  # of the recording
-    said: str = ""  # all that was printed
+    said: str = ""  # all else that was printed
 
 
 # ---- running ---------------------------------------------------------------------------------------------------
@@ -89,50 +92,57 @@ def use(readings, begin, end):
     return (c1 - c0) / (t1 - t0)
 
 
-def watch(command, is_gated=False, gated_pid=None):
+def wait_with(process, gate):
+    """Waits for the end of a process; readings of its CPU time meanwhile."""
+    readings = []
+    while process.poll() is None:
+        readings.append((time.monotonic(), cpu_s(process.pid)))
+        try:
+            process.wait(min(READ_EVERY_S, gate.step()) if gate else READ_EVERY_S)
+        except subprocess.TimeoutExpired:
+            pass
+    return [r for r in readings if r[1] is not None]
+
+
+@contextlib.contextmanager
+def gate_for(tool_pid):
+    """A gate for a tool, with a busy loop of its own."""
+    loop = subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
+    loop.send_signal(signal.SIGSTOP)
+    try:
+        yield paired.Gate(SETTLE_S, tool=tool_pid, loop=loop.pid)
+    finally:
+        loop.kill()
+        loop.wait()
+
+
+def watch(command, is_gated=False, is_control=False):
     """Runs a command to its end: Recorded with the program's words, the command's own CPU and, gated, the slow-down.
 
-    gated_pid: what is stopped and let go on, the command itself unless given, nothing when 0. The program's JSON line
-    is the last of stdout that begins with a brace.
+    Gated, the command itself is stopped and let go on, and nothing is in a control. The program's JSON line is the last of
+    stdout that begins with a brace.
     """
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdout=out, stderr=errors, stdin=subprocess.DEVNULL)
-        gate = paired.Gate(process.pid if gated_pid is None else gated_pid, SETTLE_S) if is_gated else None
-        readings = []
-        while process.poll() is None:
-            readings.append((time.monotonic(), cpu_s(process.pid)))
-            pause = min(READ_EVERY_S, gate.step()) if gate else READ_EVERY_S
-            try:
-                process.wait(pause)
-            except subprocess.TimeoutExpired:
-                pass
+        with gate_for(0 if is_control else process.pid) if is_gated else contextlib.nullcontext() as gate:
+            readings = wait_with(process, gate)
         out.seek(0)
         errors.seek(0)
-        printed = out.read()
-        said = printed + errors.read()
-    lines = [line for line in printed.splitlines() if line.startswith("{")]
+        printed = out.read().splitlines()
+        said = errors.read()
+    lines = [line for line in printed if line.startswith("{")]
+    said += "\n".join(line for line in printed if not line.startswith("{"))
     if process.returncode or not lines:
         raise RuntimeError(f"{' '.join(command)}: status {process.returncode}: {said[-500:]}")
     program = json.loads(lines[-1])
     marks = program.get("marks") or [[readings[0][0], 0], [readings[-1][0], 1]]
-    readings = [r for r in readings if r[1] is not None]
     return Recorded(program, use(readings, marks[0][0] + 0.3, marks[-1][0]),
-                    gate.slowdown(marks) if gate else None, said=said)
+                    slowdown=gate and gate.slowdown(marks), by_loop=gate and gate.slowdown(marks, "loop"), said=said)
 
 
 def alone(place, program, *args, is_gated=False):
     """The program without any tool; gated: the control."""
-    return watch(place.command(program, *args), is_gated, gated_pid=0)
-
-
-def beside_a_loop(place, program, *args):
-    """The program with a process beside it that does nothing but use a CPU, gated: what sharing the machine costs."""
-    loop = subprocess.Popen([sys.executable, "-c", "while True: pass"])
-    try:
-        return watch(place.command(program, *args), is_gated=True, gated_pid=loop.pid)
-    finally:
-        loop.kill()
-        loop.wait()
+    return watch(place.command(program, *args), is_gated, is_control=True)
 
 
 # ---- leadline --------------------------------------------------------------------------------------------------
@@ -156,7 +166,9 @@ class Leadline:
             r.bytes = os.path.getsize(record)
             folded = subprocess.run([self.executable, "export", record, "--format", "collapsed"],
                                     capture_output=True, text=True, check=True).stdout
-        f = r.report["fidelity"]
+        f = r.report.get("fidelity")
+        if not f or not f["samples"]:
+            raise RuntimeError(f"no samples: {r.said.strip()[-300:]}")
         r.stacks = truth.parse_collapsed(folded)
         r.samples, r.rate_hz = f["samples"], f["rate_reached_hz"]
         r.lost, r.shortened = f["lost"] / max(f["samples"], 1), f["shortened"] / max(f["samples"], 1)
