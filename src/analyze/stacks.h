@@ -15,7 +15,7 @@
  *
  * Idle threads. A sample waits when its thread is off the CPU, without the GIL, and its leaf is one of the
  * standard library's waits (a lock, a queue, a selector, a child: the list is in stacks_idle.c). A thread
- * is idle when it has ten samples or more, is next to never on a CPU (2 %) and 95 % of its samples wait, or are in one function
+ * is idle when it has ten samples or more, is next to never on a CPU (5 %) and 95 % of its samples wait, or are in one function
  * (for a process's main thread only the first counts: a sleep in the user's own code is his business).
  * fold_idle leaves out all of idle threads, and where other threads wait between two pieces of work; a main
  * thread's waits stay. Nothing is left out when nothing else would remain. */

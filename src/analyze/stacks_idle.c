@@ -12,8 +12,8 @@
 #include "wire/records.h"
 #include "base/banned.h"
 
-/* Of a thread's samples: at most (and one more: it had to get there), at least. */
-static const double IDLE_CPU = 0.02, IDLE_WAIT = 0.95;
+/* Of a thread's samples: at most, at least. */
+static const double IDLE_CPU = 0.05, IDLE_WAIT = 0.95;
 enum { IDLE_SAMPLES = 10 }; /* before a thread is called idle */
 
 /* Where the standard library waits for others: the end of the file's path, and last words of qualified
@@ -86,7 +86,7 @@ static void judge(struct stack_thread *t, uint64_t n_top)
 	double n = (double)t->n_samples;
 	bool is_main = t->tid == t->pid;
 
-	t->is_idle = t->n_samples >= IDLE_SAMPLES && (double)t->n_cpu <= IDLE_CPU * n + 1 &&
+	t->is_idle = t->n_samples >= IDLE_SAMPLES && (double)t->n_cpu <= IDLE_CPU * n &&
 		((double)t->n_waiting >= IDLE_WAIT * n ||
 			(!is_main && (double)n_top >= IDLE_WAIT * n));
 }

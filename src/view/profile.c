@@ -186,22 +186,39 @@ void profile_print_lines(const struct profile *p, const struct texts *texts,
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-static void add_thread(
-	struct table *t, const struct stacks *s, size_t index, const struct profile_view *v)
+/* has_process: there are several, so that a column of its own tells whose it is. */
+static void add_thread(struct table *t, const struct stacks *s, size_t index, bool has_process)
 {
 	const struct stack_thread *x = &s->threads[index];
 	const struct stack_function *f = frames_function(s->frames, x->top_leaf);
 	double n = (double)x->n_samples;
 
-	(void)v;
 	table_cell(t, "#%zu", index + 1);
 	table_cell(t, "%s", *x->name ? x->name : x->tid == x->pid ? "main thread" : "–");
 	table_cell(t, "%u", x->tid);
-	table_cell(t, "%u", x->pid);
+	if (has_process)
+		table_cell(t, "%u", x->pid);
 	table_cell_unit(t, UNIT_COUNT, n);
 	table_cell_unit(t, UNIT_SHARE, (double)x->n_cpu / n);
 	table_cell_unit(t, UNIT_SHARE, (double)x->n_gil / n);
 	table_cell(t, "%s", f->name);
+}
+
+static struct table *thread_table(bool has_process)
+{
+	struct table_column columns[8];
+	size_t n = 0;
+
+	columns[n++] = (struct table_column){ "", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "thread", TABLE_LEFT, TEXT_CUT_END, 8 };
+	columns[n++] = (struct table_column){ "tid", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	if (has_process)
+		columns[n++] = (struct table_column){ "process", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "samples", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "on CPU", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "holds GIL", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "mostly in", TABLE_LEFT, TEXT_CUT_MIDDLE, 8 };
+	return table_new(columns, n);
 }
 
 static void print_idle_threads(
@@ -226,27 +243,21 @@ static void print_idle_threads(
 void profile_print_threads(
 	const struct stacks *s, const struct profile_view *v, bool with_idle, struct buf *out)
 {
-	static const struct table_column columns[] = {
-		{ "", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "thread", TABLE_LEFT, TEXT_CUT_END, 8 },
-		{ "tid", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "process", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "samples", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "on CPU", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "holds GIL", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "mostly in", TABLE_LEFT, TEXT_CUT_END, 8 },
-	};
-	struct table *t = table_new(columns, sizeof columns / sizeof *columns);
+	bool has_process = false;
+	struct table *t;
 	bool all_idle = s->n_idle_threads == s->n_threads;
 	size_t shown = 0, n = 0;
 
+	for (size_t i = 1; i < s->n_threads; i++)
+		has_process |= s->threads[i].pid != s->threads[0].pid;
+	t = thread_table(has_process);
 	for (size_t i = 0; i < s->n_threads; i++) {
 		if (!s->threads[i].n_samples || (s->threads[i].is_idle && !with_idle && !all_idle))
 			continue;
 		n++;
 		if (v->limit && shown == v->limit)
 			continue;
-		add_thread(t, s, i, v);
+		add_thread(t, s, i, has_process);
 		shown++;
 	}
 	profile_title(v, "Threads", out);
