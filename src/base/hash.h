@@ -5,6 +5,7 @@
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,6 +17,13 @@ static inline uint64_t hash_u64(uint64_t x)
 	x ^= x >> 32;
 	x *= 0xe9846af9b1a615d7u;
 	return x ^ x >> 28;
+}
+
+/* Strings of this length have equal hashes only when they are equal: up to 8 bytes every step of
+ * hash_bytes can be undone. */
+static inline bool hash_is_exact(size_t n)
+{
+	return n <= 8;
 }
 
 static inline uint64_t hash_bytes(const void *p, size_t n)

@@ -15,7 +15,8 @@ static uint32_t *slot_for(const struct intern *t, const void *p, size_t n, uint6
 	for (; t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
 		const struct intern_item *item = &t->items.v[t->slots[at] - 1];
 
-		if (item->hash == hash && item->n == n && (n == 0 || memcmp(item->p, p, n) == 0))
+		if (item->hash == hash && item->n == n &&
+			(hash_is_exact(n) || memcmp(item->p, p, n) == 0))
 			break;
 	}
 	return &t->slots[at];
