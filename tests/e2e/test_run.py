@@ -196,9 +196,9 @@ def test_threads_have_the_ids_the_system_gave_them(tool, label, namespace, tmp_p
     prefix = ["unshare", "--pid", "--fork"] if namespace else []
     record = tmp_path / "t.lead"
     r = tool("run", "-o", record, *prefix, require(label).exe, "-c", code)
-    table = tool("report", "--threads", record).stdout.partition("\nThreads\n")[2].partition("\n\n")[0]
-    tids = {line.split()[1] for line in table.splitlines()[1:]}
-    assert len(tids) == 4, table
+    threads = json.loads(tool("report", "--json", "--threads", record).stdout)["threads"]
+    tids = {str(t["tid"]) for t in threads}
+    assert len(tids) == 4, threads
     if namespace:  # 1 … n in there, no thread of ours
         assert set(r.stdout.split()).isdisjoint(tids) and min(map(int, tids)) > 4
     else:
