@@ -235,14 +235,12 @@ class Bench:
             self.table.add(f"{name} 1k: own CPU, of a core", r.own_cpu, 0.03, "{:.1%}")
 
     def recording(self):
-        """Bytes per sample in the file at 1 kHz; meant for --seconds 60, when what is written once weighs less."""
+        """Bytes per sample in the file at 1 kHz; meant for --seconds 60, when the tables weigh little."""
         for place, program in ((self.place, "flutter.py"), (self.training_place(), "training.py")):
             if place:
                 r = self.ours.record(place, "1k", program, self.seconds)
-                parts = sorted(r.contents["bytes"].items(), key=lambda part: -part[1])[:4]
-                detail = ", ".join(f"{kind} {n / r.samples:.2f}" for kind, n in parts)
                 self.table.add(f"{program.partition('.')[0]} 1k: bytes/sample", r.bytes / r.samples, 3,
-                               detail=f" of {r.samples}: {detail}")
+                               detail=f" of {r.samples} samples")
 
     def report(self):
         """How fast a recording of a training is reported; with --seconds 60 it has as many samples as 10 minutes at 1 kHz."""

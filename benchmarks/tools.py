@@ -68,7 +68,6 @@ class Recorded:
     stacks: dict = field(default_factory=dict)  # {(name, …): count}
     report: dict = field(default_factory=dict)  # leadline's --json
     bytes: int | None = None  # of the recording
-    contents: dict = field(default_factory=dict)  # what a recording of leadline's is made of
     said: str = ""  # all else that was printed
 
 
@@ -149,12 +148,6 @@ def alone(place, program, *args, is_gated=False):
 # ---- leadline --------------------------------------------------------------------------------------------------
 
 
-def contents(record):
-    """What benchmarks/contents.c says of a recording."""
-    command = [ROOT / "build" / "benchmarks" / "contents", record]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-
 class Leadline:
     name = "leadline"
 
@@ -170,7 +163,7 @@ class Leadline:
             r = watch([self.executable, "run", f"--rate={rate}", "-o", record, f"--json={out}", "--limit=0",
                        "--report=/dev/null", "--", *place.command(program, *args)], is_gated)
             r.report = json.load(open(out))
-            r.bytes, r.contents = os.path.getsize(record), contents(record)
+            r.bytes = os.path.getsize(record)
             folded = subprocess.run([self.executable, "export", record, "--format", "collapsed"],
                                     capture_output=True, text=True, check=True).stdout
         f = r.report.get("fidelity")
@@ -187,7 +180,9 @@ class Leadline:
             begun = time.monotonic()
             subprocess.run([self.executable, "attach", str(pid), "-d", str(seconds), "-o", f"{folder}/a.lead",
                             "--report=/dev/null"], check=True, capture_output=True)
-            return contents(f"{folder}/a.lead")["first_sample_ns"] / 1e9 - begun
+            first = subprocess.run([ROOT / "build" / "benchmarks" / "first_sample", f"{folder}/a.lead"],
+                                   check=True, capture_output=True, text=True).stdout
+        return int(first) / 1e9 - begun
 
     def report_s(self, record):
         """Seconds that `leadline report` takes."""

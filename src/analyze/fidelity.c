@@ -19,6 +19,7 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 		.no_python = "",
 		.rate_asked_hz = UNITS_UNKNOWN,
 		.rate_reached_hz = UNITS_UNKNOWN,
+		.lowered_by = UNITS_UNKNOWN,
 		.samples = UNITS_UNKNOWN,
 		.lost = UNITS_UNKNOWN,
 		.shortened = UNITS_UNKNOWN,
@@ -30,8 +31,9 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 		double *value;
 	} numbers[] = { { "rate_asked_hz", &f.rate_asked_hz },
 		{ "rate_reached_hz", &f.rate_reached_hz }, { "samples", &f.samples },
-		{ "samples_lost", &f.lost }, { "samples_shortened", &f.shortened },
-		{ "ticks_missed", &f.missed_ticks }, { "own_cpu_s", &f.own_cpu_s } };
+		{ "rate_lowered_by", &f.lowered_by }, { "samples_lost", &f.lost },
+		{ "samples_shortened", &f.shortened }, { "ticks_missed", &f.missed_ticks },
+		{ "own_cpu_s", &f.own_cpu_s } };
 	struct record_iter it = record_iter(t, RECORD_meta);
 
 	for (const struct rec_meta *m; (m = record_next(&it));) {

@@ -16,6 +16,7 @@ struct fidelity {
 		no_python; /* why nothing was sampled, as found in the program itself; "" unknown */
 	double rate_asked_hz; /* 0: as often as possible */
 	double rate_reached_hz;
+	double lowered_by; /* the rate, at most, to keep what looking costs below a cap; unknown: never */
 	double samples, lost, shortened, missed_ticks;
 	double own_cpu_s;
 	uint64_t file_bytes;

@@ -25,6 +25,8 @@ struct running {
 	uint64_t t_ns; /* of its last sample, 0: none yet */
 	size_t place;  /* of that */
 	double half;   /* seconds that sample has so far */
+	uint16_t state;
+	bool is_in_time;
 	struct place_key key;
 };
 
@@ -94,7 +96,13 @@ static struct running *running_of(struct builder *b, uint32_t row)
 static void settle(struct builder *b, struct running *r, double half)
 {
 	double seconds = r->half + half;
+	struct stack_thread *t = &b->threads.v[r->index - 1];
 
+	if (r->is_in_time) {
+		t->all_s += seconds;
+		t->cpu_s += r->state & SAMPLE_ON_CPU ? seconds : 0;
+		t->gil_s += r->state & SAMPLE_HOLDS_GIL ? seconds : 0;
+	}
 	if (r->place == NONE)
 		return;
 	b->places.v[r->place].seconds += seconds;
@@ -125,8 +133,6 @@ static size_t place_of(struct builder *b, struct running *r, const struct rec_sa
 static void note_thread(struct stack_thread *t, const struct rec_sample *s)
 {
 	t->n_samples++;
-	t->n_cpu += (s->state & SAMPLE_ON_CPU) != 0;
-	t->n_gil += (s->state & SAMPLE_HOLDS_GIL) != 0;
 	t->last_stack = s->stack;
 	t->last_code = s->leaf_code;
 	t->last_offset = s->leaf_offset;
@@ -152,6 +158,8 @@ static void gather_one(struct builder *b, const struct rec_sample *s)
 		b->s->n_shortened += (s->state & SAMPLE_SHORTENED) != 0;
 	}
 	r->t_ns = s->t_ns;
+	r->state = s->state;
+	r->is_in_time = is_in_time;
 	r->place = place;
 	r->half = half;
 }

@@ -15,7 +15,7 @@
  *
  * Idle threads. A sample waits when its thread is off the CPU, without the GIL, and its leaf is one of the
  * standard library's waits (a lock, a queue, a selector, a child: the list is in stacks_idle.c). A thread
- * is idle when it has ten samples or more, is next to never on a CPU (5 %) and 95 % of its samples wait, or are in one function
+ * is idle when it has four samples or more, is next to never on a CPU (5 %) and 95 % of its time waits, or is in one function
  * (for a process's main thread only the first counts: a sleep in the user's own code is his business).
  * fold_idle leaves out all of idle threads, and where other threads wait between two pieces of work; a main
  * thread's waits stay. Nothing is left out when nothing else would remain. */
@@ -61,9 +61,10 @@ struct stack_place {
 struct stack_thread {
 	uint32_t row, tid, pid;
 	const char *name;
-	uint64_t n_samples, n_cpu, n_gil; /* in the time looked at, whatever their state */
-	double seconds;                   /* of the samples that count */
-	uint64_t n_waiting;               /* samples in one of the standard library's waits */
+	uint64_t n_samples;         /* in the time looked at, whatever their state … */
+	double all_s, cpu_s, gil_s; /* … and their time: a sleeping thread is sampled rarely */
+	double seconds;             /* of the samples that count */
+	double waiting_s;           /* time in one of the standard library\'s waits */
 	bool is_idle;
 	uint32_t top_leaf; /* function most of its samples end in */
 	/* Its last sample, whatever its state: */

@@ -12,9 +12,9 @@
 #include "wire/records.h"
 #include "base/banned.h"
 
-/* Of a thread's samples: at most, at least. */
+/* Of a thread's time: at most, at least. */
 static const double IDLE_CPU = 0.05, IDLE_WAIT = 0.95;
-enum { IDLE_SAMPLES = 10 }; /* before a thread is called idle */
+enum { IDLE_SAMPLES = 4 }; /* before a thread is called idle */
 
 /* Where the standard library waits for others: the end of the file's path, and last words of qualified
  * names (before 3.11 code objects know no more). */
@@ -81,41 +81,42 @@ static bool waits_at(
 	return p->is_off_cpu && known[leaf] == 1;
 }
 
-static void judge(struct stack_thread *t, uint64_t n_top)
+static void judge(struct stack_thread *t, double top_s)
 {
-	double n = (double)t->n_samples;
 	bool is_main = t->tid == t->pid;
 
-	t->is_idle = t->n_samples >= IDLE_SAMPLES && (double)t->n_cpu <= IDLE_CPU * n &&
-		((double)t->n_waiting >= IDLE_WAIT * n ||
-			(!is_main && (double)n_top >= IDLE_WAIT * n));
+	t->is_idle = t->n_samples >= IDLE_SAMPLES && t->cpu_s <= IDLE_CPU * t->all_s &&
+		(t->waiting_s >= IDLE_WAIT * t->all_s ||
+			(!is_main && top_s >= IDLE_WAIT * t->all_s));
 }
 
 void stacks_find_idle(const struct stacks *s, struct stack_thread *threads)
 {
-	struct map counts = MAP_INIT; /* thread, leaf function → samples */
-	uint64_t *n_top = xcalloc(s->n_threads + 1, sizeof *n_top);
+	struct map index = MAP_INIT; /* thread, leaf function → its time in seconds[] */
+	double *seconds = xcalloc(s->n + 1, sizeof *seconds);
+	double *top_s = xcalloc(s->n_threads + 1, sizeof *top_s);
 	answers known = xcalloc(frames_n_functions(s->frames), sizeof *known);
 
 	for (size_t i = 0; i < s->n; i++) {
 		const struct stack_place *p = &s->v[i];
 		uint32_t leaf = leaf_function(s, p);
-		uint64_t key = (uint64_t)p->thread << 32 | leaf, n = 0;
+		uint64_t key = (uint64_t)p->thread << 32 | leaf, at = i;
 
 		if (waits_at(s, p, leaf, known))
-			threads[p->thread].n_waiting += p->n_samples;
-		map_find(&counts, key, &n);
-		n += p->n_samples;
-		map_put(&counts, key, n);
-		if (n > n_top[p->thread]) {
-			n_top[p->thread] = n;
+			threads[p->thread].waiting_s += p->seconds;
+		if (!map_find(&index, key, &at))
+			map_put(&index, key, at);
+		seconds[at] += p->seconds;
+		if (seconds[at] >= top_s[p->thread]) {
+			top_s[p->thread] = seconds[at];
 			threads[p->thread].top_leaf = leaf;
 		}
 	}
 	for (size_t i = 0; i < s->n_threads; i++)
-		judge(&threads[i], n_top[i]);
-	map_done(&counts);
-	free(n_top);
+		judge(&threads[i], top_s[i]);
+	map_done(&index);
+	free(seconds);
+	free(top_s);
 	free(known);
 }
 

@@ -225,8 +225,9 @@ static void states_choose_samples_but_not_their_weights(void **state)
 	assert_counts(p, "d", 1, 1);
 	p = rig_profile_of(&m, (struct stacks_options){ .state = STACKS_WALL });
 	assert_int_equal(p->n_samples, 4);
-	assert_int_equal(m.stacks->threads[0].n_cpu, 2);
-	assert_int_equal(m.stacks->threads[0].n_gil, 2);
+	assert_near(m.stacks->threads[0].all_s, 0.060, 1e-9);
+	assert_near(m.stacks->threads[0].cpu_s, 0.030, 1e-9);
+	assert_near(m.stacks->threads[0].gil_s, 0.020, 1e-9);
 	rig_done(&m);
 }
 

@@ -138,12 +138,6 @@ static const char *propose(struct arena *a, char *path)
 	return text;
 }
 
-/* What collect/py_sample.c takes today. */
-static bool is_sampled(const struct interpreter *i)
-{
-	return i->major == 3 && i->minor >= 8 && i->minor <= 13;
-}
-
 /* `run` works by default where it can read the memory of what it starts, and the interpreter it
  * takes is one it knows. */
 static void judge(struct arena *a, const struct interpreters *all, struct doctor *d)
@@ -160,10 +154,8 @@ static void judge(struct arena *a, const struct interpreters *all, struct doctor
 	}
 	if (taken && taken->is_supported) {
 		d->is_ok = true;
-		d->verdict = arena_printf(a, "`leadline run` will work here, with %s %s%s%s",
-			taken->implementation, taken->version, taken->is_free_threaded ? "t" : "",
-			is_sampled(taken) ? ""
-					  : " (host figures only: stacks are read of 3.8 to 3.13)");
+		d->verdict = arena_printf(a, "`leadline run` will work here, with %s %s%s",
+			taken->implementation, taken->version, taken->is_free_threaded ? "t" : "");
 		return;
 	}
 	if (taken)

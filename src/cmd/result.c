@@ -187,13 +187,14 @@ static void print_fidelity(const struct result *r, const struct result_page *pag
 	char rate[UNITS_TEXT], asked[UNITS_TEXT], own[UNITS_TEXT], bytes[UNITS_TEXT], text[500];
 
 	snprintf(text, sizeof text,
-		"%s: %.0f samples, %.0f lost, %.0f shortened; %s reached (%s asked); own cost %s "
+		"%s: %.0f samples, %.0f lost, %.0f shortened; %s reached (%s asked%s); own cost %s "
 		"of a core; "
 		"the program's own slow-down is not known; %s recorded.",
 		f->engine, f->samples, f->lost, f->shortened,
 		units_format(rate, UNIT_HERTZ, f->rate_reached_hz),
 		f->rate_asked_hz > 0 ? units_format(asked, UNIT_HERTZ, f->rate_asked_hz)
 				     : "as many as possible",
+		f->lowered_by > 1 ? ", lowered so that looking costs at most half a core" : "",
 		units_format(own, UNIT_SHARE, f->own_cpu_s / r->usage->wall_s),
 		units_format(bytes, UNIT_BYTES, (double)f->file_bytes));
 	buf_addc(out, '\n');
@@ -284,6 +285,7 @@ static void json_fidelity(const struct fidelity *f, struct json_writer *w)
 	json_kv_double(w, "missed_ticks", f->missed_ticks);
 	json_kv_double(w, "rate_asked_hz", f->rate_asked_hz);
 	json_kv_double(w, "rate_reached_hz", f->rate_reached_hz);
+	json_kv_double(w, "rate_lowered_by", f->lowered_by);
 	json_kv_double(w, "own_cpu_s", f->own_cpu_s);
 	json_kv_double(w, "slowdown_est", UNITS_UNKNOWN);
 	json_object_end(w);

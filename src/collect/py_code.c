@@ -26,6 +26,7 @@ enum {
 	UNITS_MOST = 16 << 20,
 	UNITS_READ_MOST = 1 << 18, /* of which returns are looked for */
 	FRAME_MOST = 16 << 20,
+	N_RECENT = 1024,
 	CODES_MOST = 200000, /* then all are forgotten: programs that make code all the time */
 };
 
@@ -53,7 +54,8 @@ struct py_codes {
 	const struct py_layout *l;
 	const struct mem *mem;
 	const char *interpreter;
-	struct map index; /* address → index */
+	struct map index;              /* address → index */
+	struct code *recent[N_RECENT]; /* by address, without a search; NULL: none */
 	VEC(struct code *) codes;
 	uint64_t now_ns;
 	struct sources *sources; /* NULL: nobody wants files */
@@ -223,6 +225,7 @@ static void forget_all(struct py_codes *c)
 		free(*x);
 	}
 	vec_clear(&c->codes);
+	memset(c->recent, 0, sizeof c->recent);
 	map_clear(&c->index);
 }
 
@@ -231,8 +234,11 @@ static struct code *code_get(struct py_codes *c, uint64_t address)
 	struct code *x;
 	uint64_t index;
 
+	x = c->recent[address >> 4 & (N_RECENT - 1)];
+	if (x && x->address == address && c->now_ns < x->check_ns)
+		return x;
 	if (map_find(&c->index, address, &index)) {
-		x = c->codes.v[index];
+		x = c->recent[address >> 4 & (N_RECENT - 1)] = c->codes.v[index];
 		if (c->now_ns >= x->check_ns)
 			read_head(c, x);
 		return x;

@@ -145,7 +145,7 @@ static bool look_at_moving(struct dumper *d, uint64_t thread, const unsigned cha
 	struct snapshot_frame *frames;
 	enum py_look look = PY_LOOK_LOST;
 
-	if (d->target.layout.frame_stacktop == PY_NONE)
+	if (d->target.layout.thread_frame != PY_NONE) /* 3.8 … 3.10: links only */
 		return false;
 	t = xcalloc(1, sizeof *t);
 	py_thread_init(t, &view, thread, bytes);

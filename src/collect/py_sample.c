@@ -3,9 +3,8 @@
  * The sampler: the Python stacks of every thread of every interpreter of the tree, by remote reads.
  * The target is never stopped and never written to.
  *
- * A look at one thread is py_thread.c; here are the schedule, the processes and threads, their states,
- * and the records. */
-#include <fcntl.h>
+ * A look at one thread is py_thread.c, the threads of a process py_process.c, what the kernel says of
+ * them py_state.c; here are the schedule and the records. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +18,9 @@
 #include "collect/checks.h"
 #include "collect/collector.h"
 #include "collect/py_code.h"
+#include "collect/py_process.h"
 #include "collect/py_sample.h"
 #include "collect/py_search.h"
-#include "collect/py_target.h"
-#include "collect/py_thread.h"
-#include "collect/py_tid.h"
 #include "collect/rows.h"
 #include "collect/sources.h"
 #include "cpython/mem.h"
@@ -39,80 +36,38 @@
 #include "base/banned.h"
 
 enum {
-	THREADS_MOST = 4096,
 	LOOK_FOR_MS = 2, /* interpreters */
-	RELIST_MS = 100,
-	WITHOUT_ID_MOST = 1000, /* then threads are taken without: a libc that keeps none */
+	KNOWN_STACKS_LOG2 = 13,
+	ASLEEP_MS = 50, /* between samples of a thread that sleeps */
+	CAP_MS = 250,   /* between two looks at what we cost */
 };
 
 static const uint64_t MS = 1000000;
 static const uint64_t MAX_RATE_JITTER_NS = 8000;
+static const double CAP =
+	0.5; /* of a core: what looking may cost, unless it was asked to cost all */
+static const uint64_t STATE_NS = 250000; /* what the kernel says of a thread is at most so old */
 
-struct sampled { /* a thread, and what of it is in the recording */
-	struct py_thread image;
-	uint32_t tid;
-	int stat_fd;
-	char state; /* as /proc says */
-	uint64_t state_ns;
-	/* The stack before, whose rows are used again as far as it is the same. */
-	size_t n_last;
-	struct walk_frame *last; /* owned, WALK_DEPTH */
-	uint32_t *rows;          /* stack rows of last[0 … i] as callers */
-	uint32_t segment;
-	uint32_t row; /* in the thread table */
-	bool is_listed, has_failed;
-};
-
-struct interpreter { /* as it was at the last look at one of its threads */
-	uint64_t threads_head;
-	uint64_t holder; /* of the GIL, if it is locked; a thread state */
-	int32_t locked, collecting;
-};
-
-struct py_process {
-	pid_t pid;
-	uint64_t serial, start_ns;
-	pid_t parent;
-	struct py_target target;
-	struct py_codes *codes;
-	struct py_tids tids;
-	uint32_t n_without_id; /* times a thread was left out because it had none yet */
-	char interpreter[64];
-	VEC(struct sampled *) threads;
-	uint64_t threads_head; /* when they were listed */
-	uint64_t relist_ns;
-	uint64_t gil; /* address of the GIL's struct, 0 unknown */
-	uint64_t interp;
-	struct interpreter interpreter_now;
-	uint32_t row, segment;
-	struct py_view view;
-	uint64_t n_failed; /* looks that failed at threads that are still there */
+struct known_stack { /* a row of the stack table, kept because making sure costs more */
+	uint32_t segment, parent, code, offset;
+	uint32_t row; /* 0: none here */
 };
 
 struct sampler {
 	struct collect_context c;
 	VEC(struct py_process *) processes;
 	struct py_search *search;
-	uint64_t interval_ns, next_ns, look_for_ns;
+	uint64_t interval_ns, next_ns, look_for_ns; /* interval as asked; 0: as often as possible */
+	double stretch; /* of the interval, so that we stay below the cap */
+	double stretch_most;
+	uint64_t cap_ns, cap_cpu_ns; /* when our cost was last looked at, and what it was */
 	uint64_t random;
 	uint64_t n_samples, n_lost, n_shortened, n_missed, n_ticks;
 	uint64_t told_lost;
 	uint64_t first_ns, last_ns;
 	struct walk walk;
+	struct known_stack known[1 << KNOWN_STACKS_LOG2]; /* by hash, the newest */
 };
-
-static uint64_t u64_at(const unsigned char *p, uint32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, p + offset, 8);
-	return v;
-}
-
-static int read_u64(struct py_process *p, uint64_t address, uint64_t *ret)
-{
-	return mem_read_u64(&p->target.mem, address, ret);
-}
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -126,12 +81,41 @@ static uint32_t process_row(struct sampler *s, struct py_process *p)
 
 static void thread_rows(struct sampler *s, struct py_process *p, struct sampled *t)
 {
-	if (t->segment == writer_segment(s->c.writer))
+	bool is_known = t->segment == writer_segment(s->c.writer);
+	struct rec_thread r = { .tid = t->tid };
+
+	if (is_known && !t->is_renamed)
 		return;
+	r.process = process_row(s, p);
+	r.name = t->name ? writer_string(s->c.writer, t->name) : 0;
+	if (!is_known)
+		t->n_last = 0;
 	t->segment = writer_segment(s->c.writer);
-	t->n_last = 0;
-	t->row = writer_row(s->c.writer, RECORD_thread,
-		&(struct rec_thread){ .process = process_row(s, p), .tid = t->tid });
+	t->row = is_known ? writer_row_again(s->c.writer, RECORD_thread, &r)
+			  : writer_row(s->c.writer, RECORD_thread, &r);
+	t->is_renamed = false;
+}
+
+static uint32_t stack_row(struct sampler *s, uint32_t parent, uint32_t code, uint32_t offset)
+{
+	struct writer *w = s->c.writer;
+	uint64_t mixed = (parent * 0x9e3779b97f4a7c15u ^ code) * 0xff51afd7ed558ccdu ^ offset;
+	struct known_stack *k =
+		&s->known[(mixed * 0xc4ceb9fe1a85ec53u) >> (64 - KNOWN_STACKS_LOG2)];
+	uint32_t frame;
+
+	if (k->row && k->segment == writer_segment(w) && k->parent == parent && k->code == code &&
+		k->offset == offset)
+		return k->row;
+	frame = writer_row(w, RECORD_frame,
+		&(struct rec_frame){ .tag = FRAME_PY, .code = code, .position = offset });
+	*k = (struct known_stack){ .segment = writer_segment(w),
+		.parent = parent,
+		.code = code,
+		.offset = offset,
+		.row = writer_row(
+			w, RECORD_stack, &(struct rec_stack){ .parent = parent, .frame = frame }) };
+	return k->row;
 }
 
 /* The stack row of frames[0 … n-1] as callers. Rows of the same beginning as last time are reused. */
@@ -145,13 +129,8 @@ static uint32_t caller_stack(struct sampler *s, struct py_process *p, struct sam
 		memcmp(&frames[same], &t->last[same], sizeof *frames) == 0)
 		same++;
 	for (size_t i = same; i < n; i++) {
-		uint32_t frame = writer_row(w, RECORD_frame,
-			&(struct rec_frame){ .tag = FRAME_PY,
-				.code = py_codes_row(p->codes, frames[i].code, w),
-				.position = frames[i].offset });
-
-		t->rows[i] = writer_row(w, RECORD_stack,
-			&(struct rec_stack){ .parent = i ? t->rows[i - 1] : 0, .frame = frame });
+		t->rows[i] = stack_row(s, i ? t->rows[i - 1] : 0,
+			py_codes_row(p->codes, frames[i].code, w), frames[i].offset);
 		t->last[i] = frames[i];
 	}
 	t->n_last = n;
@@ -170,34 +149,32 @@ static uint32_t cut_stack(struct sampler *s, uint32_t callers)
 
 /* ---- one look at one thread ------------------------------------------------------------------ */
 
+/* Whoever waits for the GIL sleeps on a futex inside its struct. */
+static bool is_at_gil(const struct py_process *p, uint64_t futex)
+{
+	const struct py_layout *l = &p->target.layout;
+	uint64_t gil = l->runtime_gil != PY_NONE ? p->target.runtime + l->runtime_gil : p->gil;
+
+	return gil && futex >= gil && futex - gil < l->gil_sizeof;
+}
+
 static uint16_t state_bits(const struct py_process *p, const struct sampled *t, bool is_shortened)
 {
 	const struct interpreter *i = &p->interpreter_now;
 	bool holds_gil = i->locked == 1 && i->holder == t->image.address;
 	uint16_t bits = 0;
 
-	if (t->state == 'R')
+	if (t->kernel.is_running)
 		bits |= SAMPLE_ON_CPU;
 	if (holds_gil)
 		bits |= SAMPLE_HOLDS_GIL;
+	else if (is_at_gil(p, t->kernel.futex))
+		bits |= SAMPLE_WANTS_GIL;
 	if (holds_gil && i->collecting)
 		bits |= SAMPLE_IN_GC;
 	if (is_shortened)
 		bits |= SAMPLE_SHORTENED;
 	return bits;
-}
-
-static void look_at_state(struct sampled *t, uint64_t now_ns)
-{
-	char text[1024];
-	struct proc_stat st;
-
-	if (t->state && now_ns - t->state_ns < MS)
-		return;
-	t->state_ns = now_ns;
-	if (t->stat_fd >= 0 && proc_read_fd(text, sizeof text, t->stat_fd) > 0 &&
-		proc_stat_parse(text, &st))
-		t->state = st.state;
 }
 
 static void record_sample(
@@ -219,12 +196,72 @@ static void record_sample(
 		r.leaf_offset = leaf->offset;
 	}
 	writer_add(s->c.writer, RECORD_sample, &r);
+	t->recorded = r;
+	t->slept_ns = 0;
 	s->n_samples++;
+}
+
+/* The same again: the thread has not run since. */
+static void record_again(struct sampler *s, struct sampled *t, uint64_t t_ns)
+{
+	t->recorded.t_ns = t_ns;
+	t->slept_ns = 0;
+	writer_add(s->c.writer, RECORD_sample, &t->recorded);
+	s->n_samples++;
+}
+
+static void tell_sleep(struct sampler *s, struct sampled *t)
+{
+	if (t->slept_ns && t->segment == writer_segment(s->c.writer))
+		record_again(s, t, t->slept_ns);
+}
+
+/* Whether the thread sleeps as it did at the last look, so that there is nothing to look at. Its samples
+ * then are 50 ms apart, and the last of them stands where it was last found asleep. */
+static bool is_asleep(struct sampler *s, struct sampled *t, uint64_t now_ns)
+{
+	bool has_slept;
+
+	if (t->sleep == SLEEP_NO)
+		return false;
+	has_slept = py_state_has_slept(&t->kernel);
+	if (!has_slept || t->segment != writer_segment(s->c.writer)) {
+		tell_sleep(s, t);
+		t->sleep = SLEEP_NO;
+		return false;
+	}
+	if (t->sleep == SLEEP_SEEN)
+		return false; /* the stack seen may be of before it fell asleep: this look is sure */
+	t->slept_ns = now_ns;
+	if (now_ns - t->recorded.t_ns >= ASLEEP_MS * MS)
+		record_again(s, t, now_ns);
+	return true;
+}
+
+/* Its state after a look at its stack. */
+static void look_at_state(struct sampled *t, uint64_t now_ns)
+{
+	if (t->sleep ==
+		SLEEP_SEEN) { /* found asleep before the look, and still: the stack is its own */
+		t->sleep = py_state_has_slept(&t->kernel) ? SLEEP_SURE : SLEEP_NO;
+		return;
+	}
+	py_state_look(&t->kernel, now_ns, STATE_NS);
+	if (t->kernel.is_running)
+		return;
+	/* In this order: while it runs its turns stand still, too. */
+	py_state_note(&t->kernel);
+	py_state_look(&t->kernel, now_ns, 0);
+	if (!t->kernel.is_running)
+		t->sleep = SLEEP_SEEN;
 }
 
 static void look_at_thread(
 	struct sampler *s, struct py_process *p, struct sampled *t, uint64_t now_ns)
 {
+	if (is_asleep(s, t, now_ns))
+		return;
+	p->is_looked_at = true;
 	switch (py_thread_look(&t->image, &p->view, &s->walk)) {
 	case PY_LOOK_STACK:
 		look_at_state(t, now_ns);
@@ -242,160 +279,25 @@ static void look_at_thread(
 	}
 }
 
-/* ---- threads of a process -------------------------------------------------------------------- */
-
-static void thread_free(struct sampled *t)
-{
-	py_thread_done(&t->image);
-	if (t->stat_fd >= 0)
-		close(t->stat_fd);
-	free(t->last);
-	free(t->rows);
-	free(t);
-}
-
-static struct sampled *thread_find(struct py_process *p, uint64_t address)
-{
-	vec_each (&p->threads, t)
-		if ((*t)->image.address == address)
-			return *t;
-	return NULL;
-}
-
-static uint32_t thread_tid(struct py_process *p, const unsigned char *bytes)
-{
-	return py_tids_find(&p->tids, &p->target.layout, &p->target.mem, bytes);
-}
-
-/* A thread state is made by the thread that starts the new one, and has no id or its maker's until then. */
-static bool is_beginning(struct py_process *p, uint32_t tid)
-{
-	if (!tid)
-		return p->n_without_id++ < WITHOUT_ID_MOST;
-	vec_each (&p->threads, t)
-		if ((*t)->tid == tid)
-			return true;
-	return false;
-}
-
-static struct sampled *thread_add(
-	struct py_process *p, uint64_t address, uint32_t tid, const unsigned char *bytes)
-{
-	struct sampled *t = xcalloc(1, sizeof *t);
-	char path[64];
-
-	py_thread_init(&t->image, &p->view, address, bytes);
-	t->tid = tid;
-	t->last = xcalloc(WALK_DEPTH, sizeof *t->last);
-	t->rows = xcalloc(WALK_DEPTH, sizeof *t->rows);
-	snprintf(path, sizeof path, "/proc/%d/task/%u/stat", (int)p->pid, t->tid);
-	t->stat_fd = open(path, O_RDONLY | O_CLOEXEC);
-	vec_push(&p->threads, t);
-	return t;
-}
-
-static void along(struct py_view *v, void *to, uint64_t address, size_t n)
-{
-	v->along_to[v->n_along] = (struct iovec){ to, n };
-	v->along_from[v->n_along++] = (struct iovec){ (void *)(uintptr_t)address, n };
-}
-
-/* Who holds the GIL, whether a collection runs, and whether threads came: told with each look. */
-static void plan_interpreter(struct py_process *p)
-{
-	const struct py_layout *l = &p->target.layout;
-	struct interpreter *i = &p->interpreter_now;
-
-	p->view.n_along = 0;
-	along(&p->view, &i->threads_head, p->interp + l->interp_threads_head, 8);
-	along(&p->view, &i->collecting,
-		l->gc_collecting +
-			(l->interp_gc != PY_NONE ? p->interp + l->interp_gc
-						 : p->target.runtime + l->runtime_gc), /* 3.8 */
-		4);
-	i->locked = 1;
-	if (l->runtime_tstate_current != PY_NONE) { /* up to 3.11 */
-		along(&p->view, &i->holder, p->target.runtime + l->runtime_tstate_current, 8);
-	} else if (p->gil) {
-		along(&p->view, &i->holder, p->gil + l->gil_last_holder, 8);
-		along(&p->view, &i->locked, p->gil + l->gil_locked, 4);
-	}
-}
-
-static void list_threads(struct py_process *p, uint64_t now_ns)
-{
-	const struct py_layout *l = &p->target.layout;
-	unsigned char bytes[PY_THREAD_BYTES_MAX];
-	uint64_t at = 0;
-
-	p->relist_ns = now_ns + RELIST_MS * MS;
-	vec_each (&p->threads, t)
-		(*t)->is_listed = false;
-	if (read_u64(p, p->target.runtime + l->runtime_interpreters_head, &p->interp) < 0 ||
-		!p->interp || read_u64(p, p->interp + l->interp_threads_head, &at) < 0)
-		return;
-	p->threads_head = at;
-	for (int n = 0; at && n < THREADS_MOST; n++) {
-		struct sampled *t;
-		uint32_t tid;
-
-		if (mem_read(&p->target.mem, at, bytes, l->thread_sizeof) < 0)
-			break;
-		tid = thread_tid(p, bytes);
-		t = thread_find(p, at);
-		if (t && t->tid != tid)
-			t = NULL; /* the address was used again */
-		if (!t && is_beginning(p, tid)) {
-			p->relist_ns = now_ns + LOOK_FOR_MS * MS;
-			at = u64_at(bytes, l->thread_next);
-			continue;
-		}
-		if (!t)
-			t = thread_add(p, at, tid, bytes);
-		t->is_listed = true;
-		p->n_failed += t->has_failed;
-		t->has_failed = false;
-		at = u64_at(bytes, l->thread_next);
-	}
-	for (size_t i = p->threads.n; i-- > 0;)
-		if (!p->threads.v[i]->is_listed) {
-			thread_free(p->threads.v[i]);
-			vec_remove_swap(&p->threads, i);
-		}
-	if (l->interp_ceval_gil != PY_NONE &&
-		read_u64(p, p->interp + l->interp_ceval_gil, &p->gil) < 0)
-		p->gil = 0;
-	plan_interpreter(p);
-}
-
 static void look_at_process(struct sampler *s, struct py_process *p, uint64_t now_ns)
 {
 	p->view.now_ns = now_ns;
 	py_codes_tick(p->codes, now_ns);
-	if (now_ns >= p->relist_ns)
-		list_threads(p, now_ns);
+	py_process_list(p, now_ns);
 	s->n_lost += p->n_failed;
 	p->n_failed = 0;
-	if (p->target.layout.flags & PY_HEAP_FRAMES)
-		mem_readv(&p->target.mem, p->view.along_to, p->view.along_from, p->view.n_along);
+	p->is_looked_at = p->target.layout.flags & PY_HEAP_FRAMES &&
+		mem_readv(&p->target.mem, p->view.along_to, p->view.along_from, p->view.n_along) >
+			0;
 	vec_each (&p->threads, t)
 		look_at_thread(s, p, *t, now_ns);
+	if (!p->is_looked_at && p->view.n_along)
+		mem_readv(&p->target.mem, p->view.along_to, p->view.along_from, p->view.n_along);
 	if (p->interpreter_now.threads_head != p->threads_head)
 		p->relist_ns = 0;
 }
 
 /* ---- processes ------------------------------------------------------------------------------- */
-
-static void process_free(struct py_process *p)
-{
-	vec_each (&p->threads, t)
-		thread_free(*t);
-	vec_done(&p->threads);
-	py_codes_free(p->codes);
-	py_tids_done(&p->tids);
-	py_target_close(&p->target);
-	free(p);
-}
 
 static void try_process(struct sampler *s, const struct tree_process *t, uint64_t now_ns)
 {
@@ -414,16 +316,10 @@ static void try_process(struct sampler *s, const struct tree_process *t, uint64_
 	p->serial = t->serial;
 	p->start_ns = t->start_ns;
 	p->parent = t->parent;
-	snprintf(p->interpreter, sizeof p->interpreter, "cpython %s", p->target.version);
-	py_tids_init(&p->tids, p->pid);
-	p->codes = py_codes_new(&p->target.layout, &p->target.mem, p->interpreter);
+	py_process_begin(p, now_ns);
 	if (s->c.sources)
 		py_codes_tell_sources(
 			p->codes, s->c.sources, sources_process(s->c.sources, p->pid, p->start_ns));
-	p->view = (struct py_view){
-		.l = &p->target.layout, .mem = &p->target.mem, .codes = p->codes
-	};
-	list_threads(p, now_ns);
 	vec_push(&s->processes, p);
 	writer_meta(s->c.writer, "interpreter", p->interpreter);
 	log_debug(1, "%d: %s", (int)t->pid, p->interpreter);
@@ -446,7 +342,7 @@ static void drop_process(struct sampler *s, uint64_t serial)
 	py_search_forget(s->search, serial);
 	for (size_t i = s->processes.n; i-- > 0;)
 		if (s->processes.v[i]->serial == serial) {
-			process_free(s->processes.v[i]);
+			py_process_free(s->processes.v[i]);
 			vec_remove_swap(&s->processes, i);
 		}
 }
@@ -469,17 +365,49 @@ static uint64_t next_random(struct sampler *s)
 	return s->random ^= s->random << 17;
 }
 
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Many threads or processes at a high rate could cost a core: then there are fewer looks, and the
+ * recording tells so. */
+static void keep_below_cap(struct sampler *s, uint64_t now_ns)
+{
+	uint64_t cpu_ns;
+	double share;
+
+	if (now_ns < s->cap_ns + CAP_MS * MS)
+		return;
+	cpu_ns = own_cpu_ns();
+	share = (double)(cpu_ns - s->cap_cpu_ns) / (double)(now_ns - s->cap_ns);
+	if (s->cap_ns && share > CAP)
+		s->stretch *= share / CAP < 4 ? share / CAP : 4;
+	else if (share < CAP * 0.8 && s->stretch > 1)
+		s->stretch = s->stretch > 1.1 ? s->stretch / 1.1 : 1;
+	if (s->stretch > s->stretch_most)
+		s->stretch_most = s->stretch;
+	s->cap_ns = now_ns;
+	s->cap_cpu_ns = cpu_ns;
+}
+
 /* Half an interval to one and a half: no aliasing with what the program does regularly. */
 static uint64_t schedule(struct sampler *s, uint64_t now_ns)
 {
+	uint64_t interval;
+
 	if (!s->interval_ns) /* as often as possible, and yet not in step with the program */
 		return now_ns + next_random(s) % MAX_RATE_JITTER_NS;
-	s->next_ns += s->interval_ns / 2 + next_random(s) % s->interval_ns;
+	interval = (uint64_t)((double)s->interval_ns * s->stretch);
+	s->next_ns += interval / 2 + next_random(s) % interval;
 	if (s->next_ns < now_ns) { /* late: the looks that cannot be made any more are counted */
-		uint64_t missed = (now_ns - s->next_ns) / s->interval_ns;
+		uint64_t missed = (now_ns - s->next_ns) / interval;
 
 		s->n_missed += missed;
-		s->next_ns += missed * s->interval_ns;
+		s->next_ns += missed * interval;
 	}
 	return s->next_ns;
 }
@@ -513,6 +441,8 @@ static uint64_t sample_drain(void *state, uint64_t now_ns)
 	s->last_ns = now_ns;
 	if (s->n_ticks % 1024 == 0)
 		tell_losses(s, now_ns);
+	if (s->interval_ns)
+		keep_below_cap(s, now_ns);
 	return schedule(s, now_ns);
 }
 
@@ -530,6 +460,7 @@ static int sample_start(void **ret_state, const struct collect_context *c, struc
 	s->search = py_search_new();
 	s->random = 0x9e3779b97f4a7c15u ^ (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL);
 	s->interval_ns = c->rate_hz > 0 ? (uint64_t)(1e9 / c->rate_hz) : 0;
+	s->stretch = s->stretch_most = 1;
 	*ret_state = s;
 	return 0;
 }
@@ -547,6 +478,9 @@ static void sample_stop(void *state)
 	struct sampler *s = state;
 	double seconds = s->last_ns > s->first_ns ? (double)(s->last_ns - s->first_ns) / 1e9 : 0;
 
+	vec_each (&s->processes, p)
+		vec_each (&(*p)->threads, t)
+			tell_sleep(s, *t);
 	tell_losses(s, s->last_ns);
 	writer_meta(s->c.writer, "engine", "sample/remote");
 	meta_number(
@@ -558,9 +492,11 @@ static void sample_stop(void *state)
 	meta_number(s->c.writer, "samples", (double)s->n_samples);
 	meta_number(s->c.writer, "samples_lost", (double)s->n_lost);
 	meta_number(s->c.writer, "samples_shortened", (double)s->n_shortened);
+	if (s->stretch_most > 1)
+		meta_number(s->c.writer, "rate_lowered_by", s->stretch_most);
 	meta_number(s->c.writer, "ticks_missed", (double)s->n_missed);
 	vec_each (&s->processes, p)
-		process_free(*p);
+		py_process_free(*p);
 	vec_done(&s->processes);
 	py_search_free(s->search);
 	free(s);

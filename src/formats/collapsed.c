@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * Collapsed stacks, as flame graph scripts and py-spy --format raw know them: one line per distinct
- * stack, root first, frames "qualname (file:line)" joined by ";", a blank, the number of samples. The
- * count is the last word of a line, so a blank in a frame is fine; ";" and line ends in names are not
+ * stack, root first, frames "qualname (file:line)" joined by ";", a blank, the number of samples (a thread
+ * that sleeps is looked at rarely: its time counts as the samples it stands for). The count is the last word of a line, so a blank in a frame is fine; ";" and line ends in names are not
  * and become "," and " ". */
 #include "formats/collapsed.h"
 
 #include <inttypes.h>
+#include <math.h>
 
+#include "analyze/fidelity.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -33,6 +35,13 @@ static void add_frame(struct buf *out, const struct stack_frame *f)
 			out->data[i] = ' ';
 }
 
+static uint64_t samples_of(const struct stack_place *p, double rate_hz)
+{
+	uint64_t n = rate_hz > 0 && p->is_off_cpu ? (uint64_t)llround(p->seconds * rate_hz) : 0;
+
+	return n > p->n_samples ? n : p->n_samples;
+}
+
 static int emit(struct tables *t, struct buf *out, struct err *e)
 {
 	struct arena a = ARENA_INIT;
@@ -43,6 +52,7 @@ static int emit(struct tables *t, struct buf *out, struct err *e)
 		INTERN_INIT; /* places that differ only in the instruction are one line */
 	VEC(uint64_t) counts = VEC_INIT;
 	struct buf line = BUF_INIT;
+	double rate_hz = fidelity_build(&a, t).rate_reached_hz;
 
 	(void)e;
 	for (size_t i = 0; i < s->n; i++) {
@@ -58,7 +68,7 @@ static int emit(struct tables *t, struct buf *out, struct err *e)
 		id = intern_add(&lines, line.data, line.n, &added);
 		if (added)
 			vec_push(&counts, 0);
-		counts.v[id] += s->v[i].n_samples;
+		counts.v[id] += samples_of(&s->v[i], rate_hz);
 	}
 	for (size_t i = 0; i < counts.n; i++)
 		buf_printf(out, "%s %" PRIu64 "\n",

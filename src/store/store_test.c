@@ -406,6 +406,41 @@ static void a_recording_in_memory(void **state)
 	reader_close(r);
 }
 
+static void a_row_written_again_is_the_same_row_with_more_said(void **state)
+{
+	struct writer *w;
+	struct reader *r;
+	struct tables *t;
+	struct err e = ERR_INIT;
+	uint32_t first, again;
+
+	(void)state;
+	assert_int_equal(writer_open(&w, path, NULL, &e), 0);
+	first = writer_row(w, RECORD_thread, &(struct rec_thread){ .tid = 11 });
+	again = writer_row_again(w, RECORD_thread,
+		&(struct rec_thread){ .tid = 11, .name = writer_string(w, "worker") });
+	assert_int_not_equal(first, again);
+	writer_add(w, RECORD_sample, &(struct rec_sample){ .t_ns = 1, .thread = first });
+	writer_add(w, RECORD_sample, &(struct rec_sample){ .t_ns = 2, .thread = again });
+	assert_int_equal(writer_close(w, &e), 0);
+	assert_int_equal(reader_open(&r, path, &e), 0);
+	assert_int_equal(tables_load(&t, r, &e), 0);
+	assert_int_equal(tables_count(t, RECORD_thread), 1);
+	assert_string_equal(
+		tables_string(
+			t, ((const struct rec_thread *)tables_row(t, RECORD_thread, 1))->name),
+		"worker");
+	{
+		struct record_iter it = record_iter(t, RECORD_sample);
+
+		for (const struct rec_sample *x; (x = record_next(&it));)
+			assert_int_equal(x->thread, 1);
+		record_iter_done(&it);
+	}
+	tables_free(t);
+	reader_close(r);
+}
+
 /* The file grows by odd amounts, so that it ends inside heads, payloads and the index too. */
 static void a_growing_recording_is_followed(void **state)
 {
@@ -457,6 +492,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_recording_reads_back),
 		TEST(a_growing_recording_is_followed),
+		TEST(a_row_written_again_is_the_same_row_with_more_said),
 		TEST(segments_are_merged_by_key),
 		TEST(a_recording_without_its_index_is_scanned),
 		TEST(every_truncation_is_survived),

@@ -317,7 +317,7 @@ static void make_key(struct buf *key, const struct record_type *type, const char
 	}
 }
 
-uint32_t writer_row(struct writer *w, enum record_kind table, const void *record)
+static uint32_t add_row(struct writer *w, enum record_kind table, const void *record, bool is_again)
 {
 	struct pending *p = pending_get(w, table);
 	uint32_t row;
@@ -325,6 +325,8 @@ uint32_t writer_row(struct writer *w, enum record_kind table, const void *record
 
 	assert(p->type->role == RECORD_TABLE);
 	make_key(&w->key, p->type, record);
+	if (is_again) /* a key that no other row has: readers go by the columns */
+		buf_printf(&w->key, "again %zu", p->rows.items.n);
 	row = intern_add(&p->rows, w->key.data, w->key.n, &added);
 	if (added) {
 		/* A full table chunk must follow the tables it refers to, too. */
@@ -333,6 +335,16 @@ uint32_t writer_row(struct writer *w, enum record_kind table, const void *record
 		append(w, p, record);
 	}
 	return row + 1;
+}
+
+uint32_t writer_row(struct writer *w, enum record_kind table, const void *record)
+{
+	return add_row(w, table, record, false);
+}
+
+uint32_t writer_row_again(struct writer *w, enum record_kind table, const void *record)
+{
+	return add_row(w, table, record, true);
 }
 
 uint32_t writer_string_n(struct writer *w, const char *s, size_t n)

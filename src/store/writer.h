@@ -54,6 +54,8 @@ uint32_t writer_segment(const struct writer *w);
 
 void writer_add(struct writer *w, enum record_kind kind, const void *record);
 uint32_t writer_row(struct writer *w, enum record_kind table, const void *record);
+/* Writes a row once more, because a column beside its key has become known: readers merge the two. */
+uint32_t writer_row_again(struct writer *w, enum record_kind table, const void *record);
 /* Rows of the string table; 0 for "" and NULL. */
 uint32_t writer_string(struct writer *w, const char *s);
 uint32_t writer_string_n(struct writer *w, const char *s, size_t n);

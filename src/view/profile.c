@@ -199,8 +199,8 @@ static void add_thread(struct table *t, const struct stacks *s, size_t index, bo
 	if (has_process)
 		table_cell(t, "%u", x->pid);
 	table_cell_unit(t, UNIT_COUNT, n);
-	table_cell_unit(t, UNIT_SHARE, (double)x->n_cpu / n);
-	table_cell_unit(t, UNIT_SHARE, (double)x->n_gil / n);
+	table_cell_unit(t, UNIT_SHARE, x->cpu_s / x->all_s);
+	table_cell_unit(t, UNIT_SHARE, x->gil_s / x->all_s);
 	table_cell(t, "%s", f->name);
 }
 

@@ -82,9 +82,10 @@ void profile_json_threads(const struct stacks *s, struct json_writer *w)
 		json_kv_u64(w, "tid", t->tid);
 		json_kv_u64(w, "pid", t->pid);
 		json_kv_u64(w, "samples", t->n_samples);
-		json_kv_u64(w, "on_cpu_samples", t->n_cpu);
-		json_kv_u64(w, "gil_samples", t->n_gil);
-		json_kv_u64(w, "waiting_samples", t->n_waiting);
+		json_kv_double(w, "all_s", t->all_s);
+		json_kv_double(w, "on_cpu_s", t->cpu_s);
+		json_kv_double(w, "gil_s", t->gil_s);
+		json_kv_double(w, "waiting_s", t->waiting_s);
 		json_kv_bool(w, "is_idle", t->is_idle);
 		json_kv_double(w, "seconds", t->seconds);
 		json_kv_string(w, "mostly_in", frames_function(s->frames, t->top_leaf)->name);

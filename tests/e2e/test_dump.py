@@ -376,3 +376,27 @@ show()
         assert found["w"] == "torch.nn.parameter.Parameter float32 (5, 1) cpu"
         assert found["v"] == "torch.Tensor int64 (1, 2, 1, 2, 1, 2) cpu"
         assert found["x"] == "torch.Tensor float32 (3, 6) cpu"
+
+
+@pytest.mark.parametrize("label", ["3.11", "3.12", "3.13", "3.14", "3.15"])
+def test_a_recording_calls_threads_by_their_names(tool, label, tmp_path):
+    script = tmp_path / "named.py"
+    script.write_text("""
+import threading, time
+def work(end):
+    while time.monotonic() < end:
+        sum(range(1000))
+threads = [threading.Thread(target=work, args=(time.monotonic() + 1,), name=f"burner-{i}") for i in range(2)]
+for t in threads:
+    t.start()
+for t in threads:
+    t.join()
+""")
+    record = tmp_path / "named.lead"
+    with inside(label, script) as path:
+        r = tool("run", "-o", record, "--", *require(label).command(str(path)))
+    assert r.returncode == 0, r.stderr
+    shown = tool("report", record, "--threads", "--idle").stdout
+    assert re.search(r"^#\d +burner-0 ", shown, re.MULTILINE)
+    assert re.search(r"^#\d +burner-1 ", shown, re.MULTILINE)
+    assert re.search(r"^#\d +MainThread ", shown, re.MULTILINE)

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ * See py_process.h. */
+#include "collect/py_process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "collect/py_code.h"
+#include "cpython/mem.h"
+#include "cpython/names.h"
+#include "cpython/object.h"
+#include "cpython/walk.h"
+#include "base/banned.h"
+
+enum {
+	THREADS_MOST = 4096,
+	INTERPRETERS_MOST = 256,
+	RELIST_MS = 100,
+	BEGINNING_MS = 2,       /* until a thread that has just begun is looked for again */
+	WITHOUT_ID_MOST = 1000, /* then threads are taken without: a libc that keeps none */
+	NAME_FIRST_MS = 50,     /* between two looks for a thread's name; doubled each time … */
+	NAME_LAST_MS = 10000,   /* … up to this */
+};
+
+static const uint64_t MS = 1000000;
+
+static uint64_t u64_at(const unsigned char *p, uint32_t offset)
+{
+	uint64_t v;
+
+	memcpy(&v, p + offset, 8);
+	return v;
+}
+
+static int read_u64(struct py_process *p, uint64_t address, uint64_t *ret)
+{
+	return mem_read_u64(&p->target.mem, address, ret);
+}
+
+static void thread_free(struct sampled *t)
+{
+	py_thread_done(&t->image);
+	py_state_close(&t->kernel);
+	free(t->last);
+	free(t->rows);
+	free(t->name);
+	free(t);
+}
+
+static struct sampled *thread_find(struct py_process *p, uint64_t address)
+{
+	vec_each (&p->threads, t)
+		if ((*t)->image.address == address)
+			return *t;
+	return NULL;
+}
+
+static uint32_t thread_tid(struct py_process *p, const unsigned char *bytes)
+{
+	return py_tids_find(&p->tids, &p->target.layout, &p->target.mem, bytes);
+}
+
+/* A thread state is made by the thread that starts the new one, and has no id or its maker's until then. */
+static bool is_beginning(struct py_process *p, uint32_t tid)
+{
+	if (!tid)
+		return p->n_without_id++ < WITHOUT_ID_MOST;
+	vec_each (&p->threads, t)
+		if ((*t)->tid == tid)
+			return true;
+	return false;
+}
+
+static struct sampled *thread_add(
+	struct py_process *p, uint64_t address, uint32_t tid, const unsigned char *bytes)
+{
+	struct sampled *t = xcalloc(1, sizeof *t);
+
+	py_thread_init(&t->image, &p->view, address, bytes);
+	t->tid = tid;
+	t->ident = u64_at(bytes, p->target.layout.thread_thread_id);
+	t->last = xcalloc(WALK_DEPTH, sizeof *t->last);
+	t->rows = xcalloc(WALK_DEPTH, sizeof *t->rows);
+	py_state_open(&t->kernel, p->pid, t->tid);
+	vec_push(&p->threads, t);
+	return t;
+}
+
+static void along(struct py_view *v, void *to, uint64_t address, size_t n)
+{
+	v->along_to[v->n_along] = (struct iovec){ to, n };
+	v->along_from[v->n_along++] = (struct iovec){ (void *)(uintptr_t)address, n };
+}
+
+/* Who holds the GIL, whether a collection runs, and whether threads came: told with each look. */
+static void plan_interpreter(struct py_process *p)
+{
+	const struct py_layout *l = &p->target.layout;
+	struct interpreter *i = &p->interpreter_now;
+
+	p->view.n_along = 0;
+	along(&p->view, &i->threads_head, p->interp + l->interp_threads_head, 8);
+	along(&p->view, &i->collecting,
+		l->gc_collecting +
+			(l->interp_gc != PY_NONE ? p->interp + l->interp_gc
+						 : p->target.runtime + l->runtime_gc), /* 3.8 */
+		4);
+	i->locked = 1;
+	if (l->runtime_tstate_current != PY_NONE) { /* up to 3.11 */
+		along(&p->view, &i->holder, p->target.runtime + l->runtime_tstate_current, 8);
+	} else if (p->gil) {
+		along(&p->view, &i->holder, p->gil + l->gil_last_holder, 8);
+		along(&p->view, &i->locked, p->gil + l->gil_locked, 4);
+	}
+}
+
+static void take_name(void *ctx, uint64_t ident, const char *name)
+{
+	struct py_process *p = ctx;
+
+	vec_each (&p->threads, t)
+		if ((*t)->ident == ident && !(*t)->name) {
+			(*t)->name = xstrdup(name);
+			(*t)->is_renamed = true;
+		}
+}
+
+/* A thread is in Python's list a moment after it began, the main one when threading is imported, and never
+ * when C code made it. */
+static void name_threads(struct py_process *p, uint64_t now_ns)
+{
+	struct objects o;
+	bool want = false;
+
+	vec_each (&p->threads, it) {
+		struct sampled *t = *it;
+
+		if (t->name || now_ns < t->name_ns)
+			continue;
+		want = true;
+		t->name_wait_ns = t->name_wait_ns ? 2 * t->name_wait_ns : NAME_FIRST_MS * MS;
+		if (t->name_wait_ns > NAME_LAST_MS * MS)
+			t->name_wait_ns = NAME_LAST_MS * MS;
+		t->name_ns = now_ns + t->name_wait_ns;
+	}
+	if (!want)
+		return;
+	objects_init(&o, &p->target.mem, &p->target.layout);
+	names_each(&o, p->interp, take_name, p);
+	objects_done(&o);
+}
+
+/* The threads of one interpreter. false when there are too many, or they cannot be read. */
+static bool list_interpreter(struct py_process *p, uint64_t interp, int *n, uint64_t now_ns)
+{
+	const struct py_layout *l = &p->target.layout;
+	unsigned char bytes[PY_THREAD_BYTES_MAX];
+	uint64_t at;
+
+	if (read_u64(p, interp + l->interp_threads_head, &at) < 0)
+		return false;
+	p->threads_head = at; /* in the end that of the main interpreter, the last in the list */
+	for (; at && *n < THREADS_MOST; ++*n) {
+		struct sampled *t = thread_find(p, at);
+		uint64_t address = at;
+		uint32_t tid;
+
+		if (mem_read(&p->target.mem, at, bytes, l->thread_sizeof) < 0)
+			return false;
+		tid = thread_tid(p, bytes);
+		if (t && t->tid != tid)
+			t = NULL; /* the address was used again */
+		at = u64_at(bytes, l->thread_next);
+		if (!t && is_beginning(p, tid)) {
+			p->relist_ns = now_ns + BEGINNING_MS * MS;
+			continue;
+		}
+		if (!t)
+			t = thread_add(p, address, tid, bytes);
+		t->is_listed = true;
+		p->n_failed += t->has_failed;
+		t->has_failed = false;
+	}
+	return true;
+}
+
+void py_process_list(struct py_process *p, uint64_t now_ns)
+{
+	const struct py_layout *l = &p->target.layout;
+	uint64_t interp;
+	int n = 0;
+
+	if (now_ns < p->relist_ns)
+		return;
+	p->relist_ns = now_ns + RELIST_MS * MS;
+	vec_each (&p->threads, t)
+		(*t)->is_listed = false;
+	if (read_u64(p, p->target.runtime + l->runtime_interpreters_head, &interp) < 0 || !interp)
+		return;
+	for (int i = 0; interp && i < INTERPRETERS_MOST; i++) {
+		p->interp = interp;
+		if (!list_interpreter(p, interp, &n, now_ns) ||
+			read_u64(p, interp + l->interp_next, &interp) < 0)
+			break;
+	}
+	for (size_t i = p->threads.n; i-- > 0;)
+		if (!p->threads.v[i]->is_listed) {
+			thread_free(p->threads.v[i]);
+			vec_remove_swap(&p->threads, i);
+		}
+	if (l->interp_ceval_gil != PY_NONE &&
+		read_u64(p, p->interp + l->interp_ceval_gil, &p->gil) < 0)
+		p->gil = 0;
+	plan_interpreter(p);
+	name_threads(p, now_ns);
+}
+
+void py_process_begin(struct py_process *p, uint64_t now_ns)
+{
+	snprintf(p->interpreter, sizeof p->interpreter, "cpython %s", p->target.version);
+	py_tids_init(&p->tids, p->pid);
+	p->codes = py_codes_new(&p->target.layout, &p->target.mem, p->interpreter);
+	p->view = (struct py_view){
+		.l = &p->target.layout, .mem = &p->target.mem, .codes = p->codes
+	};
+	py_process_list(p, now_ns);
+}
+
+void py_process_free(struct py_process *p)
+{
+	vec_each (&p->threads, t)
+		thread_free(*t);
+	vec_done(&p->threads);
+	py_codes_free(p->codes);
+	py_tids_done(&p->tids);
+	py_target_close(&p->target);
+	free(p);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A process the sampler looks at: its interpreter, its threads (of all its interpreters), their names
+ * and ids. What is looked at, when, and what is recorded of it is py_sample.c's. */
+#ifndef COLLECT_PY_PROCESS_H
+#define COLLECT_PY_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/vec.h"
+#include "collect/py_state.h"
+#include "collect/py_target.h"
+#include "collect/py_thread.h"
+#include "collect/py_tid.h"
+#include "wire/records.h"
+
+struct py_codes;
+
+struct sampled { /* a thread, and what of it is in the recording */
+	struct py_thread image;
+	uint32_t tid;
+	struct py_state kernel;
+	enum sleep { SLEEP_NO, SLEEP_SEEN, SLEEP_SURE } sleep;
+	struct rec_sample recorded; /* the last of its samples */
+	uint64_t slept_ns;          /* when it was last found asleep, after that */
+	/* The stack before, whose rows are used again as far as it is the same. */
+	size_t n_last;
+	struct walk_frame *last; /* owned, WALK_DEPTH */
+	uint32_t *rows;          /* stack rows of last[0 … i] as callers */
+	uint32_t segment;
+	uint32_t row; /* in the thread table */
+	bool is_listed, has_failed;
+	bool is_renamed;                /* its row must be written again */
+	uint64_t ident;                 /* threading.get_ident() */
+	char *name;                     /* owned; NULL until the program has named it */
+	uint64_t name_ns, name_wait_ns; /* when to look for it next, and how long then to wait */
+};
+
+struct interpreter { /* as it was at the last look at one of its threads */
+	uint64_t threads_head;
+	uint64_t holder; /* of the GIL, if it is locked; a thread state */
+	int32_t locked, collecting;
+};
+
+struct py_process {
+	pid_t pid;
+	uint64_t serial, start_ns;
+	pid_t parent;
+	struct py_target target;
+	struct py_codes *codes;
+	struct py_tids tids;
+	uint32_t n_without_id; /* times a thread was left out because it had none yet */
+	char interpreter[64];
+	VEC(struct sampled *) threads;
+	uint64_t threads_head; /* when they were listed */
+	uint64_t relist_ns;
+	uint64_t gil; /* address of the GIL's struct, 0 unknown */
+	uint64_t interp;
+	struct interpreter interpreter_now;
+	bool is_looked_at; /* one of its threads was, so interpreter_now is of now */
+	uint32_t row, segment;
+	struct py_view view;
+	uint64_t n_failed; /* looks that failed at threads that are still there */
+};
+
+/* p->target is open, p->pid set, and p stays where it is. */
+void py_process_begin(struct py_process *p, uint64_t now_ns);
+void py_process_free(struct py_process *p); /* with its target */
+
+/* Lists its threads anew, when it is time. */
+void py_process_list(struct py_process *p, uint64_t now_ns);
+
+#endif
