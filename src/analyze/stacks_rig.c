@@ -15,6 +15,11 @@
 
 static const uint64_t START_NS = 5000000000, MS = 1000000;
 
+uint64_t rig_ns(uint64_t ms)
+{
+	return START_NS + ms * 1000000;
+}
+
 void rig_begin(struct rig *m)
 {
 	struct err e = ERR_INIT;

@@ -33,6 +33,7 @@ struct rig {
 };
 
 void rig_begin(struct rig *m);
+uint64_t rig_ns(uint64_t ms); /* as records have it */
 /* The chain's last "!" means that it was cut off there. */
 void rig_sample(struct rig *m, uint64_t ms, size_t thread, const char *chain, int bits);
 void rig_sample_ns(struct rig *m, uint64_t ns, size_t thread, const char *chain, int bits);

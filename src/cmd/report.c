@@ -20,7 +20,7 @@
 enum { ROWS = 20, TREE_ROWS = 60 };
 
 struct options {
-	bool json, processes, functions, lines, threads, host, tree, no_legend;
+	bool json, processes, functions, lines, threads, tasks, host, tree, no_legend;
 	bool only_mine, idle, ci, has_limit, has_to;
 	const char *callers, *callees, *filter, *thread, *sort;
 	uint64_t limit, from_ns, to_ns;
@@ -43,6 +43,7 @@ static const struct opt options_table[] = {
 	{ 0, "callees", OPT_STRING, "F", false, "show what F calls", FIELD(callees), SIZE_MAX,
 		NULL },
 	{ 0, "threads", OPT_FLAG, NULL, false, "show threads", FIELD(threads), SIZE_MAX, NULL },
+	{ 0, "tasks", OPT_FLAG, NULL, false, "show asyncio's tasks", FIELD(tasks), SIZE_MAX, NULL },
 	{ 0, "processes", OPT_FLAG, NULL, false, "as --host, with each process under its parent",
 		FIELD(processes), SIZE_MAX, NULL },
 	{ 0, "host", OPT_FLAG, NULL, false, "show CPU, memory, IO and the time line, as time does",
@@ -178,13 +179,14 @@ static struct result_choice choice_of(const struct options *o, enum profile_orde
 		.callees = o->callees,
 		.order = order,
 		.tree = o->tree,
+		.tasks = o->tasks,
 		.source = !o->json };
 }
 
 static struct result_page page_of(const struct options *o, const char *what)
 {
-	bool is_plain =
-		!o->functions && !o->lines && !o->threads && !o->tree && !o->callers && !o->callees;
+	bool is_plain = !o->functions && !o->lines && !o->threads && !o->tasks && !o->tree &&
+		!o->callers && !o->callees;
 
 	return (struct result_page){ .output = output_for(STDOUT_FILENO, o->color),
 		.processes = o->processes,

@@ -13,6 +13,7 @@
 #include "analyze/neighbours.h"
 #include "analyze/pattern.h"
 #include "analyze/texts.h"
+#include "analyze/tasks.h"
 #include "analyze/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -23,6 +24,7 @@
 #include "store/tables.h"
 #include "view/profile.h"
 #include "view/style.h"
+#include "view/tasks.h"
 #include "view/usage.h"
 #include "base/banned.h"
 
@@ -144,6 +146,8 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 		return 0;
 	r->profile = profile_build(&r->arena, r->stacks);
 	r->endings = endings_build(&r->arena, r->tables, r->stacks, &r->n_endings);
+	if (c->tasks)
+		r->tasks = tasks_build(&r->arena, r->tables, r->stacks);
 	if (c->source)
 		r->texts = texts_load(&r->arena, r->tables);
 	return choose_rows(r, c, e);
@@ -251,6 +255,8 @@ static void print_profile(const struct result *r, const struct result_page *page
 		profile_print_callees(r->callees.v[i], r->stacks, r->profile, &v, out);
 	if (page->threads)
 		profile_print_threads(r->stacks, &v, page->idle, out);
+	if (r->tasks)
+		tasks_print(r->tasks, r->stacks, &v, out);
 	profile_print_idle(r->stacks, &v, out);
 	print_fidelity(r, page, out);
 	if (page->legend && (page->functions || page->lines))
@@ -314,6 +320,8 @@ void result_json_page(const struct result *r, const struct result_page *page, st
 		profile_json_endings(r->endings, r->n_endings, r->stacks, &w);
 		if (page && page->threads)
 			profile_json_threads(r->stacks, &w);
+		if (r->tasks)
+			tasks_json(r->tasks, r->stacks, &w);
 		if (r->tree)
 			profile_json_tree(r->tree, r->stacks, &w);
 		if (r->callers.n)

@@ -18,6 +18,7 @@ struct calltree_node;
 struct ending;
 struct err;
 struct neighbours;
+struct tasks;
 struct texts;
 
 /* What is asked of a recording. Texts are borrowed; NULL: not asked. */
@@ -27,7 +28,7 @@ struct result_choice {
 	const char *filter;           /* pattern of rows */
 	const char *callers, *callees; /* of which functions */
 	enum profile_order order;
-	bool tree, source; /* wanted */
+	bool tree, tasks, source; /* wanted */
 };
 
 struct result_neighbours {
@@ -46,6 +47,7 @@ struct result {
 	struct fidelity fidelity;
 	const struct texts *texts;        /* NULL unless source was wanted */
 	const struct calltree_node *tree; /* NULL unless wanted */
+	const struct tasks *tasks;        /* NULL unless wanted */
 	struct result_neighbours callers, callees;
 	const struct ending *endings; /* processes killed by a signal */
 	size_t n_endings;

@@ -8,6 +8,7 @@
 
 #include "base/xalloc.h"
 #include "collect/py_code.h"
+#include "collect/py_tasks.h"
 #include "cpython/mem.h"
 #include "cpython/names.h"
 #include "cpython/object.h"
@@ -46,6 +47,7 @@ static void thread_free(struct sampled *t)
 	free(t->last);
 	free(t->rows);
 	free(t->name);
+	free(t->task);
 	free(t);
 }
 
@@ -186,6 +188,16 @@ static bool list_interpreter(struct py_process *p, uint64_t interp, int *n, uint
 	return true;
 }
 
+static void tell_threads(struct py_process *p)
+{
+	VEC(uint64_t) addresses = VEC_INIT;
+
+	vec_each (&p->threads, t)
+		vec_push(&addresses, (*t)->image.address);
+	py_tasks_threads(p->tasks, p->interp, addresses.v, addresses.n);
+	vec_done(&addresses);
+}
+
 void py_process_list(struct py_process *p, uint64_t now_ns)
 {
 	const struct py_layout *l = &p->target.layout;
@@ -215,6 +227,7 @@ void py_process_list(struct py_process *p, uint64_t now_ns)
 		p->gil = 0;
 	plan_interpreter(p);
 	name_threads(p, now_ns);
+	tell_threads(p);
 }
 
 void py_process_begin(struct py_process *p, uint64_t now_ns)
@@ -225,6 +238,7 @@ void py_process_begin(struct py_process *p, uint64_t now_ns)
 	p->view = (struct py_view){
 		.l = &p->target.layout, .mem = &p->target.mem, .codes = p->codes
 	};
+	p->tasks = py_tasks_new(&p->target);
 	py_process_list(p, now_ns);
 }
 
@@ -234,6 +248,7 @@ void py_process_free(struct py_process *p)
 		thread_free(*t);
 	vec_done(&p->threads);
 	py_codes_free(p->codes);
+	py_tasks_free(p->tasks);
 	py_tids_done(&p->tids);
 	py_target_close(&p->target);
 	free(p);

@@ -17,6 +17,7 @@
 #include "wire/records.h"
 
 struct py_codes;
+struct py_tasks;
 
 struct sampled { /* a thread, and what of it is in the recording */
 	struct py_thread image;
@@ -24,6 +25,8 @@ struct sampled { /* a thread, and what of it is in the recording */
 	struct py_state kernel;
 	enum sleep { SLEEP_NO, SLEEP_SEEN, SLEEP_SURE } sleep;
 	struct rec_sample recorded; /* the last of its samples */
+	char *task;                 /* owned; the asyncio task it ran then, NULL none */
+	uint32_t task_segment;      /* where the recording tells that */
 	uint64_t slept_ns;          /* when it was last found asleep, after that */
 	/* The stack before, whose rows are used again as far as it is the same. */
 	size_t n_last;
@@ -50,6 +53,7 @@ struct py_process {
 	pid_t parent;
 	struct py_target target;
 	struct py_codes *codes;
+	struct py_tasks *tasks;
 	struct py_tids tids;
 	uint32_t n_without_id; /* times a thread was left out because it had none yet */
 	char interpreter[64];

@@ -21,6 +21,7 @@
 #include "collect/py_process.h"
 #include "collect/py_sample.h"
 #include "collect/py_search.h"
+#include "collect/py_tasks.h"
 #include "collect/rows.h"
 #include "collect/sources.h"
 #include "cpython/mem.h"
@@ -201,6 +202,28 @@ static void record_sample(
 	s->n_samples++;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Which asyncio task the thread runs, when that is another one than before. */
+static void record_task(struct sampler *s, struct py_process *p, struct sampled *t, uint64_t now_ns)
+{
+	const char *name = py_tasks_find(p->tasks, &s->walk, now_ns);
+	uint32_t segment = writer_segment(s->c.writer);
+
+	if (is_same(name, t->task) && (!name || t->task_segment == segment))
+		return;
+	free(t->task);
+	t->task = name ? xstrdup(name) : NULL;
+	t->task_segment = segment;
+	writer_add(s->c.writer, RECORD_task,
+		&(struct rec_task){ .t_ns = now_ns,
+			.thread = t->row,
+			.name = writer_string(s->c.writer, name) });
+}
+
 /* The same again: the thread has not run since. */
 static void record_again(struct sampler *s, struct sampled *t, uint64_t t_ns)
 {
@@ -266,6 +289,7 @@ static void look_at_thread(
 	case PY_LOOK_STACK:
 		look_at_state(t, now_ns);
 		record_sample(s, p, t, now_ns);
+		record_task(s, p, t, now_ns);
 		break;
 	case PY_LOOK_NONE:
 		break;

@@ -136,6 +136,16 @@ static bool leads_back(struct walker *w, uint64_t previous, uint64_t to, bool *r
 	return true;
 }
 
+static void note_generator(struct walker *w, uint64_t address)
+{
+	struct walk *out = w->out;
+
+	w->generator = address;
+	w->n_up_to_generator = out->n;
+	if (out->n_generators < WALK_GENERATORS)
+		out->generators[out->n_generators++] = address;
+}
+
 static bool push_between(struct walker *w)
 {
 	while (w->n_between) {
@@ -144,8 +154,7 @@ static bool push_between(struct walker *w)
 
 		if (!code || !push(w, f, code))
 			return false;
-		w->generator = f->address;
-		w->n_up_to_generator = w->out->n;
+		note_generator(w, f->address);
 	}
 	return true;
 }
@@ -225,7 +234,7 @@ static enum step step(struct walker *w, uint64_t address, struct frame *last, ui
 	const unsigned char *p =
 		bytes_in(&w->image->chunks[w->chunk], address, w->l->frame_localsplus);
 	const struct walk_code *code;
-	size_t n = w->out->n;
+	size_t n = w->out->n, n_generators = w->out->n_generators;
 	bool through_c;
 	struct frame f;
 
@@ -256,6 +265,7 @@ static enum step step(struct walker *w, uint64_t address, struct frame *last, ui
 		return STEP_CUT;
 	if (!push_between(w) || !push(w, &f, code)) {
 		w->out->n = n;
+		w->out->n_generators = n_generators;
 		return STEP_CUT;
 	}
 	f.can_call = can_call(&f, code, w->out->frames[w->out->n - 1].offset);
@@ -297,6 +307,8 @@ static void take_generator(struct walker *w, const struct frame *last)
 	}
 	code = w->c->code(w->c->ctx, f.code);
 	w->out->is_shortened = !code || !push_between(w) || !push(w, &f, code);
+	if (!w->out->is_shortened)
+		note_generator(w, f.address);
 }
 
 /* Where the first frame of a chunk lies: the root's begins one word late. */
@@ -332,7 +344,7 @@ void walk_stack(const struct py_layout *l, const struct walk_image *image,
 	bool is_cut = false;
 	uint64_t at;
 
-	ret->n = 0;
+	ret->n = ret->n_generators = 0;
 	ret->is_shortened = false;
 	if (image->n_chunks == 0)
 		return;

@@ -23,7 +23,7 @@
 
 struct py_layout;
 
-enum { WALK_DEPTH = 8192, WALK_CHUNKS = 64, WALK_HOPS = 64 };
+enum { WALK_DEPTH = 8192, WALK_CHUNKS = 64, WALK_HOPS = 64, WALK_GENERATORS = 8 };
 
 struct walk_code { /* what the walk must know of a code object; the caller caches it by address */
 	uint32_t frame_bytes; /* of a frame of this code on the data stack */
@@ -66,6 +66,9 @@ struct walk {
 	struct walk_frame frames[WALK_DEPTH]; /* from the root on */
 	size_t n;
 	bool is_shortened; /* the leaf side was cut */
+	uint64_t generators
+		[WALK_GENERATORS]; /* frames of generators among them, by address, root first */
+	size_t n_generators;
 };
 
 /* Fills *ret. n = 0 with is_shortened false: the thread runs no Python code. */

@@ -359,7 +359,7 @@ void walk_heap_stack(struct walk_heap *h, const struct py_layout *l, uint64_t le
 	struct climb k = { .l = l, .c = c, .h = h, .out = ret };
 
 	h->n_walks++;
-	ret->n = 0;
+	ret->n = ret->n_generators = 0;
 	ret->is_shortened = false;
 	if (climb(&k, leaf)) {
 		remember(&k, true);

@@ -414,3 +414,23 @@ def test_children_are_recorded_into_the_same_file(tool, python, tmp_path):
     child = next(f for f in report["functions"] if f["name"] == "child")
     assert child["self_samples"] > 100
     assert "child" in tool("export", record, "--format", "collapsed").stdout
+
+
+@pytest.mark.parametrize("label", ["3.11", "3.12", "3.13", "3.13t", "3.14", "3.15"])
+def test_samples_know_their_asyncio_task(tool, label, tmp_path):
+    """Two tasks take turns of 5 ms and 15 ms on one loop; the truth is what they measure themselves."""
+    code = ("import asyncio, time, json\nspent = {'short': 0.0, 'long': 0.0}\n"
+            "def spin(until):\n    while time.perf_counter() < until: pass\n"
+            "async def turns(name, s):\n    for _ in range(60):\n        t = time.perf_counter()\n        spin(t + s)\n"
+            "        spent[name] += time.perf_counter() - t\n        await asyncio.sleep(0)\n"
+            "async def main():\n    a = asyncio.ensure_future(turns('short', 0.005)); a.set_name('short')\n"
+            "    b = asyncio.ensure_future(turns('long', 0.015)); b.set_name('long')\n    await asyncio.gather(a, b)\n"
+            "asyncio.run(main())\nprint(json.dumps(spent))\n")
+    record = tmp_path / "t.lead"
+    r = tool("run", "-o", record, *require(label).command("-c", code))
+    truth = json.loads(r.stdout)
+    tasks = {t["name"]: t for t in json.loads(tool("report", "--tasks", "--json", record).stdout)["tasks"]}
+    for name in truth:
+        assert tasks[name]["seconds"] == pytest.approx(truth[name], rel=0.2), tasks
+        assert tasks[name]["mostly_in"] == "spin"
+    assert "short" in tool("report", "--tasks", record).stdout

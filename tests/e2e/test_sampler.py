@@ -45,7 +45,9 @@ def test_short_calls_get_their_true_share(tool, label, rate, seconds, within):
     assert report["fidelity"]["lost"] <= 0.001 * report["fidelity"]["samples"]
 
 
-@pytest.mark.parametrize("label", VERSIONS)
+# Up to 3.10 a leaf that ends while it is copied has the position it was last seen at, so that two looks agree too often
+# for retrying to show.
+@pytest.mark.parametrize("label", [v for v in VERSIONS if v not in HEAP_FRAMES])
 def test_a_sampler_that_retries_until_stable_fails_the_bias_test(tool, label):
     """On the program's own CPU, or while others have it, it would see the program stopped, and so be right: hence a CPU
     for the program, and not more than the bias test's bar. The C calls are long enough for two looks."""
@@ -69,7 +71,9 @@ def test_generators_exceptions_and_recursion_get_their_true_share(tool, label, k
     out, report, stacks = sample(tool, label, TARGETS / "bias.py", seconds, kind, rate=rate)
     truth = json.loads(out)["short"]
     assert sum(stacks.values()) >= 8_000
-    assert share(report, f"short_{kind}", "loop") == pytest.approx(truth, abs=0.03)
+    # Up to 3.10 a deep stack is many scattered cache lines, which slow the program: its clock sees that, its samples do not.
+    within = 0.045 if kind == "deep" and label in HEAP_FRAMES else 0.03
+    assert share(report, f"short_{kind}", "loop") == pytest.approx(truth, abs=within)
 
 
 @pytest.mark.parametrize("rate, seconds", [("1k", 22), ("10k", 4)])
