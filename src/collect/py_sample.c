@@ -45,6 +45,11 @@ enum {
 
 static const uint64_t MS = 1000000;
 static const uint64_t MAX_RATE_JITTER_NS = 8000;
+/* A look at frames on the heap delays the program a little and takes longer while the stack moves: with little
+ * jitter it falls into step with loops of some ten microseconds, and without a pause looks would come less often
+ * just when it moves. */
+static const uint64_t MAX_RATE_HEAP_PAUSE_NS = 20000;
+static const uint64_t MAX_RATE_HEAP_JITTER_NS = 48000;
 static const double CAP =
 	0.5; /* of a core: what looking may cost, unless it was asked to cost all */
 static const uint64_t STATE_NS = 250000; /* what the kernel says of a thread is at most so old */
@@ -58,6 +63,7 @@ struct sampler {
 	struct collect_context c;
 	VEC(struct py_process *) processes;
 	struct py_search *search;
+	bool has_heap_frames;                       /* in any process so far */
 	uint64_t interval_ns, next_ns, look_for_ns; /* interval as asked; 0: as often as possible */
 	double stretch; /* of the interval, so that we stay below the cap */
 	double stretch_most;
@@ -341,6 +347,7 @@ static void try_process(struct sampler *s, const struct tree_process *t, uint64_
 	p->start_ns = t->start_ns;
 	p->parent = t->parent;
 	py_process_begin(p, now_ns);
+	s->has_heap_frames |= (p->target.layout.flags & PY_HEAP_FRAMES) != 0;
 	if (s->c.sources)
 		py_codes_tell_sources(
 			p->codes, s->c.sources, sources_process(s->c.sources, p->pid, p->start_ns));
@@ -424,7 +431,9 @@ static uint64_t schedule(struct sampler *s, uint64_t now_ns)
 	uint64_t interval;
 
 	if (!s->interval_ns) /* as often as possible, and yet not in step with the program */
-		return now_ns + next_random(s) % MAX_RATE_JITTER_NS;
+		return s->has_heap_frames
+			? now_ns + MAX_RATE_HEAP_PAUSE_NS + next_random(s) % MAX_RATE_HEAP_JITTER_NS
+			: now_ns + next_random(s) % MAX_RATE_JITTER_NS;
 	interval = (uint64_t)((double)s->interval_ns * s->stretch);
 	s->next_ns += interval / 2 + next_random(s) % interval;
 	if (s->next_ns < now_ns) { /* late: the looks that cannot be made any more are counted */
