@@ -19,6 +19,7 @@
 #include "collect/py_source.h"
 #include "collect/py_target.h"
 #include "collect/py_thread.h"
+#include "collect/py_tid.h"
 #include "cpython/asyncio.h"
 #include "cpython/code.h"
 #include "cpython/mem.h"
@@ -43,6 +44,7 @@ struct dumper {
 	struct arena *a;
 	struct py_target target;
 	struct objects objects;
+	struct py_tids tids;
 	struct py_codes *codes;
 	struct py_sources *sources;
 	const struct py_dump_options *o;
@@ -145,8 +147,6 @@ static bool look_at_moving(struct dumper *d, uint64_t thread, const unsigned cha
 	struct snapshot_frame *frames;
 	enum py_look look = PY_LOOK_LOST;
 
-	if (d->target.layout.thread_frame != PY_NONE) /* 3.8 … 3.10: links only */
-		return false;
 	t = xcalloc(1, sizeof *t);
 	py_thread_init(t, &view, thread, bytes);
 	for (int i = 0; i < LOOKS && !(look == PY_LOOK_STACK && !d->walk->is_shortened); i++)
@@ -251,11 +251,7 @@ static bool is_collecting(struct dumper *d, uint64_t interp)
 
 static pid_t find_tid(struct dumper *d, const unsigned char *bytes)
 {
-	const struct py_layout *l = &d->target.layout;
-
-	return l->thread_native_thread_id != PY_NONE
-		? (pid_t)u64_at(bytes, l->thread_native_thread_id)
-		: 0;
+	return (pid_t)py_tids_find(&d->tids, &d->target.layout, &d->target.mem, bytes);
 }
 
 static void add_thread(struct dumper *d, uint64_t address, const unsigned char *bytes,
@@ -461,6 +457,7 @@ int py_dump(struct arena *a, pid_t pid, const struct py_dump_options *o,
 	objects_init(&d.objects, &d.target.mem, &d.target.layout);
 	d.codes = py_codes_new(&d.target.layout, &d.target.mem, d.target.version);
 	d.sources = py_sources_new(pid);
+	py_tids_init(&d.tids, pid);
 	d.asyncio.o = &d.objects;
 	if (py_asyncio_find(&d.target, &d.asyncio_offsets))
 		d.asyncio.published = &d.asyncio_offsets;
@@ -480,6 +477,7 @@ int py_dump(struct arena *a, pid_t pid, const struct py_dump_options *o,
 	py_sources_free(d.sources);
 	py_codes_free(d.codes);
 	objects_done(&d.objects);
+	py_tids_done(&d.tids);
 	py_target_close(&d.target);
 	return status;
 }

@@ -179,8 +179,11 @@ static bool complete(const struct py_view *v, struct py_thread *t)
 	uint64_t newest = stack_field(t, v->l, v->l->thread_datastack_chunk);
 	struct segments s = { .n = 0 };
 
-	if (newest != (t->n_chunks ? t->chunks[t->n_chunks - 1].address : 0))
+	if (newest != (t->n_chunks ? t->chunks[t->n_chunks - 1].address : 0)) {
 		follow_chunks(v, t, newest);
+		/* A new chunk is copied late as a whole, an older one was copied early as a whole. */
+		t->n_at_once = t->n_chunks ? t->chunks[t->n_chunks - 1].n : 0;
+	}
 	for (size_t i = 0; i < t->n_chunks; i++) {
 		struct walk_chunk *c = &t->chunks[i];
 		size_t need = bytes_in_use(t, i);
