@@ -64,22 +64,6 @@ struct py_codes {
 	uint64_t type; /* address of the code type, learned from the first that verified */
 };
 
-static uint64_t u64_at(const unsigned char *p, uint32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, p + offset, 8);
-	return v;
-}
-
-static int32_t i32_at(const unsigned char *p, uint32_t offset)
-{
-	int32_t v;
-
-	memcpy(&v, p + offset, 4);
-	return v;
-}
-
 /* Words of a frame of this code, 0 where frames are objects of their own, or -1 when the object makes no
  * sense. */
 static int64_t frame_words(const struct py_layout *l, const unsigned char *p)

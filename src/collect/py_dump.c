@@ -59,14 +59,6 @@ struct dumper {
 	VEC(struct snapshot_task) tasks;
 };
 
-static uint64_t u64_at(const unsigned char *p, uint32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, p + offset, 8);
-	return v;
-}
-
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 static const struct code *code_get(struct dumper *d, uint64_t address)

@@ -27,14 +27,6 @@ enum {
 
 static const uint64_t MS = 1000000;
 
-static uint64_t u64_at(const unsigned char *p, uint32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, p + offset, 8);
-	return v;
-}
-
 static int read_u64(struct py_process *p, uint64_t address, uint64_t *ret)
 {
 	return mem_read_u64(&p->target.mem, address, ret);

@@ -25,14 +25,6 @@ struct looking { /* for the walker's callbacks */
 	const struct py_view *v;
 };
 
-static uint64_t u64_at(const unsigned char *p, uint32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, p + offset, 8);
-	return v;
-}
-
 /* ---- chunks ---------------------------------------------------------------------------------- */
 
 static void set_chunk(struct py_thread *t, size_t i, uint64_t address, uint64_t size)

@@ -22,14 +22,6 @@ enum {
 	COPIES_MOST = 4096,
 };
 
-static uint64_t u64_at(const unsigned char *p, uint32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, p + offset, 8);
-	return v;
-}
-
 static const char *read_text(struct arena *a, struct objects *o, uint64_t address)
 {
 	struct buf text = BUF_INIT;

@@ -272,14 +272,6 @@ int layout_is_published(const struct mem *m, uint64_t runtime)
 	return failed ? failed : memcmp(found, cookie, COOKIE_BYTES) == 0;
 }
 
-static uint64_t u64_at(const unsigned char *p, uint32_t offset)
-{
-	uint64_t value;
-
-	memcpy(&value, p + offset, sizeof value);
-	return value;
-}
-
 /* What the interpreter says of one field. */
 static int take_published(struct py_layout *l, enum layout_field field, uint32_t place,
 	const unsigned char *said, struct err *e)

@@ -107,14 +107,6 @@ static bool get_pointer(struct walk *w, uint64_t address, uint64_t *ret, const c
 				       (unsigned long long)address, (unsigned long long)*ret);
 }
 
-static uint64_t u64_in(const unsigned char *copy, uint32_t offset)
-{
-	uint64_t value;
-
-	memcpy(&value, copy + offset, sizeof value);
-	return value;
-}
-
 static int32_t i32_in(const unsigned char *copy, uint32_t offset)
 {
 	int32_t value;
@@ -150,17 +142,17 @@ static bool check_members(struct walk *w, uint64_t type)
 		if (!get(w, table + (uint64_t)i * ENTRY_BYTES, entry, sizeof entry,
 			    "a member of PyCode_Type"))
 			return false;
-		if (u64_in(entry, 0) == 0)
+		if (u64_at(entry, 0) == 0)
 			break;
-		if (!get(w, u64_in(entry, 0), name, sizeof name - 1, "the name of a member"))
+		if (!get(w, u64_at(entry, 0), name, sizeof name - 1, "the name of a member"))
 			return false;
 		for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
 			if (strcmp(name, known[k].name) != 0)
 				continue;
 			n_seen++;
-			if (u64_in(entry, OFFSET_AT) != known[k].offset)
+			if (u64_at(entry, OFFSET_AT) != known[k].offset)
 				return wrong(w, "%s is at %llu, not %u", name,
-					(unsigned long long)u64_in(entry, OFFSET_AT),
+					(unsigned long long)u64_at(entry, OFFSET_AT),
 					known[k].offset);
 		}
 	}
@@ -239,7 +231,7 @@ static bool check_code_sizes(struct walk *w, uint64_t address, const unsigned ch
 		line > -(1 << 28) && line < 1 << 28;
 
 	if (l->code_nlocalsplus != PY_NONE) {
-		int64_t n = (int64_t)u64_in(code, l->code_n_units);
+		int64_t n = (int64_t)u64_at(code, l->code_n_units);
 
 		is_good = is_good && i32_in(code, l->code_nlocalsplus) >= locals && n > 0 &&
 			n <= UNITS_MAX;
@@ -265,14 +257,14 @@ static bool check_code(struct walk *w, uint64_t address)
 		return true;
 	if (!is_instance(w, address, CODE, "a frame's code") ||
 		!get(w, address, code, n, "a code object") || !check_code_sizes(w, address, code) ||
-		!check_str(w, u64_in(code, l->code_filename), "co_filename") ||
-		!check_str(w, u64_in(code, l->code_name), "co_name") ||
+		!check_str(w, u64_at(code, l->code_filename), "co_filename") ||
+		!check_str(w, u64_at(code, l->code_name), "co_name") ||
 		(l->code_qualname != PY_NONE &&
-			!check_str(w, u64_in(code, l->code_qualname), "co_qualname")) ||
+			!check_str(w, u64_at(code, l->code_qualname), "co_qualname")) ||
 		(l->code_code != PY_NONE &&
-			!check_bytes(w, u64_in(code, l->code_code), UNITS_MAX, "co_code")) ||
+			!check_bytes(w, u64_at(code, l->code_code), UNITS_MAX, "co_code")) ||
 		!check_bytes(
-			w, u64_in(code, l->code_linetable), LINETABLE_BYTES_MAX, "co_linetable"))
+			w, u64_at(code, l->code_linetable), LINETABLE_BYTES_MAX, "co_linetable"))
 		return false;
 	*kept = address;
 	w->n_codes++;
@@ -291,9 +283,9 @@ static bool read_chunks(struct walk *w, const unsigned char *thread)
 	w->chunk_at = 0;
 	if (l->thread_datastack_chunk == PY_NONE)
 		return true;
-	at = u64_in(thread, l->thread_datastack_chunk);
-	top = u64_in(thread, l->thread_datastack_top);
-	limit = u64_in(thread, l->thread_datastack_limit);
+	at = u64_at(thread, l->thread_datastack_chunk);
+	top = u64_at(thread, l->thread_datastack_top);
+	limit = u64_at(thread, l->thread_datastack_limit);
 	while (at) {
 		unsigned char head[PY_OBJECT_BYTES_MAX];
 		uint64_t size;
@@ -303,7 +295,7 @@ static bool read_chunks(struct walk *w, const unsigned char *thread)
 				(unsigned long long)at);
 		if (!get(w, at, head, l->chunk_data, "a chunk of the data stack"))
 			return false;
-		size = u64_in(head, l->chunk_size);
+		size = u64_at(head, l->chunk_size);
 		if (size <= l->chunk_data || size % 8 || size > UINT32_MAX)
 			return wrong(w, "the chunk of the data stack at 0x%llx has %llu bytes",
 				(unsigned long long)at, (unsigned long long)size);
@@ -314,7 +306,7 @@ static bool read_chunks(struct walk *w, const unsigned char *thread)
 				(unsigned long long)top, (unsigned long long)limit,
 				(unsigned long long)at, (unsigned long long)(at + size));
 		vec_push(&w->chunks, (struct chunk){ at, at + size });
-		at = u64_in(head, l->chunk_previous);
+		at = u64_at(head, l->chunk_previous);
 	}
 	return true;
 }
@@ -353,7 +345,7 @@ static bool check_lasti(struct walk *w, const unsigned char *frame, uint64_t cod
 static bool check_instr(struct walk *w, const unsigned char *frame, uint64_t code)
 {
 	const struct py_layout *l = w->l;
-	uint64_t instr = u64_in(frame, l->frame_instr), start = code + l->code_adaptive;
+	uint64_t instr = u64_at(frame, l->frame_instr), start = code + l->code_adaptive;
 	int64_t n_units;
 
 	/* Threads of free-threaded builds have copies of their own of the code. */
@@ -373,7 +365,7 @@ static bool check_frame(
 	struct walk *w, uint64_t address, const unsigned char *frame, bool *ret_is_python)
 {
 	const struct py_layout *l = w->l;
-	uint64_t code = py_untagged(l, u64_in(frame, l->frame_code));
+	uint64_t code = py_untagged(l, u64_at(frame, l->frame_code));
 
 	*ret_is_python = true;
 	if (l->flags & PY_HEAP_FRAMES)
@@ -400,11 +392,11 @@ static bool first_frame(struct walk *w, const unsigned char *thread, uint64_t *r
 	const struct py_layout *l = w->l;
 
 	if (l->thread_frame != PY_NONE) {
-		*ret = u64_in(thread, l->thread_frame);
+		*ret = u64_at(thread, l->thread_frame);
 	} else if (l->thread_current_frame != PY_NONE) {
-		*ret = u64_in(thread, l->thread_current_frame);
+		*ret = u64_at(thread, l->thread_current_frame);
 	} else {
-		uint64_t cframe = u64_in(thread, l->thread_cframe);
+		uint64_t cframe = u64_at(thread, l->thread_cframe);
 
 		return cframe % 8 == 0 && cframe
 			? get_pointer(w, cframe + l->cframe_current_frame, ret, "a cframe")
@@ -439,12 +431,12 @@ static bool walk_stack(struct walk *w, const unsigned char *thread)
 			return false;
 		n_python += is_python;
 		last = at;
-		at = u64_in(frame, l->frame_previous);
+		at = u64_at(frame, l->frame_previous);
 	}
-	if (l->thread_base_frame != PY_NONE && last && last != u64_in(thread, l->thread_base_frame))
+	if (l->thread_base_frame != PY_NONE && last && last != u64_at(thread, l->thread_base_frame))
 		return wrong(w, "the frames end at 0x%llx, not at the base frame 0x%llx",
 			(unsigned long long)last,
-			(unsigned long long)u64_in(thread, l->thread_base_frame));
+			(unsigned long long)u64_at(thread, l->thread_base_frame));
 	if (n_python) {
 		w->proof.n_stacks++;
 		w->proof.n_frames += n_python;
@@ -469,26 +461,26 @@ static bool walk_threads(struct walk *w, uint64_t interp)
 				(unsigned long long)at);
 		if (!get(w, at, thread, l->thread_sizeof, "a thread state"))
 			return false;
-		if (u64_in(thread, l->thread_interp) != interp ||
-			u64_in(thread, l->thread_prev) != before)
+		if (u64_at(thread, l->thread_interp) != interp ||
+			u64_at(thread, l->thread_prev) != before)
 			return wrong(w,
 				"the thread state at 0x%llx names the interpreter 0x%llx (not "
 				"0x%llx) and the thread before 0x%llx (not 0x%llx)",
 				(unsigned long long)at,
-				(unsigned long long)u64_in(thread, l->thread_interp),
+				(unsigned long long)u64_at(thread, l->thread_interp),
 				(unsigned long long)interp,
-				(unsigned long long)u64_in(thread, l->thread_prev),
+				(unsigned long long)u64_at(thread, l->thread_prev),
 				(unsigned long long)before);
 		if (l->thread_native_thread_id != PY_NONE &&
-			u64_in(thread, l->thread_native_thread_id) > TID_MAX)
+			u64_at(thread, l->thread_native_thread_id) > TID_MAX)
 			return wrong(w, "the native id of the thread state at 0x%llx is %llu",
 				(unsigned long long)at,
-				(unsigned long long)u64_in(thread, l->thread_native_thread_id));
+				(unsigned long long)u64_at(thread, l->thread_native_thread_id));
 		vec_push(&w->threads, at);
 		if (!walk_stack(w, thread))
 			w->proof.n_torn++;
 		before = at;
-		at = u64_in(thread, l->thread_next);
+		at = u64_at(thread, l->thread_next);
 	}
 	return true;
 }

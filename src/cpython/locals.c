@@ -28,22 +28,6 @@ struct variables { /* of a code object */
 	size_t n_arguments;
 };
 
-static int32_t i32_at(const unsigned char *p, uint32_t offset)
-{
-	int32_t v;
-
-	memcpy(&v, p + offset, 4);
-	return v;
-}
-
-static uint64_t u64_at(const unsigned char *p, uint32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, p + offset, 8);
-	return v;
-}
-
 /* Appends a tuple's names with one kind. */
 static int add_names(struct objects *o, uint64_t tuple, unsigned char kind, struct variables *v)
 {

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -43,6 +44,23 @@ static inline ssize_t mem_readv(
 	const struct mem *m, const struct iovec *to, const struct iovec *from, size_t n)
 {
 	return m->readv(m->ctx, to, from, n);
+}
+
+/* Of bytes that were copied, at any alignment. */
+static inline uint64_t u64_at(const unsigned char *p, uint32_t offset)
+{
+	uint64_t v;
+
+	memcpy(&v, p + offset, sizeof v);
+	return v;
+}
+
+static inline int32_t i32_at(const unsigned char *p, uint32_t offset)
+{
+	int32_t v;
+
+	memcpy(&v, p + offset, sizeof v);
+	return v;
 }
 
 #endif

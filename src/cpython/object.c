@@ -23,14 +23,6 @@ enum {
 	ITEMS_MOST = 1 << 30,
 };
 
-static uint64_t u64_at(const unsigned char *p, uint32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, p + offset, 8);
-	return v;
-}
-
 void objects_init(struct objects *o, const struct mem *mem, const struct py_layout *l)
 {
 	*o = (struct objects){ .mem = mem, .l = l };

@@ -14,22 +14,6 @@
 
 enum { READINGS = 32, VALUES_MOST = 1 << 16 };
 
-static uint64_t u64_at(const unsigned char *p, uint32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, p + offset, 8);
-	return v;
-}
-
-static int32_t i32_at(const unsigned char *p, uint32_t offset)
-{
-	int32_t v;
-
-	memcpy(&v, p + offset, 4);
-	return v;
-}
-
 /* ---- one frame ------------------------------------------------------------------------------- */
 
 static bool is_code(struct objects *o, uint64_t address)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "wire/py_layout.h"
+#include "cpython/mem.h"
 #include "base/banned.h"
 
 struct frame { /* as it stands in memory */
@@ -32,14 +33,6 @@ struct walker {
 	uint64_t generator;       /* the last one taken, 0: none */
 	size_t n_up_to_generator; /* frames taken until then, with it */
 };
-
-static uint64_t u64_at(const unsigned char *p, uint32_t offset)
-{
-	uint64_t v;
-
-	memcpy(&v, p + offset, 8);
-	return v;
-}
 
 /* Whether the running frame is marked as executing. */
 static bool has_mark(const struct py_layout *l)
