@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -48,3 +49,15 @@ def tool(tmp_path):
 def binary():
     assert os.access(LEADLINE, os.X_OK), f"{LEADLINE} is missing: run 'make build'"
     return LEADLINE
+
+
+def wait_until(condition, what="the condition", seconds=30):
+    """For what announces itself by no event of its own: the state of a process, the length of a file."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not come true within {seconds} s"
+        time.sleep(0.02)
+
+
+def wait_for_bytes(path, n):
+    wait_until(lambda: path.exists() and path.stat().st_size >= n, f"{path} of {n} bytes")

@@ -10,6 +10,7 @@ import time
 
 import conftest
 import pytest
+from conftest import wait_for_bytes
 from interpreters import EXPECTED, require
 
 SPIN = ("import sys, time\ndef spin(n):\n    for i in range(n): i * i\n"
@@ -95,13 +96,6 @@ def test_a_program_that_is_killed(tool, python, script, tmp_path):
     text = q.stderr.read()
     assert "spin" in text
     assert os.geteuid() != 0 or "killed by signal 9 (SIGKILL)" in text
-
-
-def wait_for_bytes(path, n):
-    deadline = time.monotonic() + 30
-    while not path.exists() or path.stat().st_size < n:
-        assert time.monotonic() < deadline, f"{path} does not grow"
-        time.sleep(0.02)
 
 
 FORKER = ("import os, sys, time\ndef child_work(n):\n    for i in range(n): i * i\n"

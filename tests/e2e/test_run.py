@@ -5,10 +5,10 @@ import os
 import pty
 import signal
 import subprocess
-import time
 
 import conftest
 import pytest
+from conftest import wait_for_bytes
 from interpreters import require
 
 BIAS = conftest.ROOT / "tests" / "targets" / "bias.py"
@@ -249,13 +249,6 @@ def test_killing_leadline_leaves_the_program_running_and_the_recording_readable(
     r = tool("report", record)
     assert r.returncode == 0 and "the recorder did not finish" in r.stderr and "fib" in r.stdout
     assert json.loads(p.stdout.read())["kind"] == "plain"  # the program went on to its end
-
-
-def wait_for_bytes(path, n):
-    deadline = time.monotonic() + 30
-    while not path.exists() or path.stat().st_size < n:
-        assert time.monotonic() < deadline, f"{path} does not grow"
-        time.sleep(0.02)
 
 
 INTERRUPTED = """

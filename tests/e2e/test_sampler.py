@@ -1,6 +1,7 @@
 """The sampler against programs that know their own truth, on each interpreter it supports."""
 import json
 import os
+import subprocess
 
 import conftest
 import pytest
@@ -32,16 +33,26 @@ def share(report, name, below, key="total_s"):
     return functions[name][key] / functions[below]["total_s"]
 
 
-# Flat out the sampler slows the code it looks at, by a few percent of the loop; the program's own clock shows that.
-@pytest.mark.parametrize("rate, seconds, within", [("1k", 22, 0.03), ("10k", 3, 0.03), ("max", 3, 0.07)])
+def true_shares(label, kind, out):
+    """The share of the short calls as the sampled program's clock saw it and as it is when nobody looks, lower one first.
+
+    A look slows what the program does next (it must fetch the copied cache lines back), and the more the deeper its
+    stack: its clock sees that, the look does not, so that the samples lie between the two.
+    """
+    with inside(label, TARGETS / "bias.py") as path:
+        alone = subprocess.run(require(label).command(str(path), "1.5", kind), capture_output=True, text=True, check=True)
+    return sorted(json.loads(text)["short"] for text in (out, alone.stdout))
+
+
+@pytest.mark.parametrize("rate, seconds", [("1k", 22), ("10k", 4), ("max", 4)])
 @pytest.mark.parametrize("label", VERSIONS)
-def test_short_calls_get_their_true_share(tool, label, rate, seconds, within):
+def test_short_calls_get_their_true_share(tool, label, rate, seconds):
     """The bias test: sub-microsecond calls beside C calls of 10 µs. A sampler that waits for stable stacks says 5 %."""
     out, report, stacks = sample(tool, label, TARGETS / "bias.py", seconds, "plain", rate=rate)
-    truth = json.loads(out)["short"]
+    low, high = true_shares(label, "plain", out) if rate == "max" else [json.loads(out)["short"]] * 2
     assert sum(stacks.values()) >= 20_000
-    assert share(report, "fib", "loop") == pytest.approx(truth, abs=within)
-    assert share(report, "fib", "loop", "self_s") == pytest.approx(truth, abs=within)
+    assert low - 0.03 <= share(report, "fib", "loop") <= high + 0.03
+    assert low - 0.03 <= share(report, "fib", "loop", "self_s") <= high + 0.03
     assert report["fidelity"]["lost"] <= 0.001 * report["fidelity"]["samples"]
 
 
@@ -69,11 +80,9 @@ def test_a_sampler_that_retries_until_stable_fails_the_bias_test(tool, label):
 @pytest.mark.parametrize("label", VERSIONS)
 def test_generators_exceptions_and_recursion_get_their_true_share(tool, label, kind, rate, seconds):
     out, report, stacks = sample(tool, label, TARGETS / "bias.py", seconds, kind, rate=rate)
-    truth = json.loads(out)["short"]
+    low, high = true_shares(label, kind, out) if kind == "deep" else [json.loads(out)["short"]] * 2
     assert sum(stacks.values()) >= 8_000
-    # Up to 3.10 a deep stack is many scattered cache lines, which slow the program: its clock sees that, its samples do not.
-    within = 0.045 if kind == "deep" and label in HEAP_FRAMES else 0.03
-    assert share(report, f"short_{kind}", "loop") == pytest.approx(truth, abs=within)
+    assert low - 0.03 <= share(report, f"short_{kind}", "loop") <= high + 0.03
 
 
 @pytest.mark.parametrize("rate, seconds", [("1k", 22), ("10k", 4)])

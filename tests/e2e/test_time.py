@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import pytest
+from conftest import wait_for_bytes, wait_until
 from interpreters import require
 
 SHARES = {"cpu", "memory", "system", "io", "waiting", "gil", "gpu"}
@@ -341,7 +342,7 @@ def test_job_control_stops_and_continues_both(tool):
     child = int(open(f"/proc/{p.pid}/task/{p.pid}/children").read())
     os.killpg(p.pid, signal.SIGSTOP)
     os.waitid(os.P_PID, p.pid, os.WSTOPPED | os.WNOWAIT)
-    assert state_of(p.pid) == "T" and state_of(child) == "T"
+    wait_until(lambda: state_of(p.pid) == "T" and state_of(child) == "T")
     os.killpg(p.pid, signal.SIGCONT)
     out, err = p.communicate("x\n", timeout=20)
     assert out == "done\n" and p.returncode == 0 and "real" in err
@@ -352,10 +353,7 @@ def test_killing_leadline_leaves_the_program_running(tool, tmp_path):
     p = start_and_wait_for_output([tool.binary, "time", "-o", record, "sh", "-c", "echo ready; sleep 30 & wait"])
     child = int(open(f"/proc/{p.pid}/task/{p.pid}/children").read())
     try:
-        deadline = __import__("time").monotonic() + 20
-        while record.stat().st_size < 500:  # the first flush comes after a second
-            assert __import__("time").monotonic() < deadline
-            __import__("time").sleep(0.05)
+        wait_for_bytes(record, 500)  # the first flush comes after a second
         p.kill()
         p.wait()
         assert state_of(child) in "SR"

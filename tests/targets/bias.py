@@ -3,7 +3,7 @@
     bias.py SECONDS [plain|generator|exception|deep|several [SCALE]]      SCALE: makes both kinds of blocks longer (else 1)
 
 Prints one JSON object at the end: the share of its loop's time that was spent in the short calls, measured by
-itself around blocks of them. A sampler that waits for stacks to stand still under-reports exactly these.
+itself around blocks of them, less what a block costs whose calls do nothing (the loop's own work). A sampler that waits for stacks to stand still under-reports exactly these.
 
 several: functions with a body and functions without one, called in turn; the share is that of the bodies. A sampler
 that puts a stack together of what it saw at different instants gives it to several of them, or to none.
@@ -90,13 +90,18 @@ def short_deep():
     descend(60)
 
 
+def short_nothing():
+    pass
+
+
 def long_calls():
     sum(NUMBERS)
     sum(NUMBERS)
 
 
 def loop(seconds, short):
-    in_short = in_long = 0.0
+    """The seconds in blocks of short calls and in blocks of long ones, and the number of blocks."""
+    in_short = in_long = blocks = 0
     now = time.perf_counter
     end = now() + seconds
     t = now()
@@ -109,11 +114,18 @@ def loop(seconds, short):
         in_short += middle - t
         in_long += after - middle
         t = after
-    return in_short / (in_short + in_long)
+        blocks += 1
+    return in_short, in_long, blocks
+
+
+def share_of(seconds, short):
+    idle, _, idle_blocks = loop(0.05, short_nothing)
+    in_short, in_long, blocks = loop(seconds, short)
+    return (in_short - idle / idle_blocks * blocks) / (in_short + in_long)
 
 
 if __name__ == "__main__":
     kind = sys.argv[2] if len(sys.argv) > 2 else "plain"
     seconds = float(sys.argv[1])
-    share = loop_several(seconds) if kind == "several" else loop(seconds, globals()[f"short_{kind}"])
+    share = loop_several(seconds) if kind == "several" else share_of(seconds, globals()[f"short_{kind}"])
     print(json.dumps({"kind": kind, "short": share}))
