@@ -15,6 +15,7 @@
 #include "base/banned.h"
 
 enum { UNKNOWN, LIBRARY, N_FIXED }; /* functions that every recording has */
+enum { BUILTIN = 255 };             /* beside enum frame_tag: a C function that was traced */
 
 struct numbers { /* keys → 0, 1, 2 …; in the arena, open addressing */
 	struct number {
@@ -153,6 +154,15 @@ static void add_function(struct frames *f, struct stack_function function)
 	f->functions[f->n_functions++] = function;
 }
 
+static const char *in_braces(struct arena *a, const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 2 && name[0] == '<' && name[n - 1] == '>'
+		? arena_printf(a, "{%.*s}", (int)(n - 2), name + 1)
+		: name;
+}
+
 static uint32_t function_of(
 	struct frames *f, uint32_t file, uint32_t name, uint32_t line, unsigned tag)
 {
@@ -162,12 +172,16 @@ static uint32_t function_of(
 
 	if (function == f->n_functions)
 		add_function(f,
-			(struct stack_function){ .name = tables_string(f->t, name),
+			(struct stack_function){ .name = tag == BUILTIN
+					? in_braces(f->a, tables_string(f->t, name))
+					: tables_string(f->t, name),
 				.file = tables_string(f->t, file),
 				.first_line = line,
 				.is_synthetic = tag != FRAME_PY,
-				.is_library = tag == FRAME_PY &&
-					frames_is_library(tables_string(f->t, file)) });
+				.is_builtin = tag == BUILTIN,
+				.is_library = tag == BUILTIN ||
+					(tag == FRAME_PY &&
+						frames_is_library(tables_string(f->t, file))) });
 	return function;
 }
 
@@ -242,6 +256,11 @@ static struct stack_frame frame_of(const struct frames *f, uint32_t function)
 struct stack_frame frames_library(struct frames *f)
 {
 	return frame_of(f, LIBRARY);
+}
+
+struct stack_frame frames_of_builtin(struct frames *f, uint32_t name)
+{
+	return frame_of(f, function_of(f, 0, name, 0, BUILTIN));
 }
 
 struct stack_frame frames_of_code(struct frames *f, uint32_t code_row, uint32_t offset_bytes)

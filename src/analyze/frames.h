@@ -25,7 +25,8 @@ struct tables;
 struct stack_function {
 	const char *name, *file; /* one pointer per distinct text; "" file for synthetic ones */
 	uint32_t first_line;
-	bool is_synthetic; /* [cut] and its like */
+	bool is_synthetic; /* [cut] and its like, and C functions: there is no source */
+	bool is_builtin;   /* a C function */
 	bool is_library;
 };
 
@@ -45,6 +46,9 @@ struct frames *frames_new(struct arena *a, struct tables *t);
 /* Of a row of the frame table; of an instruction of a row of the code table (leaves of samples). */
 struct stack_frame frames_get(struct frames *f, uint32_t frame_row);
 struct stack_frame frames_of_code(struct frames *f, uint32_t code_row, uint32_t offset_bytes);
+/* A C function by its name, a row of the string table, as cProfile has it: "<built-in method builtins.len>"
+ * is shown in braces instead. It has no file, and counts as the library's. */
+struct stack_frame frames_of_builtin(struct frames *f, uint32_t name);
 /* The frame that stands for code that is not shown. */
 struct stack_frame frames_library(struct frames *f);
 

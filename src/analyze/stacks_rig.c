@@ -76,6 +76,18 @@ void rig_sample(struct rig *m, uint64_t ms, size_t thread, const char *chain, in
 	rig_sample_ns(m, ms * MS, thread, chain, bits);
 }
 
+void rig_node(struct rig *m, size_t thread, char function, struct rec_node n)
+{
+	const char *name = m->names[(unsigned char)function];
+
+	n.thread = m->threads[thread];
+	if (name && *name == '<')
+		n.builtin = writer_string(m->w, name);
+	else
+		n.code = code(m, function);
+	writer_add(m->w, RECORD_node, &n);
+}
+
 void rig_lose(struct rig *m, const char *what, uint64_t count)
 {
 	writer_add(m->w, RECORD_loss,

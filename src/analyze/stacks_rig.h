@@ -19,6 +19,7 @@
 #include "analyze/profile.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
+#include "wire/records.h"
 
 enum { RIG_THREADS = 4 };
 
@@ -38,6 +39,9 @@ uint64_t rig_ns(uint64_t ms); /* as records have it */
 void rig_sample(struct rig *m, uint64_t ms, size_t thread, const char *chain, int bits);
 void rig_sample_ns(struct rig *m, uint64_t ns, size_t thread, const char *chain, int bits);
 void rig_lose(struct rig *m, const char *what, uint64_t count);
+/* A calling context of exact tracing, whose thread and function are filled in; a function whose name begins
+ * with "<" is a C function. */
+void rig_node(struct rig *m, size_t thread, char function, struct rec_node n);
 /* The process ended so long after the start, with this status as wait(2) has it. */
 void rig_end_process(struct rig *m, uint64_t ms, int status);
 void rig_finish(struct rig *m);

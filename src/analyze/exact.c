@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ * See exact.h. */
+#include "analyze/exact.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/frames.h"
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "store/tables.h"
+#include "wire/records.h"
+#include "base/banned.h"
+
+struct row {
+	struct exact_function out;
+	uint64_t histogram[NODE_BUCKETS];
+	uint32_t active; /* activations on the path looked at */
+};
+
+struct link {
+	struct exact_edge out;
+	uint32_t active;
+};
+
+struct builder {
+	struct frames *frames;
+	const struct nodes *nodes;
+	struct map functions; /* number → index */
+	struct map links;     /* caller and callee → index */
+	VEC(struct row) rows;
+	VEC(struct link) edges;
+};
+
+static uint32_t row_of(struct builder *b, uint32_t function)
+{
+	const struct stack_function *f;
+	uint64_t index;
+
+	if (map_find(&b->functions, function, &index))
+		return (uint32_t)index;
+	f = frames_function(b->frames, function);
+	map_put(&b->functions, function, b->rows.n);
+	vec_push(&b->rows,
+		(struct row){ .out = { .function = function,
+				      .name = f->name,
+				      .file = f->file,
+				      .first_line = f->first_line,
+				      .is_builtin = f->is_builtin,
+				      .min_s = UNITS_UNKNOWN,
+				      .max_s = UNITS_UNKNOWN } });
+	return (uint32_t)b->rows.n - 1;
+}
+
+static uint32_t edge_of(struct builder *b, uint32_t caller, uint32_t callee)
+{
+	uint64_t key = (uint64_t)caller << 32 | callee, index;
+
+	if (map_find(&b->links, key, &index))
+		return (uint32_t)index;
+	map_put(&b->links, key, b->edges.n);
+	vec_push(&b->edges, (struct link){ .out = { .caller = caller, .callee = callee } });
+	return (uint32_t)b->edges.n - 1;
+}
+
+/* ---- from contexts --------------------------------------------------------------------------- */
+
+static void add_cost(struct exact_cost *to, const struct node *n, bool is_outermost)
+{
+	to->calls += n->calls;
+	to->resumes += n->resumes;
+	to->raw.self_s += n->raw.self_s;
+	to->self_s += n->raw.self_s - n->cost.self_s;
+	if (!is_outermost)
+		return;
+	to->primitive_calls += n->calls - n->recursive_calls;
+	to->primitive_resumes += n->resumes;
+	to->raw.total_s += n->raw.total_s;
+	to->total_s += n->raw.total_s - n->cost.total_s;
+}
+
+static void enter(struct builder *b, const struct node *n, uint32_t row, uint32_t edge)
+{
+	struct row *r = &b->rows.v[row];
+
+	add_cost(&r->out.cost, n, r->active++ == 0);
+	r->out.awaited_s += n->awaited_s;
+	if (n->calls) { /* a context that was only resumed has no whole call to tell of */
+		r->out.min_s = fmin(r->out.min_s, n->min_s);
+		r->out.max_s = fmax(r->out.max_s, n->max_s);
+	}
+	node_add_histogram(n, r->histogram);
+	if (n->parent)
+		add_cost(&b->edges.v[edge].out.cost, n, b->edges.v[edge].active++ == 0);
+}
+
+static void leave(struct builder *b, const struct node *n, uint32_t row, uint32_t edge)
+{
+	b->rows.v[row].active--;
+	if (n->parent)
+		b->edges.v[edge].active--;
+}
+
+/* Depth first, so that what is active is what is on the path. Children of a node are neighbours (nodes are
+ * breadth first); `next` goes through them. */
+static void walk(struct builder *b)
+{
+	size_t n = b->nodes->n, at = 0;
+	uint32_t *next = xcalloc(n + 2, sizeof *next), *end = xcalloc(n + 2, sizeof *end),
+		 *rows = xcalloc(n + 2, sizeof *rows), *edges = xcalloc(n + 2, sizeof *edges);
+
+	for (size_t i = n; i-- > 0;)
+		next[b->nodes->v[i].parent] = (uint32_t)i;
+	for (size_t i = 0; i < n; i++) {
+		const struct node *x = &b->nodes->v[i];
+
+		end[x->parent] = (uint32_t)i + 1;
+		rows[i + 1] = row_of(b, x->function);
+		edges[i + 1] = x->parent ? edge_of(b, rows[x->parent], rows[i + 1]) : 0;
+	}
+	for (;;) { /* at: index + 1 of the node that is active, 0: the root */
+		if (next[at] < end[at]) {
+			at = next[at]++ + 1;
+			enter(b, &b->nodes->v[at - 1], rows[at], edges[at]);
+		} else if (at) {
+			leave(b, &b->nodes->v[at - 1], rows[at], edges[at]);
+			at = b->nodes->v[at - 1].parent;
+		} else {
+			break;
+		}
+	}
+	free(next);
+	free(end);
+	free(rows);
+	free(edges);
+}
+
+/* ---- from totals ----------------------------------------------------------------------------- */
+
+static uint32_t total_row(struct builder *b, uint32_t code, uint32_t builtin)
+{
+	return row_of(b,
+		code ? frames_of_code(b->frames, code, 0).function
+		     : frames_of_builtin(b->frames, builtin).function);
+}
+
+static void read_totals(struct builder *b, struct tables *t)
+{
+	struct record_iter it = record_iter(t, RECORD_call_total);
+
+	for (const struct rec_call_total *r; (r = record_next(&it));) {
+		uint32_t row = total_row(b, r->code, r->builtin);
+		struct exact_cost *c = &b->rows.v[row].out.cost;
+
+		if (r->is_edge) {
+			uint32_t caller = total_row(b, r->caller_code, r->caller_builtin),
+				 edge = edge_of(b, caller, row);
+
+			c = &b->edges.v[edge].out.cost;
+		}
+		c->calls += r->calls;
+		c->primitive_calls += r->primitive_calls;
+		c->self_s += r->self_s;
+		c->total_s += r->total_s;
+		c->raw.self_s += r->self_s;
+		c->raw.total_s += r->total_s;
+	}
+	record_iter_done(&it);
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+/* Durations of a bucket are taken as spread evenly over their logarithm. */
+static double quantile(const uint64_t *histogram, double q, double least, double most)
+{
+	double n = 0, before = 0;
+
+	for (size_t i = 0; i < NODE_BUCKETS; i++)
+		n += (double)histogram[i];
+	for (size_t i = 0; n > 0 && i < NODE_BUCKETS; i++) {
+		double here = (double)histogram[i];
+
+		if (here > 0 && before + here >= q * n) {
+			double s = exp2((double)i + (q * n - before) / here) / 1e9;
+
+			return fmin(fmax(s, least), most);
+		}
+		before += here;
+	}
+	return UNITS_UNKNOWN;
+}
+
+static int by_callee(const void *a, const void *b)
+{
+	const struct exact_edge *x = a, *y = b;
+
+	if (x->callee != y->callee)
+		return x->callee < y->callee ? -1 : 1;
+	return x->caller < y->caller ? -1 : x->caller > y->caller;
+}
+
+static void finish(struct arena *a, struct builder *b, struct exact *x)
+{
+	struct exact_function *functions = arena_new_n(a, struct exact_function, b->rows.n);
+	struct exact_edge *edges = arena_new_n(a, struct exact_edge, b->edges.n);
+
+	for (size_t i = 0; i < b->rows.n; i++) {
+		struct exact_function *f = &functions[i];
+		double cost;
+
+		*f = b->rows.v[i].out;
+		f->p50_s = quantile(b->rows.v[i].histogram, 0.5, f->min_s, f->max_s);
+		f->p99_s = quantile(b->rows.v[i].histogram, 0.99, f->min_s, f->max_s);
+		cost = f->cost.raw.self_s - f->cost.self_s;
+		f->is_doubtful = cost > f->cost.raw.self_s / 2;
+		x->calls += f->cost.calls;
+		x->primitive_calls += f->cost.primitive_calls;
+		x->resumes += f->cost.resumes;
+		x->self_s += f->cost.self_s;
+		x->raw_self_s += f->cost.raw.self_s;
+	}
+	for (size_t i = 0; i < b->edges.n; i++)
+		edges[i] = b->edges.v[i].out;
+	if (b->edges.n)
+		qsort(edges, b->edges.n, sizeof *edges, by_callee);
+	x->functions = functions;
+	x->n_functions = b->rows.n;
+	x->edges = edges;
+	x->n_edges = b->edges.n;
+}
+
+const struct exact *exact_build(struct arena *a, struct tables *t, struct frames *f,
+	const uint32_t *threads, size_t n_threads)
+{
+	struct builder b = { .frames = f, .nodes = nodes_build(a, t, f, threads, n_threads) };
+	struct exact *x = arena_new(a, struct exact);
+
+	x->nodes = b.nodes;
+	x->n_events = b.nodes->n_events;
+	x->cost_s = b.nodes->cost_s;
+	x->is_calibrated = b.nodes->is_calibrated;
+	x->has_contexts = b.nodes->n > 0;
+	walk(&b);
+	read_totals(&b, t);
+	finish(a, &b, x);
+	map_done(&b.functions);
+	map_done(&b.links);
+	vec_done(&b.rows);
+	vec_done(&b.edges);
+	return x->n_functions ? x : NULL;
+}
+
+size_t exact_callers(const struct exact *x, uint32_t callee, const struct exact_edge **ret)
+{
+	size_t low = 0, high = x->n_edges, n = 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (x->edges[middle].callee < callee)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low + n < x->n_edges && x->edges[low + n].callee == callee)
+		n++;
+	*ret = x->edges + low;
+	return n;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Exact: functions and who called whom how often, as counted call by call: from calling contexts (nodes.h),
+ * or from the totals another tool's file has (rec_call_total).
+ *
+ *	const struct exact *x = exact_build(&a, tables, frames, NULL, 0);
+ *
+ * Calls are entries; that a generator or coroutine goes on is a resumption, counted apart. Recursion is
+ * counted as pstats does: a call is primitive when its function was not active yet, and the total time
+ * of a function (or of a caller's calls of it) is that of its outermost activations.
+ *
+ * Times are corrected by what tracing cost where that was calibrated; `raw` are the times as stamped. A row whose
+ * self time was cost for more than half is doubtful. */
+#ifndef ANALYZE_EXACT_H
+#define ANALYZE_EXACT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/nodes.h"
+
+struct arena;
+struct frames;
+struct tables;
+
+struct exact_cost {
+	uint64_t calls, primitive_calls;
+	uint64_t resumes, primitive_resumes;
+	double self_s, total_s; /* corrected */
+	struct node_times raw;
+};
+
+struct exact_function {
+	uint32_t function;       /* number (frames.h) */
+	const char *name, *file; /* "" file for C functions */
+	uint32_t first_line;
+	bool is_builtin;
+	bool is_doubtful;
+	struct exact_cost cost;
+	double awaited_s;    /* suspended */
+	double min_s, max_s; /* of a call; unknown where only totals are */
+	double p50_s, p99_s; /* from a histogram of powers of two; unknown as above */
+};
+
+struct exact_edge {
+	uint32_t caller, callee; /* indices in functions */
+	struct exact_cost cost;
+};
+
+struct exact {
+	const struct exact_function *functions; /* in order of appearance */
+	size_t n_functions;
+	const struct exact_edge *edges; /* by callee, then caller */
+	size_t n_edges;
+	uint64_t calls, primitive_calls, resumes; /* of all */
+	double self_s, raw_self_s;                /* of all */
+	uint64_t n_events;                        /* that tracing had to handle */
+	double cost_s;                            /* of them */
+	bool is_calibrated, has_contexts;
+	const struct nodes *nodes;
+};
+
+/* Threads that count, rows; NULL: all. NULL when the recording holds no exact calls. */
+const struct exact *exact_build(struct arena *a, struct tables *t, struct frames *f,
+	const uint32_t *threads, size_t n_threads);
+
+/* The function's edges: those to its callers are neighbours in x->edges. */
+size_t exact_callers(const struct exact *x, uint32_t callee, const struct exact_edge **ret);
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT
+ * Exact calls on recordings made by hand, whose counts and times are known. Functions are letters. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/exact.h"
+#include "analyze/frames.h"
+#include "analyze/stacks_rig.h"
+#include "store/writer.h"
+#include "wire/records.h"
+
+static const uint64_t MS = 1000000;
+
+static const struct exact *build(struct rig *m)
+{
+	rig_finish(m);
+	return exact_build(&m->arena, m->tables, frames_new(&m->arena, m->tables), NULL, 0);
+}
+
+static uint32_t index_of(const struct exact *x, const char *name)
+{
+	for (uint32_t i = 0; i < x->n_functions; i++)
+		if (strcmp(x->functions[i].name, name) == 0)
+			return i;
+	fail_msg("no function %s", name);
+	return 0;
+}
+
+static const struct exact_function *get(const struct exact *x, const char *name)
+{
+	return &x->functions[index_of(x, name)];
+}
+
+static const struct exact_cost *edge(const struct exact *x, const char *caller, const char *callee)
+{
+	const struct exact_edge *edges;
+	size_t n = exact_callers(x, index_of(x, callee), &edges);
+
+	for (size_t i = 0; i < n; i++)
+		if (edges[i].caller == index_of(x, caller))
+			return &edges[i].cost;
+	fail_msg("%s does not call %s", caller, callee);
+	return NULL;
+}
+
+static void assert_ms(double seconds, double ms)
+{
+	if (fabs(seconds * 1000 - ms) > 1e-6)
+		fail_msg("%g ms instead of %g ms", seconds * 1000, ms);
+}
+
+/* m calls f, which calls itself twice more on the way down: 1 outermost call, 3 in all. */
+static void add_recursion(struct rig *m)
+{
+	rig_node(m, 0, 'm',
+		(struct rec_node){
+			.id = 1, .calls = 1, .inclusive_ns = 100 * MS, .self_ns = 10 * MS });
+	rig_node(m, 0, 'f',
+		(struct rec_node){ .id = 2,
+			.parent = 1,
+			.calls = 2,
+			.inclusive_ns = 90 * MS,
+			.self_ns = 20 * MS });
+	rig_node(m, 0, 'f',
+		(struct rec_node){ .id = 3,
+			.parent = 2,
+			.calls = 3,
+			.inclusive_ns = 70 * MS,
+			.self_ns = 30 * MS });
+	rig_node(m, 0, 'f',
+		(struct rec_node){ .id = 4,
+			.parent = 3,
+			.calls = 4,
+			.inclusive_ns = 40 * MS,
+			.self_ns = 40 * MS });
+}
+
+static void recursive_time_counts_once_per_outermost_activation(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	add_recursion(&m);
+	x = build(&m);
+	assert_int_equal(x->calls, 10);
+	assert_int_equal(x->primitive_calls, 3);
+	assert_int_equal(get(x, "f")->cost.calls, 9);
+	assert_int_equal(get(x, "f")->cost.primitive_calls, 2);
+	assert_ms(get(x, "f")->cost.total_s, 90);
+	assert_ms(get(x, "f")->cost.self_s, 90);
+	assert_ms(x->self_s, 100);
+	/* The edge f → f has its own recursion: 3 calls entered it, 4 happened inside. */
+	assert_int_equal(edge(x, "f", "f")->calls, 7);
+	assert_int_equal(edge(x, "f", "f")->primitive_calls, 3);
+	assert_ms(edge(x, "f", "f")->total_s, 70);
+	assert_ms(edge(x, "f", "f")->self_s, 70);
+	assert_int_equal(edge(x, "m", "f")->calls, 2);
+	assert_ms(edge(x, "m", "f")->total_s, 90);
+	rig_done(&m);
+}
+
+static void mutual_recursion_is_recursion_of_both(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	rig_node(&m, 0, 'a',
+		(struct rec_node){
+			.id = 1, .calls = 1, .inclusive_ns = 60 * MS, .self_ns = 10 * MS });
+	rig_node(&m, 0, 'b',
+		(struct rec_node){ .id = 2,
+			.parent = 1,
+			.calls = 1,
+			.inclusive_ns = 50 * MS,
+			.self_ns = 20 * MS });
+	rig_node(&m, 0, 'a',
+		(struct rec_node){ .id = 3,
+			.parent = 2,
+			.calls = 5,
+			.inclusive_ns = 30 * MS,
+			.self_ns = 30 * MS });
+	x = build(&m);
+	assert_int_equal(get(x, "a")->cost.calls, 6);
+	assert_int_equal(get(x, "a")->cost.primitive_calls, 1);
+	assert_ms(get(x, "a")->cost.total_s, 60);
+	assert_int_equal(edge(x, "b", "a")->primitive_calls, 5);
+	assert_ms(edge(x, "b", "a")->total_s, 30);
+	rig_done(&m);
+}
+
+static void threads_have_stacks_of_their_own(void **state)
+{
+	struct frames *frames;
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	add_recursion(&m);
+	rig_node(&m, 1, 'f', /* the same id in another thread is another context */
+		(struct rec_node){
+			.id = 2, .calls = 100, .inclusive_ns = 5 * MS, .self_ns = 5 * MS });
+	x = build(&m);
+	assert_int_equal(get(x, "f")->cost.calls, 109);
+	assert_int_equal(get(x, "f")->cost.primitive_calls, 102);
+	frames = frames_new(&m.arena, m.tables);
+	x = exact_build(&m.arena, m.tables, frames, &m.threads[1], 1);
+	assert_int_equal(x->n_functions, 1);
+	assert_int_equal(x->calls, 100);
+	rig_done(&m);
+}
+
+static void the_last_record_of_a_context_counts(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	for (uint64_t i = 1; i <= 3; i++)
+		rig_node(&m, 0, 'f',
+			(struct rec_node){ .id = 1,
+				.calls = i * 10,
+				.inclusive_ns = i * MS,
+				.self_ns = i * MS });
+	x = build(&m);
+	assert_int_equal(x->calls, 30);
+	assert_ms(x->self_s, 3);
+	rig_done(&m);
+}
+
+static void resumptions_are_counted_apart(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	rig_node(&m, 0, 'm', (struct rec_node){ .id = 1, .calls = 1, .inclusive_ns = 9 * MS });
+	rig_node(&m, 0, 'g',
+		(struct rec_node){ .id = 2,
+			.parent = 1,
+			.calls = 1,
+			.resumes = 7,
+			.awaited_ns = 4 * MS,
+			.inclusive_ns = 3 * MS,
+			.self_ns = 3 * MS });
+	x = build(&m);
+	assert_int_equal(get(x, "g")->cost.calls, 1);
+	assert_int_equal(get(x, "g")->cost.resumes, 7);
+	assert_int_equal(edge(x, "m", "g")->resumes, 7);
+	assert_ms(get(x, "g")->awaited_s, 4);
+	assert_int_equal(x->resumes, 7);
+	rig_done(&m);
+}
+
+static void the_cost_of_tracing_is_taken_off(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	m.names['l'] = "<built-in method builtins.len>";
+	writer_meta(m.w, "trace_python_inside_ns", "1000000");
+	writer_meta(m.w, "trace_python_outside_ns", "500000.0");
+	writer_meta(m.w, "trace_c_inside_ns", "100000");
+	writer_meta(m.w, "trace_c_outside_ns", "200000");
+	rig_node(&m, 0, 'm',
+		(struct rec_node){
+			.id = 1, .calls = 1, .inclusive_ns = 100 * MS, .self_ns = 50 * MS });
+	rig_node(&m, 0, 'l',
+		(struct rec_node){ .id = 2,
+			.parent = 1,
+			.calls = 10,
+			.inclusive_ns = 50 * MS,
+			.self_ns = 50 * MS });
+	x = build(&m);
+	assert_true(x->is_calibrated);
+	/* 1e6 ns is more than any event costs: not believed. The C calls cost 10 · 0.1 and 10 · 0.2 ms. */
+	assert_ms(get(x, "m")->cost.self_s, 48);
+	assert_ms(get(x, "m")->cost.raw.self_s, 50);
+	assert_ms(get(x, "{built-in method builtins.len}")->cost.self_s, 49);
+	assert_ms(get(x, "m")->cost.total_s, 97);
+	assert_false(get(x, "m")->is_doubtful);
+	assert_int_equal(x->n_events, 11);
+	rig_done(&m);
+}
+
+static void a_row_that_is_mostly_cost_is_doubtful(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	writer_meta(m.w, "trace_python_inside_ns", "60");
+	rig_node(&m, 0, 'f',
+		(struct rec_node){
+			.id = 1, .calls = 1000, .inclusive_ns = 100000, .self_ns = 100000 });
+	rig_node(&m, 0, 'g',
+		(struct rec_node){ .id = 2, .calls = 1000, .inclusive_ns = 1000, .self_ns = 1000 });
+	x = build(&m);
+	assert_true(get(x, "f")->is_doubtful);
+	assert_ms(get(x, "f")->cost.self_s, 0.04);
+	assert_true(get(x, "g")->is_doubtful);
+	assert_ms(get(x, "g")->cost.self_s, 0); /* never below */
+	rig_done(&m);
+}
+
+static void quantiles_lie_in_their_bucket(void **state)
+{
+	/* 90 calls of 1024 … 2047 ns, 10 of 65536 … 131071 ns. */
+	static const unsigned char counts[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 90, 0, 0, 0, 0, 0,
+		10 };
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	rig_node(&m, 0, 'f',
+		(struct rec_node){ .id = 1,
+			.calls = 100,
+			.min_ns = 1100,
+			.max_ns = 70000,
+			.histogram = { counts, sizeof counts } });
+	x = build(&m);
+	assert_true(get(x, "f")->p50_s >= 1024e-9 && get(x, "f")->p50_s < 2048e-9);
+	assert_true(get(x, "f")->p99_s >= 65536e-9 && get(x, "f")->p99_s <= 70000e-9);
+	assert_ms(get(x, "f")->min_s, 0.0011);
+	assert_ms(get(x, "f")->max_s, 0.07);
+	rig_done(&m);
+}
+
+static void contexts_that_are_their_own_ancestors_are_left_out(void **state)
+{
+	static const unsigned char endless[] = { 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+		255, 255 };
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	rig_node(&m, 0, 'a', (struct rec_node){ .id = 1, .parent = 2, .calls = 1 });
+	rig_node(&m, 0, 'b', (struct rec_node){ .id = 2, .parent = 1, .calls = 1 });
+	rig_node(&m, 0, 'c', (struct rec_node){ .id = 3, .parent = 3, .calls = 1 });
+	rig_node(&m, 0, 'd', /* an orphan */
+		(struct rec_node){ .id = 4,
+			.parent = 99,
+			.calls = 5,
+			.recursive_calls = 50,
+			.histogram = { endless, sizeof endless } });
+	x = build(&m);
+	assert_int_equal(x->n_functions, 1);
+	assert_int_equal(x->calls, 5);
+	assert_int_equal(x->primitive_calls, 0);
+	rig_done(&m);
+}
+
+static void totals_of_other_tools_are_taken_as_they_are(void **state)
+{
+	struct rec_call_total r = {
+		.calls = 9, .primitive_calls = 2, .self_s = 0.25, .total_s = 1.5
+	};
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	r.builtin = writer_string(m.w, "<built-in method time.sleep>");
+	writer_add(m.w, RECORD_call_total, &r);
+	r.is_edge = 1;
+	r.calls = 4;
+	r.caller_builtin = writer_string(m.w, "<method 'x' of 'y' objects>");
+	writer_add(m.w, RECORD_call_total, &r);
+	x = build(&m);
+	assert_int_equal(get(x, "{built-in method time.sleep}")->cost.calls, 9);
+	assert_ms(get(x, "{built-in method time.sleep}")->cost.total_s, 1500);
+	assert_true(isnan(get(x, "{built-in method time.sleep}")->max_s));
+	assert_int_equal(
+		edge(x, "{method 'x' of 'y' objects}", "{built-in method time.sleep}")->calls, 4);
+	assert_false(x->has_contexts);
+	rig_done(&m);
+}
+
+static void a_recording_of_samples_has_no_exact_calls(void **state)
+{
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	rig_sample(&m, 0, 0, "mf", 0);
+	assert_null(build(&m));
+	rig_done(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(recursive_time_counts_once_per_outermost_activation),
+		cmocka_unit_test(mutual_recursion_is_recursion_of_both),
+		cmocka_unit_test(threads_have_stacks_of_their_own),
+		cmocka_unit_test(the_last_record_of_a_context_counts),
+		cmocka_unit_test(resumptions_are_counted_apart),
+		cmocka_unit_test(the_cost_of_tracing_is_taken_off),
+		cmocka_unit_test(a_row_that_is_mostly_cost_is_doubtful),
+		cmocka_unit_test(quantiles_lie_in_their_bucket),
+		cmocka_unit_test(contexts_that_are_their_own_ancestors_are_left_out),
+		cmocka_unit_test(totals_of_other_tools_are_taken_as_they_are),
+		cmocka_unit_test(a_recording_of_samples_has_no_exact_calls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

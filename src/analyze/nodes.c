@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ * See nodes.h. */
+#include "analyze/nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/frames.h"
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "store/tables.h"
+#include "wire/records.h"
+#include "base/banned.h"
+
+struct event_cost { /* seconds */
+	double inside, outside;
+};
+
+struct builder {
+	struct arena *a;
+	struct tables *t;
+	struct frames *frames;
+	struct map index; /* thread row and id → index in found */
+	VEC(struct node) found;
+	VEC(uint32_t) parent_ids; /* of found */
+	struct event_cost python, c;
+	bool is_calibrated;
+};
+
+static uint64_t key_of(uint32_t thread, uint32_t id)
+{
+	return (uint64_t)thread << 32 | id;
+}
+
+static bool is_chosen(const uint32_t *threads, size_t n, uint32_t row)
+{
+	for (size_t i = 0; i < n; i++)
+		if (threads[i] == row)
+			return true;
+	return !threads;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static void read_costs(struct builder *b)
+{
+	const struct {
+		const char *key;
+		double *value;
+	} keys[] = { { "trace_python_inside_ns", &b->python.inside },
+		{ "trace_python_outside_ns", &b->python.outside },
+		{ "trace_c_inside_ns", &b->c.inside }, { "trace_c_outside_ns", &b->c.outside } };
+	struct record_iter it = record_iter(b->t, RECORD_meta);
+
+	for (const struct rec_meta *m; (m = record_next(&it));)
+		for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+			if (strcmp(tables_string(b->t, m->key), keys[i].key) == 0) {
+				double ns =
+					strtod(arena_strndup(b->a, m->value.p, m->value.n), NULL);
+
+				/* No event costs a millisecond: what says so is not believed. */
+				*keys[i].value = ns > 0 && ns < 1e6 ? ns / 1e9 : 0;
+				b->is_calibrated = true;
+			}
+	record_iter_done(&it);
+}
+
+static struct node node_of(struct builder *b, const struct rec_node *r)
+{
+	return (struct node){ .thread = r->thread,
+		.code = r->code,
+		.function = r->code ? frames_of_code(b->frames, r->code, 0).function
+				    : frames_of_builtin(b->frames, r->builtin).function,
+		.calls = r->calls,
+		.resumes = r->resumes,
+		.recursive_calls = r->recursive_calls < r->calls ? r->recursive_calls : r->calls,
+		.raw = { (double)r->self_ns / 1e9, (double)r->inclusive_ns / 1e9 },
+		.awaited_s = (double)r->awaited_ns / 1e9,
+		.min_s = (double)r->min_ns / 1e9,
+		.max_s = (double)r->max_ns / 1e9,
+		.histogram = arena_copy(b->a, r->histogram.p, r->histogram.n),
+		.n_histogram = r->histogram.n };
+}
+
+static void read_nodes(struct builder *b, const uint32_t *threads, size_t n_threads)
+{
+	struct record_iter it = record_iter(b->t, RECORD_node);
+
+	for (const struct rec_node *r; (r = record_next(&it));) {
+		uint64_t at;
+
+		if (!is_chosen(threads, n_threads, r->thread))
+			continue;
+		if (map_find(&b->index, key_of(r->thread, r->id), &at)) {
+			b->found.v[at] = node_of(b, r);
+			b->parent_ids.v[at] = r->parent;
+			continue;
+		}
+		map_put(&b->index, key_of(r->thread, r->id), b->found.n);
+		vec_push(&b->found, node_of(b, r));
+		vec_push(&b->parent_ids, r->parent);
+	}
+	record_iter_done(&it);
+}
+
+/* ---- order ----------------------------------------------------------------------------------- */
+
+/* Parents before children: siblings are chained, roots begin, the chains follow breadth first. */
+static size_t put_in_order(struct builder *b, struct node *to)
+{
+	size_t n = b->found.n, done = 0;
+	uint32_t *first = xcalloc(n + 1, sizeof *first), *next = xcalloc(n + 1, sizeof *next),
+		 *source = xcalloc(n + 1, sizeof *source);
+
+	for (size_t i = n; i-- > 0;) { /* backwards, so that chains are in file order */
+		uint64_t parent = 0;
+		bool has = b->parent_ids.v[i] &&
+			map_find(&b->index, key_of(b->found.v[i].thread, b->parent_ids.v[i]),
+				&parent);
+		uint32_t *head = &first[has ? parent + 1 : 0];
+
+		next[i + 1] = *head;
+		*head = (uint32_t)i + 1;
+	}
+	for (size_t at = 0; at <= done; at++) {
+		uint32_t parent = at ? source[at - 1] + 1 : 0;
+
+		for (uint32_t child = first[parent]; child; child = next[child]) {
+			to[done] = b->found.v[child - 1];
+			to[done].parent = (uint32_t)at;
+			source[done++] = child - 1;
+		}
+	}
+	free(first);
+	free(next);
+	free(source);
+	return done;
+}
+
+/* ---- what tracing cost ----------------------------------------------------------------------- */
+
+static void charge_costs(const struct builder *b, struct node *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct event_cost *c = v[i].code ? &b->python : &b->c;
+		double events = (double)v[i].calls + (double)v[i].resumes;
+
+		v[i].cost.self_s += events * c->inside;
+		if (v[i].parent) {
+			double own = (double)v[i].recursive_calls;
+
+			v[v[i].parent - 1].cost.self_s += (events - own) * c->outside;
+			v[i].cost.self_s += own * c->outside;
+		}
+	}
+	for (size_t i = n; i-- > 0;) { /* children before parents */
+		if (v[i].cost.self_s > v[i].raw.self_s)
+			v[i].cost.self_s = v[i].raw.self_s;
+		v[i].cost.total_s += v[i].cost.self_s;
+		if (v[i].parent)
+			v[v[i].parent - 1].cost.total_s += v[i].cost.total_s;
+		if (v[i].cost.total_s > v[i].raw.total_s)
+			v[i].cost.total_s = v[i].raw.total_s;
+	}
+}
+
+const struct nodes *nodes_build(struct arena *a, struct tables *t, struct frames *f,
+	const uint32_t *threads, size_t n_threads)
+{
+	struct builder b = { .a = a, .t = t, .frames = f };
+	struct nodes *r = arena_new(a, struct nodes);
+	struct node *v;
+
+	read_costs(&b);
+	read_nodes(&b, threads, n_threads);
+	v = arena_new_n(a, struct node, b.found.n + 1);
+	r->n = put_in_order(&b, v);
+	r->v = v;
+	r->is_calibrated = b.is_calibrated;
+	charge_costs(&b, v, r->n);
+	for (size_t i = 0; i < r->n; i++) {
+		r->n_events += v[i].calls + v[i].resumes;
+		r->cost_s += v[i].cost.self_s;
+	}
+	map_done(&b.index);
+	vec_done(&b.found);
+	vec_done(&b.parent_ids);
+	return r;
+}
+
+void node_add_histogram(const struct node *n, uint64_t to[NODE_BUCKETS])
+{
+	uint64_t value = 0;
+	size_t bucket = 0;
+	unsigned shift = 0;
+
+	for (uint32_t i = 0; i < n->n_histogram && bucket < NODE_BUCKETS; i++) {
+		if (shift < 64)
+			value |= (uint64_t)(n->histogram[i] & 127) << shift;
+		shift += 7;
+		if (n->histogram[i] & 128)
+			continue;
+		to[bucket++] += value;
+		value = 0;
+		shift = 0;
+	}
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Nodes: the calling contexts that exact tracing counted, as one array in which parents come before their
+ * children. What the tracing itself cost is worked out for each: the meta keys trace_python_inside_ns,
+ * trace_python_outside_ns, trace_c_inside_ns and trace_c_outside_ns hold what one call adds to the time
+ * between its own two stamps (inside) and to its caller's (outside), as calibrated in the traced
+ * interpreter. A resumption costs what a call does.
+ *
+ *	self without the cost = self − n · inside − Σ children (n · outside), never below 0
+ *
+ * Contexts whose parents are not in the recording hang below the root; those that are their own ancestors
+ * (a hostile file) are left out. */
+#ifndef ANALYZE_NODES_H
+#define ANALYZE_NODES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct frames;
+struct tables;
+
+enum { NODE_BUCKETS = 64 }; /* of the histogram: log2 of nanoseconds */
+
+struct node_times {
+	double self_s, total_s;
+};
+
+struct node {
+	uint32_t parent;   /* index + 1, 0: a root of its thread */
+	uint32_t function; /* number (frames.h) */
+	uint32_t thread;   /* row */
+	uint32_t code;     /* row; 0: a C function */
+	uint64_t calls, resumes;
+	uint64_t recursive_calls; /* of the calls, by the node itself: folded recursion */
+	struct node_times raw;    /* as stamped */
+	struct node_times cost;   /* part of raw that tracing added */
+	double awaited_s, min_s, max_s;
+	const unsigned char *histogram; /* varints, in the arena */
+	uint32_t n_histogram;           /* bytes */
+};
+
+struct nodes {
+	const struct node *v;
+	size_t n;
+	bool is_calibrated; /* else costs are 0 because nobody knows them */
+	uint64_t n_events;  /* calls and resumptions */
+	double cost_s;      /* of all of them */
+};
+
+/* rows: threads that count; NULL: all. Never NULL; n = 0 without such records. */
+const struct nodes *nodes_build(struct arena *a, struct tables *t, struct frames *f,
+	const uint32_t *threads, size_t n_threads);
+
+/* Adds the counts of a node's histogram. */
+void node_add_histogram(const struct node *n, uint64_t to[NODE_BUCKETS]);
+
+#endif
