@@ -1,4 +1,5 @@
 """What all tests share: where the built tool is, and how to run it."""
+import contextlib
 import json
 import os
 import pathlib
@@ -49,6 +50,19 @@ def tool(tmp_path):
 def binary():
     assert os.access(LEADLINE, os.X_OK), f"{LEADLINE} is missing: run 'make build'"
     return LEADLINE
+
+
+@contextlib.contextmanager
+def running(*command, **kwargs):
+    """A program that has printed its first line; it is ended afterwards."""
+    p = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, text=True, **kwargs)
+    try:
+        assert p.stdout.readline() == "ready\n"
+        yield p
+    finally:
+        p.kill()
+        p.wait()
+        p.stdout.close()
 
 
 def wait_until(condition, what="the condition", seconds=30):

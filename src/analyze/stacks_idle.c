@@ -7,6 +7,7 @@
 
 #include "analyze/stacks.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "store/tables.h"
 #include "wire/records.h"
@@ -40,19 +41,12 @@ static const struct {
 	{ "/multiprocessing/synchronize.py", { "wait", "__enter__" } },
 };
 
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && strcmp(s + n - m, end) == 0;
-}
-
 static bool is_wait(const struct stack_function *f)
 {
 	const char *dot = strrchr(f->name, '.'), *name = dot ? dot + 1 : f->name;
 
 	for (size_t i = 0; f->is_library && i < sizeof waits / sizeof *waits; i++) {
-		if (!ends_with(f->file, waits[i].file))
+		if (!text_ends_with(f->file, waits[i].file))
 			continue;
 		for (size_t k = 0; k < 8 && waits[i].names[k]; k++)
 			if (strcmp(name, waits[i].names[k]) == 0)

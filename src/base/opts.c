@@ -325,17 +325,6 @@ static size_t label_width(const struct opt *o)
 	return width;
 }
 
-static size_t word_width(const char *s, size_t n)
-{
-	struct buf word = BUF_INIT;
-	size_t width;
-
-	buf_add(&word, s, n);
-	width = text_width(buf_str(&word));
-	buf_done(&word);
-	return width;
-}
-
 /* Appends text in lines of `room` columns, the later ones after `indent` blanks. A longer word has
  * a line to itself. */
 static void add_wrapped(struct buf *out, const char *text, size_t indent, size_t room)
@@ -343,7 +332,7 @@ static void add_wrapped(struct buf *out, const char *text, size_t indent, size_t
 	size_t used = 0;
 
 	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-		size_t n = strcspn(text, " "), width = word_width(text, n);
+		size_t n = strcspn(text, " "), width = text_width_n(text, n);
 
 		if (used && used + 1 + width > room) {
 			buf_addc(out, '\n');

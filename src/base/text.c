@@ -141,7 +141,7 @@ int text_char_width(uint32_t c)
 	return is_in(wide, sizeof wide / sizeof *wide, c) ? 2 : 1;
 }
 
-static size_t width_n(const char *s, size_t n)
+size_t text_width_n(const char *s, size_t n)
 {
 	size_t width = 0;
 	uint32_t c;
@@ -155,11 +155,10 @@ static size_t width_n(const char *s, size_t n)
 
 size_t text_width(const char *s)
 {
-	return width_n(s, strlen(s));
+	return text_width_n(s, strlen(s));
 }
 
-/* Bytes of the longest start of s[0..n) that fits `width` columns. */
-static size_t fit_start(const char *s, size_t n, size_t width)
+size_t text_fit(const char *s, size_t n, size_t width)
 {
 	size_t at = 0, used = 0;
 	uint32_t c;
@@ -178,7 +177,7 @@ static size_t fit_start(const char *s, size_t n, size_t width)
 /* Where the longest end of s[0..n) that fits `width` columns begins. */
 static size_t fit_end(const char *s, size_t n, size_t width)
 {
-	size_t total = width_n(s, n), at = 0;
+	size_t total = text_width_n(s, n), at = 0;
 	uint32_t c;
 
 	while (at < n && total > width) {
@@ -194,7 +193,7 @@ void text_add_cut(struct buf *out, const char *s, size_t width, enum text_cut ho
 {
 	size_t n = strlen(s), head = 0, tail = 0;
 
-	if (width_n(s, n) <= width) {
+	if (text_width_n(s, n) <= width) {
 		buf_add(out, s, n);
 		return;
 	}
@@ -212,7 +211,7 @@ void text_add_cut(struct buf *out, const char *s, size_t width, enum text_cut ho
 		tail = width - 1;
 		break;
 	}
-	buf_add(out, s, fit_start(s, n, head));
+	buf_add(out, s, text_fit(s, n, head));
 	buf_adds(out, ELLIPSIS);
 	if (tail) {
 		size_t from = fit_end(s, n, tail);
@@ -273,6 +272,13 @@ void text_add_command(struct buf *out, char *const argv[])
 static unsigned least(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
+}
+
+bool text_ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n > m && strcmp(s + n - m, end) == 0;
 }
 
 unsigned text_distance(const char *a, const char *b)

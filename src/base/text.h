@@ -21,6 +21,9 @@ void text_add_char(struct buf *out, uint32_t c);
 /* Columns the character or string takes on a terminal: 0 for combining marks, 2 for wide ones. */
 int text_char_width(uint32_t c);
 size_t text_width(const char *s);
+size_t text_width_n(const char *s, size_t n);
+/* Bytes of the longest start of s[0..n) that fits `width` columns. */
+size_t text_fit(const char *s, size_t n, size_t width);
 
 enum text_cut {
 	TEXT_CUT_END,    /* "long nam…": names, prose */
@@ -41,6 +44,9 @@ void text_add_command(struct buf *out, char *const argv[]);
 /* Edits (insert, delete, replace, swap of neighbours) from a to b; strings over 63 bytes count as
  * far. */
 unsigned text_distance(const char *a, const char *b);
+
+/* Whether s is longer than `end` and ends so. */
+bool text_ends_with(const char *s, const char *end);
 
 /* Parses all of s as an unsigned decimal number with an optional k, M or G (powers of 1000). */
 bool text_parse_u64(const char *s, uint64_t *ret_value);

@@ -19,6 +19,19 @@ static void widths(void **state)
 	assert_int_equal(text_width("\xf0\x9f\x98\x80"), 2);         /* emoji */
 	assert_int_equal(text_width("\xff\xc3"), 2);     /* invalid bytes, one column each */
 	assert_int_equal(text_width("\xed\xa0\x80"), 3); /* a surrogate is invalid */
+	assert_int_equal(text_width_n("\xe6\xbc\xa2\xe5\xad\x97", 3), 2);
+	assert_int_equal(
+		text_fit("a\xe6\xbc\xa2\xe5\xad\x97", 7, 4), 4); /* half of one does not fit */
+	assert_int_equal(text_fit("\xe6\xbc\xa2", 3, 1), 0);
+}
+
+static void ends(void **state)
+{
+	(void)state;
+	assert_true(text_ends_with("train.py", ".py"));
+	assert_false(text_ends_with(".py", ".py"));
+	assert_false(text_ends_with("train.pyc", ".py"));
+	assert_false(text_ends_with("", ".py"));
 }
 
 static const char *cut(struct buf *b, const char *s, size_t width, enum text_cut how)
@@ -109,6 +122,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(widths),
+		cmocka_unit_test(ends),
 		cmocka_unit_test(cutting_keeps_the_informative_end),
 		cmocka_unit_test(foreign_text_cannot_move_the_cursor),
 		cmocka_unit_test(commands_are_quoted_for_a_shell),

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * leadline attach: records a program that runs already, and shows where its time went. */
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -76,20 +74,14 @@ static int follow_and_show(const struct command *self, const struct options *o,
 		.no_source = o->shared.no_source,
 		.duration_ns = o->shared.duration_ns,
 		.is_single = o->is_single };
-	struct result_page page = { .functions = true,
-		.lines = true,
-		.legend = !o->shared.no_legend,
-		.limit = o->shared.limit };
 	struct stacks_options state = { .state = o->gil ? STACKS_GIL : STACKS_WALL,
 		.fold_idle = !o->idle && !o->gil };
-	struct err e = ERR_INIT, closing = ERR_INIT;
+	struct err e = ERR_INIT;
 	struct program_result result;
 	struct recording r;
 	char stem[LOOKUP_NAME];
-	size_t n = strlen(target->name);
 
-	n -= n > 3 && strcmp(target->name + n - 3, ".py") == 0 ? 3 : 0;
-	snprintf(stem, sizeof stem, "%.*s", (int)n, target->name);
+	recording_stem(target->name, stem, sizeof stem);
 	if (recording_open(&r, &o->shared, stem, target->pid, &e) < 0)
 		return command_fail(self, &e);
 	tell_start(o, target->pid, target->name);
@@ -97,14 +89,7 @@ static int follow_and_show(const struct command *self, const struct options *o,
 		recording_discard(&r);
 		return command_fail(self, &e);
 	}
-	if (recording_close(&r, &closing) < 0)
-		fprintf(stderr, "leadline: %s; the report tells what was recorded until then\n",
-			closing.text);
-	if (result.end == PROGRAM_INTERRUPTED)
-		signal(SIGINT, SIG_IGN); /* pressed twice: the report still comes */
-	if (recording_show(&r, &o->shared, page, &state, "", &e) < 0)
-		return command_fail(self, &e);
-	return closing.code ? err_exit_status(&closing) : 0;
+	return recording_end(self, &r, &o->shared, &result, &state, "");
 }
 
 static int run(const struct command *self, int argc, char **argv)

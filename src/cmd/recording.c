@@ -2,6 +2,8 @@
  * See recording.h. */
 #include "cmd/recording.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -11,12 +13,13 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cmd/result.h"
+#include "collect/program.h"
 #include "formats/format.h"
 #include "store/writer.h"
 #include "sys/rank.h"
 #include "base/banned.h"
 
-enum { NAMES_MOST = 10000 };
+enum { NAMES_MOST = 10000, PATH_MOST = 4096, COPY_BYTES = 1 << 20 };
 
 int recording_rate(const char *text, double *ret_hz, struct err *e)
 {
@@ -37,13 +40,6 @@ int recording_rate(const char *text, double *ret_hz, struct err *e)
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
-
-static bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n > m && strcmp(s + n - m, end) == 0;
-}
 
 static void expand(const char *name, pid_t pid, struct buf *out)
 {
@@ -87,10 +83,10 @@ static int find_format(
 				  "there is no format '%s' yet; there is: collapsed (raw)", name);
 	}
 	for (size_t i = 0; output && i < n_formats; i++)
-		if (ends_with(output, formats[i]->suffix))
+		if (text_ends_with(output, formats[i]->suffix))
 			*ret = formats[i];
 	for (size_t i = 0; output && i < sizeof later / sizeof *later; i++)
-		if (ends_with(output, later[i]))
+		if (text_ends_with(output, later[i]))
 			return err_set(e, ERR_USAGE,
 				"-o %s: its suffix names a format that does not exist yet; there "
 				"is: "
@@ -108,34 +104,74 @@ static int stem_length(const char *path)
 	return (int)(dot && dot != name ? (size_t)(dot - path) : strlen(path));
 }
 
-/* STEM.lead, or the first of STEM.2.lead … that is not there. Whoever creates it first has it. */
-static int open_numbered(struct recording *r, const char *stem, int length, struct err *e)
+void recording_stem(const char *name, char *to, size_t size)
+{
+	snprintf(to, size, "%.*s", (int)(strlen(name) - (text_ends_with(name, ".py") ? 3 : 0)),
+		name);
+}
+
+/* STEM, with the rank in a job that has them. */
+static void add_ranked(struct buf *name, const char *stem)
+{
+	char rank[RANK_TEXT];
+
+	buf_adds(name, stem);
+	if (*rank_own(rank))
+		buf_printf(name, ".rank%s", rank);
+}
+
+/* Takes a name for the caller, or fails: because it is there already, or for good. */
+typedef int (*take_fn)(void *ctx, const char *path, struct err *e);
+
+/* STEM.lead, or the first of STEM.2.lead … that can be taken. Whoever creates it first has it. */
+static int take_numbered(
+	char path[PATH_MOST], const char *stem, int length, take_fn take, void *ctx, struct err *e)
 {
 	for (int i = 1; i < NAMES_MOST; i++) {
 		char number[16] = "";
 
 		if (i > 1)
 			snprintf(number, sizeof number, ".%d", i);
-		if (snprintf(r->path, sizeof r->path, "%.*s%s.lead", length, stem, number) >=
-			(int)sizeof r->path)
+		if (snprintf(path, PATH_MOST, "%.*s%s.lead", length, stem, number) >= PATH_MOST)
 			return err_set(e, ERR_USAGE, "the name of the recording is too long");
-		if (writer_open(&r->writer, r->path, NULL, e) == 0)
+		if (take(ctx, path, e) == 0)
 			return 0;
-		if (access(r->path, F_OK) != 0)
+		if (access(path, F_OK) != 0)
 			return -(int)e->code;
 	}
 	return err_set(e, ERR_SYSTEM, "%.*s.lead and its numbers are all taken", length, stem);
 }
 
-static int open_named(struct recording *r, const char *name, struct err *e)
+static int take_writer(void *ctx, const char *path, struct err *e)
 {
-	bool names_recording = !r->format || ends_with(name, ".lead");
+	struct recording *r = ctx;
+
+	return writer_open(&r->writer, path, NULL, e);
+}
+
+static int take_file(void *ctx, const char *path, struct err *e)
+{
+	int *fd = ctx;
+
+	*fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	return *fd < 0 ? err_errno(e, ERR_SYSTEM, "cannot create %s", path) : 0;
+}
+
+static int take_nothing(void *ctx, const char *path, struct err *e)
+{
+	(void)ctx;
+	return access(path, F_OK) == 0 ? err_set(e, ERR_SYSTEM, "%s exists already", path) : 0;
+}
+
+static int open_given(struct recording *r, const char *name, struct err *e)
+{
+	bool names_recording = !r->format || text_ends_with(name, ".lead");
 
 	if (strlen(name) >= sizeof r->path)
 		return err_set(e, ERR_USAGE, "the name of the recording is too long");
 	if (!names_recording) {
 		snprintf(r->other_path, sizeof r->other_path, "%s", name);
-		return open_numbered(r, name, stem_length(name), e);
+		return take_numbered(r->path, name, stem_length(name), take_writer, r, e);
 	}
 	snprintf(r->path, sizeof r->path, "%s", name);
 	return writer_open(&r->writer, r->path, NULL, e);
@@ -145,7 +181,6 @@ int recording_open(struct recording *r, const struct recording_options *o, const
 	pid_t pid, struct err *e)
 {
 	struct buf name = BUF_INIT;
-	char rank[RANK_TEXT];
 	int status;
 
 	*r = (struct recording){ 0 };
@@ -153,12 +188,10 @@ int recording_open(struct recording *r, const struct recording_options *o, const
 		return -(int)e->code;
 	if (o->output) {
 		expand(o->output, pid, &name);
-		status = open_named(r, buf_str(&name), e);
+		status = open_given(r, buf_str(&name), e);
 	} else {
-		buf_adds(&name, stem);
-		if (*rank_own(rank))
-			buf_printf(&name, ".rank%s", rank);
-		status = open_numbered(r, buf_str(&name), (int)name.n, e);
+		add_ranked(&name, stem);
+		status = take_numbered(r->path, buf_str(&name), (int)name.n, take_writer, r, e);
 	}
 	buf_done(&name);
 	if (status == 0 && r->format && !*r->other_path)
@@ -167,11 +200,40 @@ int recording_open(struct recording *r, const struct recording_options *o, const
 	return status;
 }
 
-int recording_close(struct recording *r, struct err *e)
+int recording_open_named(struct recording *r, const char *name, pid_t pid,
+	const struct writer_options *w, struct err *e)
 {
-	int status = writer_close(r->writer, e);
+	struct buf full = BUF_INIT;
+	int status;
+
+	*r = (struct recording){ 0 };
+	if (find_format(NULL, name, &r->format, e) < 0)
+		return -(int)e->code;
+	expand(name, pid, &full);
+	if (r->format)
+		status = err_set(e, ERR_USAGE,
+			"-o names the recording here, and %s is the suffix of %s: leadline export "
+			"makes such a file of a recording",
+			r->format->suffix, r->format->name);
+	else if (full.n >= sizeof r->path)
+		status = err_set(e, ERR_USAGE, "the name of the recording is too long");
+	else
+		status = writer_open(&r->writer, buf_str(&full), w, e);
+	if (status == 0)
+		snprintf(r->path, sizeof r->path, "%s", buf_str(&full));
+	buf_done(&full);
+	return status;
+}
+
+int recording_close(struct recording *r, int *ret_fd, struct err *e)
+{
+	int status =
+		ret_fd ? writer_close_keep_fd(r->writer, ret_fd, e) : writer_close(r->writer, e);
 
 	r->writer = NULL;
+	if (status < 0)
+		fprintf(stderr, "leadline: %s; the report tells what was recorded until then\n",
+			e->text);
 	return status;
 }
 
@@ -179,8 +241,63 @@ void recording_discard(struct recording *r)
 {
 	struct err ignored = ERR_INIT;
 
-	recording_close(r, &ignored);
-	unlink(r->path);
+	writer_close(r->writer, &ignored);
+	r->writer = NULL;
+	if (*r->path)
+		unlink(r->path);
+}
+
+void recording_next(const char *stem, char *to, size_t size)
+{
+	struct buf name = BUF_INIT;
+	struct err ignored = ERR_INIT;
+	char path[PATH_MOST];
+
+	add_ranked(&name, stem);
+	take_numbered(path, buf_str(&name), (int)name.n, take_nothing, NULL, &ignored);
+	snprintf(to, size, "%s", path);
+	buf_done(&name);
+}
+
+static int copy(int from, int to, struct err *e)
+{
+	struct buf part = BUF_INIT;
+	off_t at = 0;
+	int status = 0;
+
+	for (ssize_t got = 1; got > 0 && status == 0;) {
+		buf_clear(&part);
+		got = pread(from, buf_reserve(&part, COPY_BYTES), COPY_BYTES, at);
+		if (got < 0)
+			status = err_errno(e, ERR_SYSTEM, "reading the recording");
+		if (got <= 0)
+			break;
+		buf_advance(&part, (size_t)got);
+		at += got;
+		status = buf_write(&part, to, e);
+	}
+	buf_done(&part);
+	return status;
+}
+
+int recording_keep(int fd, const char *stem, char *to, size_t size, struct err *e)
+{
+	struct buf name = BUF_INIT;
+	char path[PATH_MOST];
+	int out, status;
+
+	add_ranked(&name, stem);
+	status = take_numbered(path, buf_str(&name), (int)name.n, take_file, &out, e);
+	buf_done(&name);
+	if (status < 0)
+		return status;
+	status = copy(fd, out, e);
+	if (close(out) < 0 && status == 0)
+		status = err_errno(e, ERR_SYSTEM, "writing %s", path);
+	if (status < 0)
+		unlink(path);
+	snprintf(to, size, "%s", path);
+	return status;
 }
 
 /* ---- the report ------------------------------------------------------------------------------ */
@@ -222,7 +339,7 @@ static int export(const struct recording *r, const struct result *result, struct
 	return status;
 }
 
-int recording_show(const struct recording *r, const struct recording_options *o,
+static int show(const struct recording *r, const struct recording_options *o,
 	struct result_page page, const struct stacks_options *state, const char *note,
 	struct err *e)
 {
@@ -253,4 +370,21 @@ int recording_show(const struct recording *r, const struct recording_options *o,
 	buf_done(&text);
 	buf_done(&json);
 	return status;
+}
+
+int recording_end(const struct command *self, struct recording *r,
+	const struct recording_options *o, const struct program_result *result,
+	const struct stacks_options *state, const char *note)
+{
+	struct result_page page = {
+		.functions = true, .lines = true, .legend = !o->no_legend, .limit = o->limit
+	};
+	struct err e = ERR_INIT, closing = ERR_INIT;
+
+	recording_close(r, NULL, &closing);
+	if (result->end == PROGRAM_INTERRUPTED)
+		signal(SIGINT, SIG_IGN); /* pressed twice: the report still comes */
+	if (show(r, o, page, state, note, &e) < 0)
+		return command_fail(self, &e);
+	return closing.code ? err_exit_status(&closing) : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the commands that record (`run`, `time`, `attach`) share: their options, the names of their files,
- * and where the report goes.
+ * What the commands that record (`run`, `attach`, `time`, `top`) share: their options, the names of their
+ * files, and where the report goes.
  *
  *	struct options {
  *		struct recording_options shared;       first, so that the rows below fit
@@ -10,9 +10,8 @@
  *	static const struct opt table[] = { RECORDING_RATE, RECORDING_LIMIT, … };
  *
  *	recording_open(&r, &o.shared, "train", pid, &e);
- *	program_run(&p, r.writer, …);
- *	recording_close(&r, &e);
- *	recording_show(&r, &o.shared, &page, &state, note, &e); */
+ *	program_run(&p, r.writer, &result, &e);        or, when that fails, recording_discard(&r)
+ *	recording_end(self, &r, &o.shared, &result, &state, note); */
 #ifndef CMD_RECORDING_H
 #define CMD_RECORDING_H
 
@@ -26,9 +25,10 @@
 struct buf;
 struct err;
 struct format;
-struct result_page;
+struct program_result;
 struct stacks_options;
 struct writer;
+struct writer_options;
 
 struct recording_options {
 	const char *output, *rate, *report, *json, *format;
@@ -119,8 +119,12 @@ struct recording {
  * A suffix or format that does not exist (yet) is ERR_USAGE. */
 int recording_open(struct recording *r, const struct recording_options *o, const char *stem,
 	pid_t pid, struct err *e);
-/* Finishes the file. */
-int recording_close(struct recording *r, struct err *e);
+/* Of `time` and `top`, which keep a recording only where -o says so: NAME as above, and never another
+ * tool's file. */
+int recording_open_named(struct recording *r, const char *name, pid_t pid,
+	const struct writer_options *w, struct err *e);
+/* Finishes the file; says on stderr when not all of it could be written. With ret_fd it stays open. */
+int recording_close(struct recording *r, int *ret_fd, struct err *e);
 /* Nothing was recorded: no file stays behind. */
 void recording_discard(struct recording *r);
 
@@ -129,9 +133,17 @@ struct output recording_output(const struct recording_options *o);
 /* Sends both where the options say. */
 int recording_emit(const struct recording_options *o, const struct buf *report,
 	const struct buf *json, struct err *e);
-/* Reads the recording back, writes the other tool's file, shows the page and `note` (lines, or ""). */
-int recording_show(const struct recording *r, const struct recording_options *o,
-	struct result_page page, const struct stacks_options *state, const char *note,
-	struct err *e);
+/* The end of `run` and `attach`: finishes the file, reads it back, writes the other tool's file, shows functions
+ * and lines and `note` (lines, or ""). What fails is told; the exit status, for who has no other. */
+int recording_end(const struct command *self, struct recording *r,
+	const struct recording_options *o, const struct program_result *result,
+	const struct stacks_options *state, const char *note);
+
+/* What recordings of a program are called: its name without .py. */
+void recording_stem(const char *name, char *to, size_t size);
+/* The name that a recording without -o would get now. */
+void recording_next(const char *stem, char *to, size_t size);
+/* Copies the recording in `fd` to a file called so, or by a later number. */
+int recording_keep(int fd, const char *stem, char *to, size_t size, struct err *e);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
  * leadline run: starts a program under the sampler and prints where its time went when it ends. */
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -67,12 +66,8 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 		.no_source = o->shared.no_source,
 		.duration_ns = o->shared.duration_ns,
 		.stdout_to_stderr = recording_json_on_stdout(&o->shared) };
-	struct result_page page = { .functions = true,
-		.lines = true,
-		.legend = !o->shared.no_legend,
-		.limit = o->shared.limit };
 	struct program_result result;
-	struct err e = ERR_INIT, closing = ERR_INIT;
+	struct err e = ERR_INIT;
 	struct recording r;
 	char note[200];
 
@@ -82,14 +77,8 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 		recording_discard(&r);
 		return command_fail(self, &e);
 	}
-	if (recording_close(&r, &closing) < 0)
-		fprintf(stderr, "leadline: %s; the report tells what was recorded until then\n",
-			closing.text);
-	if (result.end == PROGRAM_INTERRUPTED)
-		signal(SIGINT, SIG_IGN); /* pressed twice: the report still comes */
 	note_early_end(&result, note, sizeof note);
-	if (recording_show(&r, &o->shared, page, &all, note, &e) < 0)
-		command_fail(self, &e);
+	recording_end(self, &r, &o->shared, &result, &all, note);
 	return program_exit_status(result.status);
 }
 

@@ -9,6 +9,8 @@
 
 #include "base/err.h"
 #include "base/opts.h"
+#include "base/text.h"
+#include "cmd/recording.h"
 #include "sys/interpreters.h"
 #include "base/banned.h"
 
@@ -41,10 +43,9 @@ int start_our_words(const struct opt *options, size_t n_options, int argc, char 
 
 bool start_is_script(const char *name)
 {
-	size_t n = strlen(name);
 	struct stat st;
 
-	if (n > 3 && strcmp(name + n - 3, ".py") == 0)
+	if (text_ends_with(name, ".py"))
 		return true;
 	return strchr(name, '/') && stat(name, &st) == 0 && S_ISREG(st.st_mode) &&
 		access(name, X_OK) != 0;
@@ -86,9 +87,6 @@ void start_stem(const struct start *s, const char *first, char *to, size_t size)
 	const char *base = s->module  ? s->module
 		: strrchr(first, '/') ? strrchr(first, '/') + 1
 				      : first;
-	size_t n = strlen(base);
 
-	if (n > 3 && strcmp(base + n - 3, ".py") == 0)
-		n -= 3;
-	snprintf(to, size, "%.*s", (int)n, base);
+	recording_stem(base, to, size);
 }

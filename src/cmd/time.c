@@ -29,8 +29,8 @@ struct options {
 
 static const struct opt options_table[] = {
 	{ 'o', "output", OPT_STRING, "FILE", false,
-		"keep the recording, with the time line, in FILE (.lead)", FIELD(shared.output),
-		SIZE_MAX, NULL },
+		"keep the recording, with the time line, in FILE; %p, %h, %r: pid, host, rank",
+		FIELD(shared.output), SIZE_MAX, NULL },
 	{ 'v', "tree", OPT_FLAG, NULL, false,
 		"also show each process, children under their parents", FIELD(tree), SIZE_MAX,
 		NULL },
@@ -46,7 +46,7 @@ static const struct opt options_table[] = {
 		FIELD(no_connector), SIZE_MAX, NULL },
 };
 
-static int show(const struct options *o, int fd, struct err *e)
+static int show(const struct options *o, const char *path, int fd, struct err *e)
 {
 	static const struct stacks_options all = { 0 };
 	struct result_page page = { .output = recording_output(&o->shared),
@@ -63,10 +63,10 @@ static int show(const struct options *o, int fd, struct err *e)
 		if (!o->shared.report)
 			buf_addc(&text, '\n');
 		result_print(&r, &page, &text);
-		if (o->shared.output)
+		if (*path)
 			buf_printf(&text,
-				"Recording: %s  (show it again with: leadline report %s)\n",
-				o->shared.output, o->shared.output);
+				"Recording: %s  (show it again with: leadline report %s)\n", path,
+				path);
 	}
 	if (status == 0) {
 		result_json(&r, &json);
@@ -90,26 +90,22 @@ static int run_and_show(
 		.interrupt_is_its_own = true,
 		.stdout_to_stderr = recording_json_on_stdout(&o->shared) };
 	struct program_result result;
-	struct writer *w;
+	struct recording r = { 0 };
 	struct err closing = ERR_INIT;
-	int fd = -1, status;
+	int fd = -1;
 
-	if (writer_open(&w, o->shared.output, NULL, e) < 0)
+	if ((o->shared.output ? recording_open_named(&r, o->shared.output, getpid(), NULL, e)
+			      : writer_open(&r.writer, NULL, NULL, e)) < 0)
 		return command_fail(self, e);
 	if (p.stdout_to_stderr)
 		fprintf(stderr,
 			"leadline: --json: the program's standard output goes to standard error\n");
-	status = program_run(&p, w, &result, e);
-	if (writer_close_keep_fd(w, &fd, &closing) < 0 && status == 0)
-		fprintf(stderr, "leadline: %s; the report tells what was recorded until then\n",
-			closing.text);
-	if (status < 0) {
-		close(fd);
-		if (o->shared.output)
-			unlink(o->shared.output); /* nothing ran: no file stays behind */
+	if (program_run(&p, r.writer, &result, e) < 0) {
+		recording_discard(&r);
 		return command_fail(self, e);
 	}
-	if (show(o, fd, e) < 0)
+	recording_close(&r, &fd, &closing);
+	if (show(o, r.path, fd, e) < 0)
 		command_fail(self, e); /* said; the status is the program's all the same */
 	return program_exit_status(result.status);
 }

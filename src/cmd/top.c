@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -44,8 +43,9 @@ struct options {
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 'o', "output", OPT_STRING, "FILE", false, "keep the recording in FILE", FIELD(output),
-		SIZE_MAX, NULL },
+	{ 'o', "output", OPT_STRING, "FILE", false,
+		"keep the recording in FILE; %p, %h, %r: pid, host, rank", FIELD(output), SIZE_MAX,
+		NULL },
 	{ 'r', "rate", OPT_STRING, "HZ", false, "samples per second: 2000, 10k or max (else 1000)",
 		FIELD(rate), SIZE_MAX, NULL },
 	{ 'p', "pid", OPT_STRING, "PID", false, "the process, where it is not the operand",
@@ -59,14 +59,14 @@ static const struct opt options_table[] = {
 struct live_run {
 	const struct options *o;
 	struct program_options program;
-	struct writer *writer;
+	struct recording recording;
 	struct terminal terminal;
 	struct top_screen *screen; /* NULL until the program runs */
 	struct err screen_error;
 	int stop;       /* eventfd */
 	int output;     /* what a program of ours writes; -1 */
 	int streams[3]; /* our own, while they are the program's; -1: not changed */
-	char stem[LOOKUP_NAME], name[4096]; /* the recording's, when it is kept */
+	char stem[LOOKUP_NAME], name[4096]; /* what the recording would be called */
 };
 
 /* ---- files without a name -------------------------------------------------------------------- */
@@ -86,10 +86,11 @@ static int open_recording(struct live_run *r, struct err *e)
 	char path[4096];
 
 	if (r->o->output)
-		return writer_open(&r->writer, r->o->output, &w, e);
+		return recording_open_named(&r->recording, r->o->output,
+			r->program.pid ? r->program.pid : getpid(), &w, e);
 	snprintf(path, sizeof path, "%s/leadline-top-%d.lead", temporary_folder(), (int)getpid());
-	if (writer_open(&r->writer, path, &w, &ignored) < 0)
-		return writer_open(&r->writer, NULL, &w, e);
+	if (writer_open(&r->recording.writer, path, &w, &ignored) < 0)
+		return writer_open(&r->recording.writer, NULL, &w, e);
 	unlink(path);
 	return 0;
 }
@@ -142,7 +143,7 @@ static bool on_call(void *ctx, uint64_t now_ns)
 {
 	struct live_run *r = ctx;
 	struct top_screen_options o = { .terminal = &r->terminal,
-		.recording = writer_fd(r->writer),
+		.recording = writer_fd(r->recording.writer),
 		.stop = r->stop,
 		.output = r->output,
 		.save_name = r->name,
@@ -169,33 +170,6 @@ static bool on_signal(void *ctx, int signal)
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
-
-static int copy_recording(int from, const char *to, struct err *e)
-{
-	struct buf part = BUF_INIT;
-	off_t at = 0;
-	int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), status = 0;
-
-	if (fd < 0)
-		return err_errno(e, ERR_SYSTEM, "cannot create %s", to);
-	for (ssize_t got; status == 0;) {
-		buf_clear(&part);
-		got = pread(from, buf_reserve(&part, 1 << 20), 1 << 20, at);
-		if (got < 0)
-			status = err_errno(e, ERR_SYSTEM, "reading the recording");
-		if (got <= 0)
-			break;
-		buf_advance(&part, (size_t)got);
-		at += got;
-		status = buf_write(&part, fd, e);
-	}
-	if (close(fd) < 0 && status == 0)
-		status = err_errno(e, ERR_SYSTEM, "writing %s", to);
-	if (status < 0)
-		unlink(to);
-	buf_done(&part);
-	return status;
-}
 
 /* The last lines the program wrote, made safe to print. */
 static void add_output(const struct live_run *r, struct buf *out)
@@ -231,7 +205,7 @@ static void add_output(const struct live_run *r, struct buf *out)
 static int conclude(const struct command *self, struct live_run *r,
 	const struct program_result *result, struct top_screen_result *left, int recording)
 {
-	const char *name = r->o->output ? r->o->output : left->wants_save ? r->name : NULL;
+	const char *name = r->o->output ? r->recording.path : left->wants_save ? r->name : NULL;
 	struct err e = ERR_INIT;
 	struct buf text = BUF_INIT;
 	int status = 0;
@@ -241,21 +215,13 @@ static int conclude(const struct command *self, struct live_run *r,
 	buf_add(&text, left->last.data, left->last.n);
 	if (r->output >= 0 && !result->has_ended)
 		buf_printf(&text, "leadline: %d goes on\n", (int)result->pid);
-	if (!r->o->output && left->wants_save && copy_recording(recording, name, &e) < 0)
-		status = -(int)e.code;
-	else if (name)
+	if (!r->o->output && left->wants_save)
+		status = recording_keep(recording, r->stem, r->name, sizeof r->name, &e);
+	if (name && status == 0)
 		buf_printf(&text, "Recording: %s   more: leadline report %s\n", name, name);
 	output_write(STDOUT_FILENO, &text);
 	buf_done(&text);
 	return status < 0 ? command_fail(self, &e) : 0;
-}
-
-/* NAME.lead, or NAME.2.lead … when it is there already. */
-static void choose_name(struct live_run *r)
-{
-	snprintf(r->name, sizeof r->name, "%s.lead", r->stem);
-	for (int i = 2; access(r->name, F_OK) == 0 && i < 10000; i++)
-		snprintf(r->name, sizeof r->name, "%s.%d.lead", r->stem, i);
 }
 
 static int record(const struct command *self, struct live_run *r)
@@ -268,13 +234,13 @@ static int record(const struct command *self, struct live_run *r)
 	struct err e = ERR_INIT, closing = ERR_INIT;
 	int fd, status;
 
-	choose_name(r);
+	recording_next(r->stem, r->name, sizeof r->name);
 	if (open_recording(r, &e) < 0 || (r->program.argv && lend_streams(r, &e) < 0))
 		return command_fail(self, &e);
 	r->program.hook = &hook;
-	status = r->program.argv ? program_run(&r->program, r->writer, &result, &e)
-				 : program_follow(&r->program, r->writer, &result, &e);
-	writer_close_keep_fd(r->writer, &fd, &closing);
+	status = r->program.argv ? program_run(&r->program, r->recording.writer, &result, &e)
+				 : program_follow(&r->program, r->recording.writer, &result, &e);
+	writer_close_keep_fd(r->recording.writer, &fd, &closing);
 	if (r->screen) {
 		top_screen_tell(r->screen, TOP_TELL_OVER);
 		top_screen_finish(r->screen, &left);
@@ -283,8 +249,8 @@ static int record(const struct command *self, struct live_run *r)
 	if (status == 0 && !r->screen)
 		e = r->screen_error;
 	if (status < 0 || !r->screen) {
-		if (r->o->output)
-			unlink(r->o->output);
+		if (*r->recording.path)
+			unlink(r->recording.path);
 		status = command_fail(self, &e);
 	} else {
 		status = conclude(self, r, &result, &left, fd);
@@ -301,7 +267,6 @@ static int record(const struct command *self, struct live_run *r)
 static int find_process(struct live_run *r, const char *word, struct err *e)
 {
 	struct lookup_process p = { 0 };
-	size_t n;
 
 	if (word ? target_find(word, true, &r->program.pid, e) < 0
 		 : top_pick(&r->terminal, &r->program.pid, e) < 0)
@@ -317,9 +282,7 @@ static int find_process(struct live_run *r, const char *word, struct err *e)
 		return -(int)e->code;
 	if (!lookup_pid(r->program.pid, &p))
 		return err_set(e, ERR_NO_PROCESS, "process %d ended", (int)r->program.pid);
-	n = strlen(p.name);
-	n -= n > 3 && strcmp(p.name + n - 3, ".py") == 0 ? 3 : 0;
-	snprintf(r->stem, sizeof r->stem, "%.*s", (int)n, p.name);
+	recording_stem(p.name, r->stem, sizeof r->stem);
 	return 0;
 }
 

@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/bpf.h>
-#include <linux/cn_proc.h>
-#include <linux/connector.h>
-#include <linux/netlink.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdint.h>
@@ -23,6 +20,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "sys/connector.h"
 #include "sys/privilege.h"
 #include "sys/proc.h"
 #include "base/banned.h"
@@ -408,39 +406,15 @@ void check_perf_events(struct probe *ret)
 
 /* ---- process tree ---------------------------------------------------------------------------- */
 
-static int connector_send(int fd, enum proc_cn_mcast_op op)
-{
-	char bytes[NLMSG_SPACE(sizeof(struct cn_msg) + sizeof op)]
-		__attribute__((aligned(NLMSG_ALIGNTO))) = { 0 };
-	struct nlmsghdr *head = (struct nlmsghdr *)bytes;
-	struct cn_msg *message = NLMSG_DATA(head);
-
-	head->nlmsg_len = NLMSG_LENGTH(sizeof *message + sizeof op);
-	head->nlmsg_type = NLMSG_DONE;
-	message->id = (struct cb_id){ CN_IDX_PROC, CN_VAL_PROC };
-	message->len = sizeof op;
-	memcpy(message->data, &op, sizeof op);
-	return send(fd, bytes, head->nlmsg_len, 0) == (ssize_t)head->nlmsg_len ? 0 : -1;
-}
-
 /* Subscribes, waits for the kernel's acknowledgement and leaves again. 0 or an errno. */
 static int try_connector(void)
 {
-	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC };
-	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
-	struct pollfd news = { .fd = fd, .events = POLLIN };
-	int failed = 0;
+	struct pollfd news = { .fd = connector_open(), .events = POLLIN };
+	int failed = news.fd < 0 ? errno : 0;
 
-	if (fd < 0)
-		return errno;
-	if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
-		connector_send(fd, PROC_CN_MCAST_LISTEN) < 0)
-		failed = errno;
-	else if (poll(&news, 1, 2) != 1)
+	if (!failed && poll(&news, 1, 2) != 1)
 		failed = ENOMSG;
-	if (!failed)
-		connector_send(fd, PROC_CN_MCAST_IGNORE);
-	close(fd);
+	connector_close(news.fd);
 	return failed;
 }
 

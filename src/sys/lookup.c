@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "sys/proc.h"
 #include "base/banned.h"
 
@@ -90,8 +91,8 @@ static bool is_called(
 	if (strcmp(p->name, name) == 0 || strcmp(comm, name) == 0 ||
 		strcmp(base_of(cmdline), name) == 0 || strcmp(p->name, base_of(name)) == 0)
 		return true;
-	return p->is_python && n > 3 && strcmp(p->name + n - 3, ".py") == 0 &&
-		strlen(name) == n - 3 && strncmp(p->name, name, n - 3) == 0;
+	return p->is_python && text_ends_with(p->name, ".py") && strlen(name) == n - 3 &&
+		strncmp(p->name, name, n - 3) == 0;
 }
 
 static void try_process(pid_t pid, const char *name, lookup_processes *ret)

@@ -20,6 +20,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
+#include "sys/connector.h"
 
 #define LOG_TOPIC "tree"
 #include "base/log.h"
@@ -112,38 +113,6 @@ static void end_process(struct tree *t, struct tree_process *p, uint64_t t_ns, i
 }
 
 /* ---- proc connector -------------------------------------------------------------------------- */
-
-static int connector_send(int fd, enum proc_cn_mcast_op op)
-{
-	char bytes[NLMSG_SPACE(sizeof(struct cn_msg) + sizeof op)]
-		__attribute__((aligned(NLMSG_ALIGNTO))) = { 0 };
-	struct nlmsghdr *head = (struct nlmsghdr *)bytes;
-	struct cn_msg *message = NLMSG_DATA(head);
-
-	head->nlmsg_len = NLMSG_LENGTH(sizeof *message + sizeof op);
-	head->nlmsg_type = NLMSG_DONE;
-	message->id = (struct cb_id){ CN_IDX_PROC, CN_VAL_PROC };
-	message->len = sizeof op;
-	memcpy(message->data, &op, sizeof op);
-	return send(fd, bytes, head->nlmsg_len, 0) == (ssize_t)head->nlmsg_len ? 0 : -1;
-}
-
-static int connector_open(void)
-{
-	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC };
-	int room = 4 << 20;
-	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
-
-	if (fd < 0)
-		return -1;
-	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
-	if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
-		connector_send(fd, PROC_CN_MCAST_LISTEN) < 0) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
 
 static void on_proc_event(struct tree *t, const struct proc_event *ev)
 {
@@ -431,10 +400,7 @@ void tree_close(struct tree *t)
 		return;
 	if (!t->o.is_running)
 		prctl(PR_SET_CHILD_SUBREAPER, 0);
-	if (t->connector >= 0) {
-		connector_send(t->connector, PROC_CN_MCAST_IGNORE);
-		close(t->connector);
-	}
+	connector_close(t->connector);
 	vec_done(&t->processes);
 	map_done(&t->alive);
 	free(t);

@@ -43,29 +43,10 @@ static const char *arrow(const struct page *p)
 /* The bytes of s[0..n) that fill at most `room` columns, at least one character. */
 static size_t fitting(const char *s, size_t n, size_t room)
 {
-	size_t at = 0, used = 0;
+	size_t part = text_fit(s, n, room);
 	uint32_t c;
 
-	while (at < n) {
-		size_t step = text_decode(s + at, n - at, &c);
-
-		used += (size_t)text_char_width(c);
-		if (at && used > room)
-			break;
-		at += step;
-	}
-	return at;
-}
-
-static size_t width_of(const char *s, size_t n)
-{
-	struct buf word = BUF_INIT;
-	size_t width;
-
-	buf_add(&word, s, n);
-	width = text_width(buf_str(&word));
-	buf_done(&word);
-	return width;
+	return part ? part : text_decode(s, n, &c);
 }
 
 static void begin_line(struct page *p, enum style s, size_t column)
@@ -85,7 +66,7 @@ static void add_wrapped(struct page *p, const char *text, enum style s, size_t a
 
 	style_begin(p->out, s, p->v->colour);
 	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-		size_t n = strcspn(text, " "), columns = width_of(text, n);
+		size_t n = strcspn(text, " "), columns = text_width_n(text, n);
 
 		if (at + !is_first + columns > width && at > indent) {
 			begin_line(p, s, indent);
@@ -100,7 +81,7 @@ static void add_wrapped(struct page *p, const char *text, enum style s, size_t a
 			buf_add(p->out, text, part);
 			text += part;
 			n -= part;
-			columns = width_of(text, n);
+			columns = text_width_n(text, n);
 			begin_line(p, s, indent);
 			at = indent;
 		}

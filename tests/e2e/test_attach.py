@@ -1,5 +1,4 @@
 """`leadline attach`: recording programs that run already, and everything that is not one."""
-import contextlib
 import json
 import os
 import random
@@ -10,26 +9,13 @@ import time
 
 import conftest
 import pytest
-from conftest import wait_for_bytes
+from conftest import running, wait_for_bytes
 from interpreters import EXPECTED, require
 
 SPIN = ("import sys, time\ndef spin(n):\n    for i in range(n): i * i\n"
         "print('ready', flush=True)\nend = time.time() + float(sys.argv[1])\n"
         "while time.time() < end: spin(20000)\n")
 SAMPLED = ["3.11", "3.12", "3.13", "3.13t"]
-
-
-@contextlib.contextmanager
-def running(*command, **kwargs):
-    """A program that has printed its first line; it is ended afterwards."""
-    p = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, text=True, **kwargs)
-    try:
-        assert p.stdout.readline() == "ready\n"
-        yield p
-    finally:
-        p.kill()
-        p.wait()
-        p.stdout.close()
 
 
 @pytest.fixture

@@ -385,6 +385,13 @@ def test_a_recording_is_not_overwritten(tool, tmp_path):
     assert record.read_text() == "mine"
 
 
+def test_names_of_recordings(tool, tmp_path):
+    assert tool("time", "-o", "%h.%r.lead", "true", cwd=tmp_path, env={**os.environ, "RANK": "3"}).returncode == 0
+    assert (tmp_path / f"{os.uname().nodename}.3.lead").exists()
+    r = tool("time", "-o", "x.folded", "true", cwd=tmp_path)
+    assert r.returncode == 125 and "leadline export makes such a file" in r.stderr
+
+
 def test_no_recording_stays_behind_when_nothing_ran(tool, tmp_path):
     record = tmp_path / "x.lead"
     assert tool("time", "-o", record, "no-such-command").returncode == 127

@@ -1,11 +1,11 @@
 """`leadline top`: the live view in a pseudo terminal."""
-import contextlib
 import os
 import signal
 import subprocess
 
 import conftest
 import pytest
+from conftest import running
 from interpreters import require
 from screen import Terminal
 
@@ -36,19 +36,6 @@ def script(tmp_path):
     path = tmp_path / "greek.py"
     path.write_text(PROGRAM)
     return path
-
-
-@contextlib.contextmanager
-def running(*command):
-    """A program that has printed its first line; it is ended afterwards."""
-    p = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, text=True)
-    try:
-        assert p.stdout.readline() == "ready\n"
-        yield p
-    finally:
-        p.kill()
-        p.wait()
-        p.stdout.close()
 
 
 def top(*args, cwd, **kwargs):
@@ -153,27 +140,27 @@ def test_names_cannot_reach_the_terminal(tmp_path):
 
 
 def test_a_program_of_ours_its_output_and_its_end(tool, script, tmp_path):
-    with top("--python", require("3.12").exe, script, "2", cwd=tmp_path) as t:
+    (tmp_path / "greek.rank3.lead").write_text("mine")
+    with top("--python", require("3.12").exe, script, "2", cwd=tmp_path, env={"RANK": "3"}) as t:
         t.wait_for("alpha")
         t.keys("o")
         t.wait_for("ready")
         text = t.wait_for("ended with status 3", "OVER", "the program's last words")
         assert "alpha" not in text
         t.keys("oq")
-        t.wait_for("Save the recording as greek.lead?")
+        t.wait_for("Save the recording as greek.rank3.2.lead?")
         t.keys("y")
         assert t.wait_exit() == 0
         assert t.is_restored()
         text = t.text()
         assert "alpha" in text, "the last screen stays"
-        assert "the program's last words" in text and "Recording: greek.lead" in text
-    r = tool("report", tmp_path / "greek.lead")
+        assert "the program's last words" in text and "Recording: greek.rank3.2.lead" in text
+    r = tool("report", tmp_path / "greek.rank3.2.lead")
     assert r.returncode == 0 and "alpha" in r.stdout
 
 
 def test_quitting_asks_what_becomes_of_the_program(script, tmp_path):
-    saved = tmp_path / "x.lead"
-    with top("-o", saved, "--python", require("3.12").exe, script, "120", cwd=tmp_path) as t:
+    with top("-o", tmp_path / "x.%r.lead", "--python", require("3.12").exe, script, "120", cwd=tmp_path) as t:
         pid = int(t.wait_for("alpha").split()[2 + t.text().split().index("leadline")])
         t.keys("q")
         t.wait_for("The program still runs")
@@ -183,7 +170,7 @@ def test_quitting_asks_what_becomes_of_the_program(script, tmp_path):
         assert t.wait_exit() == 0
         assert f"{pid} goes on" in t.text()
         os.kill(pid, signal.SIGKILL)  # it did
-    assert saved.stat().st_size > 1000
+    assert (tmp_path / "x.0.lead").stat().st_size > 1000
     with top("--python", require("3.12").exe, script, "120", cwd=tmp_path) as t:
         t.wait_for("alpha")
         t.keys("q")
@@ -275,6 +262,7 @@ def test_a_process_by_its_name(script, tmp_path):
     (["--rate", "fast", "1"], 2, "--rate wants a number"),
     (["--"], 2, "which program?"),
     (["--pid", "1", "x.py"], 2, "exclude each other"),
+    (["-o", "x.folded", "--", "true"], 2, "leadline export makes such a file"),
 ])
 def test_bad_words_get_one_line(args, status, words, tmp_path):
     with top(*args, cwd=tmp_path, columns=200) as t:

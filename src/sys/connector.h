@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernel's proc connector: news of each fork, exec and exit on a netlink socket. Before Linux 6.6 it
+ * wants root; namespaces other than the first hear nothing, or pids that are not theirs. */
+#ifndef SYS_CONNECTOR_H
+#define SYS_CONNECTOR_H
+
+/* A non-blocking socket that has asked for the news, or -1 with errno. The kernel's first message is its
+ * answer to that. */
+int connector_open(void);
+/* Unsubscribes and closes it; -1 is fine. */
+void connector_close(int fd);
+
+#endif
