@@ -112,12 +112,16 @@ static enum bound_kind choose(const struct bound *b)
 
 struct bound bound_build(const struct usage *u)
 {
-	struct bound b = { .parallelism_wanted = 1 };
+	struct bound b = { .verdict = BOUND_MIXED, .parallelism_wanted = 1 };
 	struct demand d = measure(u);
 	double wall = fmax(u->wall_s, 1e-9), idle, user_share, gil;
 
 	for (int k = 0; k < BOUND_MAX_; k++)
 		b.share[k] = UNITS_UNKNOWN;
+	if (u->is_foreign) {
+		b.parallelism_wanted = b.queue_s = b.faults_per_s = UNITS_UNKNOWN;
+		return b;
+	}
 	if (d.busy_s > 0)
 		b.parallelism_wanted = fmax(1, d.runnable_s / d.busy_s);
 	b.queue_s = d.queue_s;

@@ -3,6 +3,7 @@
 #include "analyze/frames.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -166,6 +167,7 @@ static const char *in_braces(struct arena *a, const char *name)
 static uint32_t function_of(
 	struct frames *f, uint32_t file, uint32_t name, uint32_t line, unsigned tag)
 {
+	bool has_place = tag == FRAME_PY || (tag == FRAME_FOREIGN && file);
 	uint32_t function = N_FIXED +
 		number(f->a, &f->function_numbers, (uint64_t)file << 32 | name,
 			(uint64_t)line << 8 | tag);
@@ -177,10 +179,10 @@ static uint32_t function_of(
 					: tables_string(f->t, name),
 				.file = tables_string(f->t, file),
 				.first_line = line,
-				.is_synthetic = tag != FRAME_PY,
+				.is_synthetic = !has_place,
 				.is_builtin = tag == BUILTIN,
 				.is_library = tag == BUILTIN ||
-					(tag == FRAME_PY &&
+					(has_place &&
 						frames_is_library(tables_string(f->t, file))) });
 	return function;
 }
@@ -213,7 +215,8 @@ static void take_in(struct frames *f)
 		const struct rec_frame *r = tables_row(f->t, RECORD_frame, row);
 
 		if (r->tag != FRAME_PY)
-			f->frames[row].function = function_of(f, r->file, r->name, 0, r->tag);
+			f->frames[row].function =
+				function_of(f, r->file, r->name, r->first_line, r->tag);
 	}
 	f->n_codes = n_codes;
 	f->n_frames = n_frames;
@@ -285,6 +288,13 @@ struct stack_frame frames_of_code(struct frames *f, uint32_t code_row, uint32_t 
 	return frame;
 }
 
+static void add_foreign_line(struct frames *f, const struct rec_frame *r, struct stack_frame *to)
+{
+	to->line = r->position && r->position <= INT_MAX ? (int)r->position : -1;
+	to->line_id =
+		number(f->a, &f->line_numbers, (uint64_t)r->file << 32 | (uint32_t)to->line, 0);
+}
+
 struct stack_frame frames_get(struct frames *f, uint32_t frame_row)
 {
 	const struct rec_frame *r = tables_row(f->t, RECORD_frame, frame_row);
@@ -299,6 +309,8 @@ struct stack_frame frames_get(struct frames *f, uint32_t frame_row)
 		row->is_resolved = true;
 		row->frame = r->tag == FRAME_PY ? frames_of_code(f, r->code, (uint32_t)r->position)
 						: frame_of(f, row->function);
+		if (r->tag == FRAME_FOREIGN && r->file)
+			add_foreign_line(f, r, &row->frame);
 	}
 	return row->frame;
 }

@@ -209,8 +209,10 @@ struct interval profile_interval(const struct profile *p, double seconds)
 
 static void add_intervals(const struct profile *p, struct profile_cost *c)
 {
-	c->self = profile_interval(p, c->self_s);
-	c->total = profile_interval(p, c->total_s);
+	static const struct interval unknown = { UNITS_UNKNOWN, UNITS_UNKNOWN };
+
+	c->self = p->is_exact ? unknown : profile_interval(p, c->self_s);
+	c->total = p->is_exact ? unknown : profile_interval(p, c->total_s);
 }
 
 static void keep_functions(struct arena *a, struct profile *p, struct builder *b, size_t n)
@@ -220,7 +222,7 @@ static void keep_functions(struct arena *a, struct profile *p, struct builder *b
 	for (uint32_t i = 0; i < n; i++) {
 		const struct stack_function *f = frames_function(b->s->frames, i);
 
-		if (!b->functions[i].cost.total_n)
+		if (!b->function_seen[i])
 			continue;
 		to[p->n_functions] = b->functions[i];
 		to[p->n_functions].name = f->name;
@@ -250,7 +252,10 @@ const struct profile *profile_build(struct arena *a, const struct stacks *s)
 {
 	size_t n = frames_n_functions(s->frames);
 	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
-	struct profile p = { .n_samples = s->n_samples + s->n_lost, .seconds = s->seconds };
+	struct profile p = { .n_samples = s->n_samples + s->n_lost,
+		.seconds = s->seconds,
+		.unit = s->unit,
+		.is_exact = s->is_foreign && s->n_samples == 0 };
 	struct builder b = { .s = s,
 		.functions = xcalloc(n + 1, sizeof *b.functions),
 		.function_seen = xcalloc(n + 1, sizeof *b.function_seen) };

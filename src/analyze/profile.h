@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "analyze/interval.h"
+#include "base/units.h"
 
 struct arena;
 struct stacks;
@@ -43,6 +44,8 @@ struct profile {
 	uint64_t n_samples; /* lost ones included: what shares are of */
 	double n_effective; /* samples of equal weight that tell as much as these */
 	double seconds;     /* that the samples stand for, lost ones included */
+	enum unit unit;     /* of what is called seconds here (origin.h) */
+	bool is_exact;      /* or not known to be sampled: intervals are UNITS_UNKNOWN */
 	double lost_share;  /* of n_samples that gave no stack */
 	const struct profile_function *functions; /* by self time, falling */
 	size_t n_functions;

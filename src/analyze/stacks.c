@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/origin.h"
 #include "analyze/stacks_idle.h"
 #include "base/arena.h"
 #include "base/intern.h"
@@ -187,6 +188,43 @@ static void gather(struct builder *b)
 			settle(b, &b->running[i], 0);
 }
 
+/* ---- another tool's figures ------------------------------------------------------------------ */
+
+static void weigh_one(struct builder *b, const struct rec_weight *w, double per_value)
+{
+	struct running *r = running_of(b, w->thread);
+	const struct rec_sample as_sample = { .t_ns = w->t_ns, .stack = w->stack };
+	double value = (double)w->value * per_value;
+	struct stack_thread *t;
+	struct stack_place *p;
+
+	if (!r->is_chosen || w->t_ns < b->from_ns || w->t_ns > b->to_ns)
+		return;
+	t = &b->threads.v[r->index - 1];
+	note_thread(t, &as_sample);
+	t->n_samples += w->samples - 1; /* it was counted as one */
+	t->all_s += value;
+	t->cpu_s = t->gil_s = UNITS_UNKNOWN;
+	r->place = place_of(b, r, &as_sample);
+	p = &b->places.v[r->place];
+	p->is_off_cpu = false;
+	p->n_samples += w->samples;
+	p->seconds += value;
+	p->squares += w->samples ? value * value / (double)w->samples : 0;
+}
+
+static void weigh(struct builder *b)
+{
+	struct record_iter it = record_iter(b->t, RECORD_weight);
+	double per_value = b->s->unit == UNIT_SECONDS ? 1e-9 : 1;
+
+	b->from_ns = (uint64_t)(b->o->from_s * 1e9);
+	b->to_ns = b->o->to_s > 0 ? (uint64_t)(b->o->to_s * 1e9) : UINT64_MAX;
+	for (const struct rec_weight *w; (w = record_next(&it));)
+		weigh_one(b, w, per_value);
+	record_iter_done(&it);
+}
+
 /* Losses name no thread: those that were chosen get their part of them. */
 static void count_lost(struct builder *b)
 {
@@ -226,10 +264,16 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 		.o = o,
 		.s = s,
 		.running = arena_new_n(a, struct running, tables_count(t, RECORD_thread) + 1) };
+	struct origin origin = origin_build(a, t);
 	struct stack_place *places;
 	struct stack_thread *threads;
 
-	gather(&b);
+	s->unit = origin.unit;
+	s->is_foreign = origin.is_foreign;
+	if (!s->is_foreign)
+		gather(&b);
+	else if (o->state == STACKS_WALL)
+		weigh(&b);
 	count_lost(&b);
 	places = arena_copy(a, b.places.v, b.places.n * sizeof *b.places.v);
 	threads = arena_copy(a, b.threads.v, b.threads.n * sizeof *b.threads.v);

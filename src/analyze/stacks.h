@@ -13,6 +13,10 @@
  * so counts alone would favour cheap places. A shortened sample ends in the synthetic frame
  * "[cut]". Lost samples have no place; n_lost tells them.
  *
+ * Another tool's file has `weight` records instead: what it says of a stack is its weight, in `unit`, which
+ * need not be time. On a CPU or not, holding the GIL or not: such files do not say, so their samples count
+ * only as STACKS_WALL and no thread of theirs is idle.
+ *
  * Idle threads. A sample waits when its thread is off the CPU, without the GIL, and its leaf is one of the
  * standard library's waits (a lock, a queue, a selector, a child: the list is in stacks_idle.c). A thread
  * is idle when it has four samples or more, is next to never on a CPU (5 %) and 95 % of its time waits, or is in one function
@@ -27,6 +31,7 @@
 #include <stdint.h>
 
 #include "analyze/frames.h"
+#include "base/units.h"
 
 struct arena;
 struct tables;
@@ -83,6 +88,8 @@ struct stacks {
 	uint64_t n_folded;       /* samples left out by fold_idle */
 	size_t n_idle_threads;
 	bool only_mine;
+	bool is_foreign; /* another tool's figures */
+	enum unit unit;  /* of what is called seconds here */
 	struct frames *frames;
 	struct tables *tables;
 };

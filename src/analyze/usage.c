@@ -100,7 +100,9 @@ static void read_meta(struct builder *b)
 		const char *key = tables_string(b->t, m->key);
 		const char *value = arena_strndup(b->a, m->value.p, m->value.n);
 
-		if (strcmp(key, "argv") == 0)
+		if (strcmp(key, "format") == 0)
+			b->u->is_foreign = true;
+		else if (strcmp(key, "argv") == 0)
 			read_argv(b, value, m->value.n);
 		else if (strcmp(key, "tool") == 0)
 			b->u->tool = value;
@@ -625,11 +627,13 @@ const struct usage *usage_build(struct arena *a, struct tables *t)
 	read_ends(&b);
 	if (b.root)
 		build(&b);
+	else
+		u->pressure_cpu = u->pressure_io = u->pressure_memory = UNITS_UNKNOWN;
 	vec_done(&b.ticks);
 	vec_done(&b.tick_ns);
 	vec_done(&b.tick_window);
 	vec_done(&b.window_s);
 	vec_done(&b.windows);
 	map_done(&b.window_index);
-	return b.root ? u : NULL;
+	return b.root || u->is_foreign ? u : NULL;
 }

@@ -62,6 +62,7 @@ struct usage {
 	bool is_running;    /* it had not ended when the recording stops */
 	bool is_attached;   /* it ran before the recording */
 	bool is_complete;   /* no process can have been missed */
+	bool is_foreign;    /* another tool's file: nothing is known of the run */
 	const char *method; /* how processes were found */
 	double own_cpu_s;
 	double n_looks;
@@ -71,7 +72,7 @@ struct usage {
 	size_t n_ticks;
 };
 
-/* NULL when the recording holds no run. One that was cut off (recorder killed) is told up to its
+/* NULL when the recording holds no run and is not of another tool. One that was cut off (recorder killed) is told up to its
  * last look. Everything lives in the arena. */
 const struct usage *usage_build(struct arena *a, struct tables *t);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * leadline export: writes a recording in another tool's format. */
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -21,7 +21,8 @@ struct options {
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 'f', "format", OPT_STRING, "NAME", false, "the format: collapsed", FIELD(format),
+	{ 'f', "format", OPT_STRING, "NAME", false,
+		"the format, else as the name of -o ends; a wrong one lists all", FIELD(format),
 		SIZE_MAX, NULL },
 	{ 'o', "output", OPT_STRING, "FILE", false, "where to write (else stdout)", FIELD(output),
 		SIZE_MAX, NULL },
@@ -32,21 +33,36 @@ static int export_to(
 {
 	struct reader *r = NULL;
 	struct tables *t = NULL;
-	struct buf text = BUF_INIT;
-	int status = reader_open(&r, path, e);
+	int status = format_open(&r, path, e);
 
 	if (status == 0 && tables_load(&t, r, e) < 0)
 		status = err_note(e, "%s", path);
-	if (status == 0)
-		status = f->emit(t, &text, e);
 	if (status == 0 && o->output)
-		status = buf_save(&text, o->output, e);
+		status = format_save(f, t, o->output, e);
 	else if (status == 0)
-		output_write(STDOUT_FILENO, &text);
+		status = format_write_fd(f, t, STDOUT_FILENO, e);
+	if (status < 0 && !o->output && e->sys == EPIPE)
+		status = 0; /* who reads it has enough */
 	tables_free(t);
 	reader_close(r);
-	buf_done(&text);
 	return status;
+}
+
+static const struct format *choose(const struct options *o, struct err *e)
+{
+	const struct format *f = o->format ? format_find(o->format)
+		: o->output                ? format_for_path(o->output)
+					   : NULL;
+	struct buf names = BUF_INIT;
+
+	formats_list(&names);
+	if (!f && !o->format)
+		err_set(e, ERR_USAGE, "which format? --format wants one of: %s", buf_str(&names));
+	else if (!f || !f->write)
+		err_set(e, ERR_USAGE, "there is no format '%s' to write; there are: %s", o->format,
+			buf_str(&names));
+	buf_done(&names);
+	return f;
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -63,11 +79,8 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE,
 			"which recording? For example: leadline export run.lead --format "
 			"collapsed");
-	else if (!o.format)
-		err_set(&e, ERR_USAGE, "which format? There is: collapsed");
-	else if (!(f = format_find(o.format)))
-		err_set(&e, ERR_USAGE, "there is no format '%s' yet; there is: collapsed",
-			o.format);
+	else
+		f = choose(&o, &e);
 	if (e.code || export_to(f, argv[first], &o, &e) < 0)
 		return command_fail(self, &e);
 	return 0;
@@ -76,7 +89,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command command_export = {
 	.group = "look",
 	.name = "export",
-	.arguments = "FILE --format NAME [-o OUT]",
+	.arguments = "FILE [--format NAME] [-o OUT]",
 	.summary = "Write a recording in another tool's format",
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,

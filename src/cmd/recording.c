@@ -72,27 +72,22 @@ static int find_format(
 	const char *name, const char *output, const struct format **ret, struct err *e)
 {
 	static const char *const later[] = { ".svg", ".html", ".prof", ".pstats", ".json", ".dot",
-		".csv", ".md", ".lprof", ".cpuprofile", ".callgrind", ".pb.gz", ".pprof" };
+		".csv", ".md", ".lprof", ".cpuprofile", ".callgrind", ".pb.gz", ".pprof", ".png" };
+	struct buf names = BUF_INIT;
 
-	*ret = NULL;
-	if (name) {
-		*ret = format_find(name);
-		return *ret
-			? 0
-			: err_set(e, ERR_USAGE,
-				  "there is no format '%s' yet; there is: collapsed (raw)", name);
-	}
-	for (size_t i = 0; output && i < n_formats; i++)
-		if (text_ends_with(output, formats[i]->suffix))
-			*ret = formats[i];
-	for (size_t i = 0; output && i < sizeof later / sizeof *later; i++)
+	formats_list(&names);
+	*ret = name ? format_find(name) : output ? format_for_path(output) : NULL;
+	if (name && (!*ret || !(*ret)->write))
+		err_set(e, ERR_USAGE, "there is no format '%s' to write; there are: %s", name,
+			buf_str(&names));
+	for (size_t i = 0; output && !name && !*ret && i < sizeof later / sizeof *later; i++)
 		if (text_ends_with(output, later[i]))
-			return err_set(e, ERR_USAGE,
-				"-o %s: its suffix names a format that does not exist yet; there "
-				"is: "
-				".folded (collapsed)",
-				output);
-	return 0;
+			err_set(e, ERR_USAGE,
+				"-o %s: its suffix names a format that cannot be written yet; "
+				"there are: %s",
+				output, buf_str(&names));
+	buf_done(&names);
+	return -(int)e->code;
 }
 
 /* Without what follows the last dot of the file's name. */
@@ -196,7 +191,7 @@ int recording_open(struct recording *r, const struct recording_options *o, const
 	buf_done(&name);
 	if (status == 0 && r->format && !*r->other_path)
 		snprintf(r->other_path, sizeof r->other_path, "%.*s%s", stem_length(r->path),
-			r->path, r->format->suffix);
+			r->path, r->format->suffixes[0]);
 	return status;
 }
 
@@ -214,7 +209,7 @@ int recording_open_named(struct recording *r, const char *name, pid_t pid,
 		status = err_set(e, ERR_USAGE,
 			"-o names the recording here, and %s is the suffix of %s: leadline export "
 			"makes such a file of a recording",
-			r->format->suffix, r->format->name);
+			r->format->suffixes[0], r->format->name);
 	else if (full.n >= sizeof r->path)
 		status = err_set(e, ERR_USAGE, "the name of the recording is too long");
 	else
@@ -330,13 +325,7 @@ int recording_emit(const struct recording_options *o, const struct buf *report,
 
 static int export(const struct recording *r, const struct result *result, struct err *e)
 {
-	struct buf text = BUF_INIT;
-	int status = r->format->emit(result->tables, &text, e);
-
-	if (status == 0)
-		status = buf_save(&text, r->other_path, e);
-	buf_done(&text);
-	return status;
+	return format_save(r->format, result->tables, r->other_path, e);
 }
 
 static int show(const struct recording *r, const struct recording_options *o,

@@ -56,11 +56,11 @@ struct recording_options {
 			"record so long (else to the end)", RECORDING_FIELD(duration_ns), \
 			SIZE_MAX, NULL                                                    \
 	}
-#define RECORDING_FORMAT                                                                      \
-	{                                                                                     \
-		'f', "format", OPT_STRING, "NAME", false,                                     \
-			"also write another tool's file: collapsed", RECORDING_FIELD(format), \
-			SIZE_MAX, NULL                                                        \
+#define RECORDING_FORMAT                                                                           \
+	{                                                                                          \
+		'f', "format", OPT_STRING, "NAME", false,                                          \
+			"also write another tool's file, as export does", RECORDING_FIELD(format), \
+			SIZE_MAX, NULL                                                             \
 	}
 #define RECORDING_LIMIT                                                                    \
 	{                                                                                  \

@@ -18,9 +18,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "store/reader.h"
+#include "formats/format.h"
 #include "store/tables.h"
 #include "view/profile.h"
 #include "view/style.h"
@@ -132,6 +134,7 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 {
 	struct stacks_options o = c->stacks;
 
+	r->name = arena_strdup(&r->arena, name);
 	if (tables_load(&r->tables, r->reader, e) < 0)
 		return err_note(e, "%s", name);
 	r->usage = usage_build(&r->arena, r->tables);
@@ -139,6 +142,11 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 		return err_set(e, ERR_BAD_FILE, "%s: holds no run of a program", name);
 	r->bound = bound_build(r->usage);
 	r->fidelity = fidelity_build(&r->arena, r->tables);
+	r->origin = origin_build(&r->arena, r->tables);
+	if (r->origin.is_foreign && o.state != STACKS_WALL)
+		return err_set(e, ERR_USAGE,
+			"%s: a %s file does not say which samples were on a CPU or held the GIL",
+			name, r->origin.format);
 	if (c->threads && choose_threads(r, c->threads, &o, e) < 0)
 		return -(int)e->code;
 	r->stacks = stacks_build(&r->arena, r->tables, &o);
@@ -157,7 +165,7 @@ int result_open_choice(
 	struct result *r, const char *path, const struct result_choice *c, struct err *e)
 {
 	*r = (struct result){ 0 };
-	return reader_open(&r->reader, path, e) < 0 ? -(int)e->code : load(r, c, path, e);
+	return format_open(&r->reader, path, e) < 0 ? -(int)e->code : load(r, c, path, e);
 }
 
 int result_open(struct result *r, const char *path, const struct stacks_options *o, struct err *e)
@@ -205,6 +213,40 @@ static void print_fidelity(const struct result *r, const struct result_page *pag
 	style_begin(out, STYLE_DIM, page->output.colour);
 	style_wrap(out, text, 0, page->output.width);
 	style_end(out, STYLE_DIM, page->output.colour);
+}
+
+/* In the place of the program's own head: whose file it is, and what its values are. */
+static void print_origin(const struct result *r, const struct result_page *page, struct buf *out)
+{
+	char value[UNITS_TEXT], samples[UNITS_TEXT];
+	const struct stacks *s = r->stacks;
+	struct buf text = BUF_INIT;
+
+	style_begin(out, STYLE_BOLD, page->output.colour);
+	text_add_printable(out, r->name, strlen(r->name));
+	style_end(out, STYLE_BOLD, page->output.colour);
+	buf_printf(out, "  %s file\n", r->origin.format);
+	if (r->origin.unit != UNIT_COUNT || *r->origin.measure)
+		buf_printf(&text, "%s", units_format(value, r->origin.unit, s->seconds));
+	if (*r->origin.measure) {
+		buf_adds(&text, " of ");
+		text_add_printable(&text, r->origin.measure, strlen(r->origin.measure));
+	}
+	if (s->n_samples)
+		buf_printf(&text, "%s%s samples", text.n ? " in " : "",
+			units_format(samples, UNIT_COUNT, (double)s->n_samples));
+	buf_printf(&text, ", %zu %s. ", s->n_threads, s->n_threads == 1 ? "thread" : "threads");
+	if (*r->origin.note) {
+		text_add_printable(&text, r->origin.note, strlen(r->origin.note));
+		buf_adds(&text, ". ");
+	}
+	buf_adds(&text,
+		"What the program is bound by, CPU time and the GIL are not known from such a "
+		"file.");
+	style_begin(out, STYLE_DIM, page->output.colour);
+	style_wrap(out, buf_str(&text), 0, page->output.width);
+	style_end(out, STYLE_DIM, page->output.colour);
+	buf_done(&text);
 }
 
 static void print_lines(const struct result *r, const struct result_page *page,
@@ -258,7 +300,8 @@ static void print_profile(const struct result *r, const struct result_page *page
 	if (r->tasks)
 		tasks_print(r->tasks, r->stacks, &v, out);
 	profile_print_idle(r->stacks, &v, out);
-	print_fidelity(r, page, out);
+	if (!r->origin.is_foreign)
+		print_fidelity(r, page, out);
 	if (page->legend && (page->functions || page->lines))
 		print_legend(page, out);
 	profile_print_endings(r->endings, r->n_endings, r->stacks, &v, out);
@@ -271,7 +314,9 @@ void result_print(const struct result *r, const struct result_page *page, struct
 		.tree = page->processes,
 		.legend = page->legend };
 
-	if (page->host || !r->profile)
+	if (r->origin.is_foreign)
+		print_origin(r, page, out);
+	else if (page->host || !r->profile)
 		usage_print(r->usage, &r->bound, &v, out);
 	else
 		usage_print_head(r->usage, &r->bound, &v, out);

@@ -8,6 +8,7 @@
 
 #include "analyze/bound.h"
 #include "analyze/fidelity.h"
+#include "analyze/origin.h"
 #include "analyze/profile.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
@@ -38,6 +39,7 @@ struct result_neighbours {
 
 struct result {
 	struct arena arena;
+	const char *name; /* of the file */
 	struct reader *reader;
 	struct tables *tables;
 	const struct usage *usage;
@@ -45,6 +47,7 @@ struct result {
 	const struct stacks *stacks;
 	const struct profile *profile; /* rows as chosen; NULL without samples */
 	struct fidelity fidelity;
+	struct origin origin;
 	const struct texts *texts;        /* NULL unless source was wanted */
 	const struct calltree_node *tree; /* NULL unless wanted */
 	const struct tasks *tasks;        /* NULL unless wanted */

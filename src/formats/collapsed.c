@@ -1,22 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
  * Collapsed stacks, as flame graph scripts and py-spy --format raw know them: one line per distinct
- * stack, root first, frames "qualname (file:line)" joined by ";", a blank, the number of samples (a thread
- * that sleeps is looked at rarely: its time counts as the samples it stands for). The count is the last word of a line, so a blank in a frame is fine; ";" and line ends in names are not
- * and become "," and " ". */
+ * stack, root first, frames joined by ";", a blank, the number of samples (a thread that sleeps is
+ * looked at rarely: its time counts as the samples it stands for; exact times are µs, bytes are bytes). The
+ * count is the last word of a line, so a blank in a frame is fine; ";" and line ends in names are not and
+ * become "," and " ".
+ *
+ * Frames are written as "qualname (file:line)". Read are that, CPython's "file:qualname:line", and plain
+ * names; what does not look like a place stays part of the name. */
 #include "formats/collapsed.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "analyze/fidelity.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
-#include "base/buf.h"
+#include "base/err.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "formats/foreign.h"
 #include "formats/format.h"
+#include "formats/input.h"
+#include "formats/sink.h"
 #include "base/banned.h"
+
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void add_frame(struct buf *out, const struct stack_frame *f)
 {
@@ -35,14 +46,18 @@ static void add_frame(struct buf *out, const struct stack_frame *f)
 			out->data[i] = ' ';
 }
 
-static uint64_t samples_of(const struct stack_place *p, double rate_hz)
+static uint64_t count_of(const struct stacks *s, const struct stack_place *p, double rate_hz)
 {
-	uint64_t n = rate_hz > 0 && p->is_off_cpu ? (uint64_t)llround(p->seconds * rate_hz) : 0;
+	uint64_t n = 0;
 
+	if (!s->n_samples || s->unit == UNIT_BYTES)
+		return foreign_value(p->seconds * (s->unit == UNIT_SECONDS ? 1e6 : 1));
+	if (rate_hz > 0 && p->is_off_cpu)
+		n = (uint64_t)llround(p->seconds * rate_hz);
 	return n > p->n_samples ? n : p->n_samples;
 }
 
-static int emit(struct tables *t, struct buf *out, struct err *e)
+static int write(struct tables *t, struct sink *out, struct err *e)
 {
 	struct arena a = ARENA_INIT;
 	static const struct stacks_options all = { 0 };
@@ -68,11 +83,13 @@ static int emit(struct tables *t, struct buf *out, struct err *e)
 		id = intern_add(&lines, line.data, line.n, &added);
 		if (added)
 			vec_push(&counts, 0);
-		counts.v[id] += samples_of(&s->v[i], rate_hz);
+		counts.v[id] += count_of(s, &s->v[i], rate_hz);
 	}
-	for (size_t i = 0; i < counts.n; i++)
-		buf_printf(out, "%s %" PRIu64 "\n",
+	for (size_t i = 0; i < counts.n; i++) {
+		buf_printf(&out->text, "%s %" PRIu64 "\n",
 			(const char *)intern_get(&lines, (uint32_t)i)->p, counts.v[i]);
+		sink_flush(out);
+	}
 	buf_done(&line);
 	vec_done(&counts);
 	intern_done(&lines);
@@ -80,10 +97,143 @@ static int emit(struct tables *t, struct buf *out, struct err *e)
 	return 0;
 }
 
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Where the count begins: the digits behind the last blank; NULL when there are none, or nothing before. */
+static const char *count_in(const char *line, size_t n)
+{
+	const char *at = line + n;
+
+	while (at > line && isdigit((unsigned char)at[-1]))
+		at--;
+	if (at == line + n || line + n - at > 18 || at - line < 2 || at[-1] != ' ')
+		return NULL;
+	return at;
+}
+
+static bool is_text(const char *line, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)line[i] < ' ' && line[i] != '\t')
+			return false;
+	return true;
+}
+
+/* Every line that is whole must be a stack. */
+static bool recognise(const char *head, size_t n)
+{
+	size_t n_lines = 0;
+
+	while (n) {
+		const char *end = memchr(head, '\n', n);
+		size_t length = end ? (size_t)(end - head) : n;
+		size_t text = length && head[length - 1] == '\r' ? length - 1 : length;
+
+		if (!end && n_lines)
+			break;
+		if (!is_text(head, text) || !count_in(head, text))
+			return false;
+		n_lines++;
+		head += length + (end != NULL);
+		n -= length + (end != NULL);
+	}
+	return n_lines > 0;
+}
+
+/* The number behind the last ":" of s[0..n); *ret_n: what stands before. 0 without one. */
+static uint64_t line_behind(const char *s, size_t n, size_t *ret_n)
+{
+	uint64_t line = 0;
+	size_t at = n;
+
+	while (at && isdigit((unsigned char)s[at - 1]))
+		at--;
+	if (at == n || n - at > 9 || at < 2 || s[at - 1] != ':')
+		return 0;
+	for (size_t i = at; i < n; i++)
+		line = line * 10 + (uint64_t)(s[i] - '0');
+	*ret_n = at - 1;
+	return line;
+}
+
+static bool is_path(const char *s, size_t n)
+{
+	return n && (memchr(s, '/', n) || memchr(s, '.', n) || *s == '<');
+}
+
+static uint32_t frame_of(struct foreign *to, const char *s, size_t n)
+{
+	const char *open = n && s[n - 1] == ')' ? memrchr(s, '(', n) : NULL, *colon;
+	size_t place_n, name_n;
+	uint64_t line;
+
+	if (open && open - s > 1 && open[-1] == ' ') { /* name (file:line) */
+		const char *file = open + 1;
+
+		place_n = n - (size_t)(file - s) - 1;
+		line = line_behind(file, place_n, &place_n);
+		if (line || is_path(file, place_n))
+			return foreign_frame_n(
+				to, s, (size_t)(open - s) - 1, file, place_n, line, 0);
+	}
+	line = line_behind(s, n, &name_n); /* file:name:line */
+	colon = line ? memrchr(s, ':', name_n) : NULL;
+	if (colon && colon + 1 < s + name_n && is_path(s, (size_t)(colon - s)))
+		return foreign_frame_n(to, colon + 1, (size_t)(s + name_n - colon) - 1, s,
+			(size_t)(colon - s), line, 0);
+	return foreign_frame_n(to, s, n, "", 0, 0, 0);
+}
+
+static uint32_t stack_of(struct foreign *to, const char *s, size_t n)
+{
+	uint32_t stack = 0;
+
+	for (size_t depth = 0; depth < STACKS_DEPTH; depth++) {
+		const char *end = memchr(s, ';', n);
+		size_t length = end ? (size_t)(end - s) : n;
+
+		if (length)
+			stack = foreign_stack(to, stack, frame_of(to, s, length));
+		if (!end)
+			break;
+		s += length + 1;
+		n -= length + 1;
+	}
+	return stack;
+}
+
+static int read(struct input *in, struct foreign *to, struct err *e)
+{
+	uint32_t thread = foreign_thread(to, 0, 0, "all threads");
+	char *line;
+	size_t n;
+	int status;
+
+	foreign_unit(to, FOREIGN_COUNT, "");
+	while ((status = input_line(in, &line, &n, e)) > 0) {
+		const char *count = count_in(line, n);
+		uint64_t value = 0;
+
+		if (n == 0)
+			continue;
+		if (!count)
+			return err_set(e, ERR_BAD_FILE,
+				"line %" PRIu64 " does not end in a blank and a count",
+				in->n_lines);
+		for (const char *at = count; at < line + n; at++)
+			value = value * 10 + (uint64_t)(*at - '0');
+		foreign_weight(to, thread, stack_of(to, line, (size_t)(count - line) - 1), 0, value,
+			value);
+	}
+	return status;
+}
+
 const struct format format_collapsed = {
 	.name = "collapsed",
 	.alias = "raw",
-	.suffix = ".folded",
+	.suffixes = { ".folded", ".collapsed" },
 	.summary = "one line per stack, for flame graph scripts",
-	.emit = emit,
+	.recognise = recognise,
+	.read = read,
+	.write = write,
 };

@@ -1,25 +1,78 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files of other tools: one file per format, one row in registry.c. */
+ * Files of other tools: one file per format, one row in registry.c. A row may read, write, or both.
+ *
+ * Writing goes through a sink (sink.h), which holds a bounded piece of the file at a time.
+ *
+ * Reading turns a file into a recording in memory, so that every command and every analysis takes it as it
+ * is: format_open stands wherever reader_open could. A reader gets the file's bytes through an input
+ * (input.h; gzip is undone there) and writes records through a `struct foreign` (foreign.h), which is a
+ * store/writer with the few rows such files need. What a file does not say is not written, and shows as
+ * unknown. The rules of what is written:
+ *
+ *   - meta "format" (the row's name; foreign_begin), meta "unit" of the values and, where the file has a word
+ *     for it, "measure". analyze/origin.h reads them.
+ *   - values of stacks are `weight` records: value in whole ns, bytes or counts, as "unit" says; `samples` is
+ *     how many samples it stands for, 0 where it was measured exactly; t_ns is the file's own time from its
+ *     zero on, or 0 in all of them.
+ *   - frames are FOREIGN (name, file, line, first line of the function), as far as the file has them.
+ *   - a format with several values per stack writes one of them (the one its own tool would show) and names
+ *     the others in meta "format_note".
+ *   - exact call counts (pstats) are `node` records and the like, written with foreign->w.
+ *
+ * A file is hostile: lengths are checked, loops bounded, memory bounded by a small multiple of the file. An
+ * error is ERR_BAD_FILE with the byte or line at which the file makes no sense. Nothing is read in part
+ * without saying so. */
 #ifndef FORMATS_FORMAT_H
 #define FORMATS_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf;
 struct err;
+struct foreign;
+struct input;
+struct reader;
+struct sink;
 struct tables;
 
+enum { FORMAT_HEAD = 4096 }; /* bytes recognise sees, at most */
+
 struct format {
-	const char *name, *suffix, *summary;
+	const char *name, *summary;
 	const char *alias; /* another tool's name for it, or NULL */
-	/* Appends the whole file to out. */
-	int (*emit)(struct tables *t, struct buf *out, struct err *e);
+	const char *suffixes
+		[4]; /* of file names, the one we give first; where two formats have one that
+				  * fits, the longer counts */
+
+	/* Whether a file that begins so (gzip undone) may be of this format: asked in the order of the
+	 * registry, the first yes counts. NULL: cannot be read. */
+	bool (*recognise)(const char *head, size_t n);
+	int (*read)(struct input *in, struct foreign *to, struct err *e);
+
+	/* Writes the whole file; the caller looks after the sink's own errors. NULL: cannot be written. */
+	int (*write)(struct tables *t, struct sink *out, struct err *e);
 };
 
 extern const struct format *const formats[];
 extern const size_t n_formats;
 
+/* Appends the names of those that can be written: "collapsed, pprof". */
+void formats_list(struct buf *out);
+
 const struct format *format_find(const char *name); /* NULL when there is none */
+/* By the end of a file's name; NULL when none fits, or only ones that cannot be written. */
+const struct format *format_for_path(const char *path);
+
+/* Opens a recording, or a file of any format that can be read. */
+int format_open(struct reader **ret, const char *path, struct err *e);
+/* Reads bytes that are of this format: for format_open, tests and fuzzers. Takes the descriptor. */
+int format_read_fd(
+	const struct format *f, int fd, const char *name, struct reader **ret, struct err *e);
+
+/* Writes to a file (created or replaced) or to a descriptor. */
+int format_save(const struct format *f, struct tables *t, const char *path, struct err *e);
+int format_write_fd(const struct format *f, struct tables *t, int fd, struct err *e);
 
 #endif

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * All formats, alphabetical. */
+ * All formats, alphabetical; a file is asked of each in this order, so a recognise must not say yes to
+ * another's (formats_test.c proves it on a sample of each). */
 #include "formats/format.h"
 
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/text.h"
 #include "formats/collapsed.h"
 #include "base/banned.h"
 
@@ -12,6 +15,13 @@ const struct format *const formats[] = {
 };
 const size_t n_formats = sizeof formats / sizeof *formats;
 
+void formats_list(struct buf *out)
+{
+	for (size_t i = 0; i < n_formats; i++)
+		if (formats[i]->write)
+			buf_printf(out, "%s%s", out->n ? ", " : "", formats[i]->name);
+}
+
 const struct format *format_find(const char *name)
 {
 	for (size_t i = 0; i < n_formats; i++)
@@ -19,4 +29,21 @@ const struct format *format_find(const char *name)
 			(formats[i]->alias && strcmp(formats[i]->alias, name) == 0))
 			return formats[i];
 	return NULL;
+}
+
+const struct format *format_for_path(const char *path)
+{
+	const struct format *found = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < n_formats; i++)
+		for (size_t k = 0; formats[i]->write && k < 4 && formats[i]->suffixes[k]; k++) {
+			const char *suffix = formats[i]->suffixes[k];
+
+			if (strlen(suffix) > longest && text_ends_with(path, suffix)) {
+				found = formats[i];
+				longest = strlen(suffix);
+			}
+		}
+	return found;
 }

@@ -24,6 +24,20 @@ double profile_share(const struct profile *p, double seconds)
 	return p->seconds > 0 ? seconds / p->seconds : 0;
 }
 
+const char *profile_unit(enum unit unit)
+{
+	return unit == UNIT_SECONDS ? "time" : unit == UNIT_BYTES ? "bytes" : "count";
+}
+
+void profile_cell_place(
+	struct table *t, const struct profile_view *v, const char *file, unsigned line)
+{
+	if (line)
+		table_cell(t, "%s:%u", profile_path(v, file), line);
+	else
+		table_cell(t, "%s", profile_path(v, file));
+}
+
 size_t profile_rows(const struct profile_view *v, size_t n)
 {
 	return v->limit && n > v->limit ? v->limit : n;
@@ -63,7 +77,10 @@ static double plus_minus(struct interval i)
 
 static void add_interval(struct table *t, struct interval i)
 {
-	table_cell(t, "%.1f–%.1f", i.low * 100, i.high * 100);
+	if (units_is_known(i.low))
+		table_cell(t, "%.1f–%.1f", i.low * 100, i.high * 100);
+	else
+		table_cell(t, "–");
 }
 
 static void add_cost(struct table *t, const struct profile *p, const struct profile_cost *c,
@@ -75,13 +92,13 @@ static void add_cost(struct table *t, const struct profile *p, const struct prof
 	table_cell_unit(t, UNIT_SHARE, profile_share(p, c->self_s));
 	if (v->ci)
 		add_interval(t, c->self);
-	else if (v->width >= NARROW)
+	else if (v->width >= NARROW && !p->is_exact)
 		table_cell(t, "±%.1f", plus_minus(c->self) * 100);
 	if (!v->ci) {
 		style_bar(&bar, profile_share(p, c->self_s), 8);
 		table_cell(t, "%s", buf_str(&bar));
 	}
-	table_cell(t, "%s", units_format(text, UNIT_SECONDS, c->self_s));
+	table_cell(t, "%s", units_format(text, p->unit, c->self_s));
 	table_cell_unit(t, UNIT_SHARE, profile_share(p, c->total_s));
 	if (v->ci)
 		add_interval(t, c->total);
@@ -89,8 +106,8 @@ static void add_cost(struct table *t, const struct profile *p, const struct prof
 }
 
 /* The columns of add_cost, then two of text. */
-static struct table *new_table(
-	const struct profile_view *v, struct table_column first, struct table_column second)
+static struct table *new_table(const struct profile *p, const struct profile_view *v,
+	struct table_column first, struct table_column second)
 {
 	struct table_column columns[8];
 	size_t n = 0;
@@ -98,11 +115,11 @@ static struct table *new_table(
 	columns[n++] = (struct table_column){ "self", TABLE_RIGHT, TEXT_CUT_END, 0 };
 	if (v->ci)
 		columns[n++] = (struct table_column){ "95 %", TABLE_RIGHT, TEXT_CUT_END, 0 };
-	else if (v->width >= NARROW)
+	else if (v->width >= NARROW && !p->is_exact)
 		columns[n++] = (struct table_column){ "±", TABLE_RIGHT, TEXT_CUT_END, 0 };
 	if (!v->ci)
 		columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0 };
-	columns[n++] = (struct table_column){ "time", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ profile_unit(p->unit), TABLE_RIGHT, TEXT_CUT_END, 0 };
 	columns[n++] = (struct table_column){ "total", TABLE_RIGHT, TEXT_CUT_END, 0 };
 	if (v->ci)
 		columns[n++] = (struct table_column){ "95 %", TABLE_RIGHT, TEXT_CUT_END, 0 };
@@ -125,9 +142,9 @@ static void print_table(struct table *t, const char *title, size_t shown, size_t
 
 void profile_print_functions(const struct profile *p, const struct profile_view *v, struct buf *out)
 {
-	struct table *t =
-		new_table(v, (struct table_column){ "function", TABLE_LEFT, TEXT_CUT_MIDDLE, 16 },
-			(struct table_column){ "where", TABLE_LEFT, TEXT_CUT_START, 14 });
+	struct table *t = new_table(p, v,
+		(struct table_column){ "function", TABLE_LEFT, TEXT_CUT_MIDDLE, 16 },
+		(struct table_column){ "where", TABLE_LEFT, TEXT_CUT_START, 14 });
 	size_t n = profile_rows(v, p->n_functions);
 
 	for (size_t i = 0; i < n; i++) {
@@ -138,7 +155,7 @@ void profile_print_functions(const struct profile *p, const struct profile_view 
 		if (f->is_synthetic)
 			table_cell(t, "%s", "");
 		else
-			table_cell(t, "%s:%u", profile_path(v, f->file), f->first_line);
+			profile_cell_place(t, v, f->file, f->first_line);
 	}
 	print_table(t, "Functions", n, p->n_functions, v, out);
 }
@@ -167,7 +184,7 @@ void profile_print_lines(const struct profile *p, const struct texts *texts,
 
 	for (size_t i = 0; texts && i < n; i++)
 		n_texts += texts_line(texts, p->lines[i].file, p->lines[i].line).n > 0;
-	t = new_table(v, (struct table_column){ "line", TABLE_LEFT, TEXT_CUT_START, 16 },
+	t = new_table(p, v, (struct table_column){ "line", TABLE_LEFT, TEXT_CUT_START, 16 },
 		(struct table_column){
 			n_texts ? "source" : "function", TABLE_LEFT, TEXT_CUT_END, 14 });
 	for (size_t i = 0; i < n; i++) {
@@ -252,7 +269,8 @@ void profile_print_threads(
 		has_process |= s->threads[i].pid != s->threads[0].pid;
 	t = thread_table(has_process);
 	for (size_t i = 0; i < s->n_threads; i++) {
-		if (!s->threads[i].n_samples || (s->threads[i].is_idle && !with_idle && !all_idle))
+		if (!(s->threads[i].n_samples || s->threads[i].all_s > 0) ||
+			(s->threads[i].is_idle && !with_idle && !all_idle))
 			continue;
 		n++;
 		if (v->limit && shown == v->limit)

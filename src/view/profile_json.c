@@ -6,22 +6,38 @@
 #include "analyze/stacks.h"
 #include "base/json_write.h"
 #include "view/profile.h"
+#include "view/profile_parts.h"
 #include "base/banned.h"
 
 enum {
 	TREE_DEPTH = 100
 }; /* levels of JSON; deeper branches end there, their time stays in the totals */
 
+/* A value under the key of seconds, which is null where it is of something else. */
+static void json_seconds(struct json_writer *w, const char *key, enum unit unit, double value)
+{
+	json_kv_double(w, key, unit == UNIT_SECONDS ? value : UNITS_UNKNOWN);
+}
+
+/* … and the same under a key that says nothing of time. */
+static void json_value(struct json_writer *w, const char *key, enum unit unit, double value)
+{
+	if (unit != UNIT_SECONDS)
+		json_kv_double(w, key, value);
+}
+
 static void json_cost(const struct profile *p, const struct profile_cost *c, struct json_writer *w)
 {
-	json_kv_double(w, "self_s", c->self_s);
-	json_kv_double(w, "total_s", c->total_s);
-	json_kv_double(w, "self_low_s", c->self.low * p->seconds);
-	json_kv_double(w, "self_high_s", c->self.high * p->seconds);
-	json_kv_double(w, "total_low_s", c->total.low * p->seconds);
-	json_kv_double(w, "total_high_s", c->total.high * p->seconds);
-	json_kv_u64(w, "self_samples", c->self_n);
-	json_kv_u64(w, "total_samples", c->total_n);
+	json_seconds(w, "self_s", p->unit, c->self_s);
+	json_seconds(w, "total_s", p->unit, c->total_s);
+	json_seconds(w, "self_low_s", p->unit, c->self.low * p->seconds);
+	json_seconds(w, "self_high_s", p->unit, c->self.high * p->seconds);
+	json_seconds(w, "total_low_s", p->unit, c->total.low * p->seconds);
+	json_seconds(w, "total_high_s", p->unit, c->total.high * p->seconds);
+	json_value(w, "self", p->unit, c->self_s);
+	json_value(w, "total", p->unit, c->total_s);
+	json_kv_double(w, "self_samples", p->is_exact ? UNITS_UNKNOWN : (double)c->self_n);
+	json_kv_double(w, "total_samples", p->is_exact ? UNITS_UNKNOWN : (double)c->total_n);
 }
 
 static void json_line(const struct profile *p, const struct profile_line *l, struct json_writer *w)
@@ -48,7 +64,8 @@ static void json_line(const struct profile *p, const struct profile_line *l, str
 
 void profile_json(const struct profile *p, struct json_writer *w)
 {
-	json_kv_double(w, "sampled_s", p->seconds);
+	json_kv_string(w, "unit", p->unit == UNIT_SECONDS ? "s" : profile_unit(p->unit));
+	json_seconds(w, "sampled_s", p->unit, p->seconds);
 	json_key(w, "functions");
 	json_array_begin(w);
 	for (size_t i = 0; i < p->n_functions; i++) {
@@ -82,12 +99,13 @@ void profile_json_threads(const struct stacks *s, struct json_writer *w)
 		json_kv_u64(w, "tid", t->tid);
 		json_kv_u64(w, "pid", t->pid);
 		json_kv_u64(w, "samples", t->n_samples);
-		json_kv_double(w, "all_s", t->all_s);
+		json_seconds(w, "all_s", s->unit, t->all_s);
 		json_kv_double(w, "on_cpu_s", t->cpu_s);
 		json_kv_double(w, "gil_s", t->gil_s);
-		json_kv_double(w, "waiting_s", t->waiting_s);
+		json_kv_double(w, "waiting_s", s->is_foreign ? UNITS_UNKNOWN : t->waiting_s);
 		json_kv_bool(w, "is_idle", t->is_idle);
-		json_kv_double(w, "seconds", t->seconds);
+		json_seconds(w, "seconds", s->unit, t->seconds);
+		json_value(w, "value", s->unit, t->seconds);
 		json_kv_string(w, "mostly_in", frames_function(s->frames, t->top_leaf)->name);
 		json_object_end(w);
 	}
@@ -108,8 +126,10 @@ static void json_node(const struct calltree_node *n, const struct stacks *s, uns
 {
 	json_object_begin(w);
 	json_function(s, n->function, w);
-	json_kv_double(w, "self_s", n->self_s);
-	json_kv_double(w, "total_s", n->total_s);
+	json_seconds(w, "self_s", s->unit, n->self_s);
+	json_seconds(w, "total_s", s->unit, n->total_s);
+	json_value(w, "self", s->unit, n->self_s);
+	json_value(w, "total", s->unit, n->total_s);
 	json_kv_u64(w, "total_samples", n->total_n);
 	json_kv_bool(w, "is_recursive", n->is_recursive);
 	json_key(w, "children");
@@ -138,7 +158,8 @@ static void json_neighbour(const struct neighbours *of, const struct neighbour *
 		json_kv_string(w, "name", NULL);
 	else
 		json_function(s, n->function, w);
-	json_kv_double(w, "seconds", n->seconds);
+	json_seconds(w, "seconds", s->unit, n->seconds);
+	json_value(w, "value", s->unit, n->seconds);
 	json_kv_u64(w, "samples", n->n);
 	json_kv_double(w, "share", of->total_s > 0 ? n->seconds / of->total_s : 0);
 	json_object_end(w);
@@ -152,7 +173,8 @@ void profile_json_neighbours(const char *key, const struct neighbours *const *v,
 	for (size_t i = 0; i < n; i++) {
 		json_object_begin(w);
 		json_function(s, v[i]->function, w);
-		json_kv_double(w, "total_s", v[i]->total_s);
+		json_seconds(w, "total_s", s->unit, v[i]->total_s);
+		json_value(w, "total", s->unit, v[i]->total_s);
 		json_key(w, key);
 		json_array_begin(w);
 		for (size_t k = 0; k < (is_callers ? v[i]->n_callers : v[i]->n_callees); k++)

@@ -5,9 +5,18 @@
 
 #include <stddef.h>
 
+#include "base/units.h"
+
 struct buf;
 struct profile;
 struct profile_view;
+struct table;
+
+/* The heading of a column of values: "time", "bytes", "count". */
+const char *profile_unit(enum unit unit);
+/* "file:line", without the line where that is not known (0). */
+void profile_cell_place(
+	struct table *t, const struct profile_view *v, const char *file, unsigned line);
 
 /* Of all time that was sampled, lost samples included. */
 double profile_share(const struct profile *p, double seconds);

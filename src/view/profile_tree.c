@@ -123,7 +123,8 @@ static void print_function(
 		struct buf printable = BUF_INIT;
 
 		text_add_printable(&printable, path, strlen(path));
-		buf_printf(&printable, ":%u", f->first_line);
+		if (f->first_line)
+			buf_printf(&printable, ":%u", f->first_line);
 		text_add_cut(&place, buf_str(&printable), room - used - 2, TEXT_CUT_START);
 		buf_adds(p->out, "  ");
 		style_add(p->out, STYLE_DIM, p->v->colour, "%s", buf_str(&place));
@@ -209,7 +210,7 @@ static void add_neighbour(struct table *t, const struct neighbours *of, const st
 	style_bar(&bar, part, 8);
 	table_cell_unit(t, UNIT_SHARE, part);
 	table_cell(t, "%s", buf_str(&bar));
-	table_cell(t, "%s", units_format(text, UNIT_SECONDS, n->seconds));
+	table_cell(t, "%s", units_format(text, s->unit, n->seconds));
 	table_cell(t, "%s",
 		!n->is_none          ? f->name
 			: is_callers ? "(nobody: a root)"
@@ -217,7 +218,7 @@ static void add_neighbour(struct table *t, const struct neighbours *of, const st
 	if (n->is_none || f->is_synthetic)
 		table_cell(t, "%s", "");
 	else
-		table_cell(t, "%s:%u", profile_path(v, f->file), f->first_line);
+		profile_cell_place(t, v, f->file, f->first_line);
 	buf_done(&bar);
 }
 
@@ -227,7 +228,7 @@ static void print_neighbours(const struct neighbours *x, const struct stacks *s,
 	const struct table_column columns[] = {
 		{ "of it", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "", TABLE_LEFT, TEXT_CUT_END, 0 },
-		{ "time", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ profile_unit(s->unit), TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ is_callers ? "called by" : "calls", TABLE_LEFT, TEXT_CUT_MIDDLE, 16 },
 		{ "where", TABLE_LEFT, TEXT_CUT_START, 14 },
 	};
@@ -242,8 +243,10 @@ static void print_neighbours(const struct neighbours *x, const struct stacks *s,
 	profile_title(v, buf_str(&title), out);
 	buf_clear(&title);
 	text_add_printable(&title, profile_path(v, f->file), strlen(profile_path(v, f->file)));
-	style_add(out, STYLE_DIM, v->colour, "%s:%u, total %s, %s of the sampled time\n",
-		buf_str(&title), f->first_line, units_format(time, UNIT_SECONDS, x->total_s),
+	if (f->first_line)
+		buf_printf(&title, ":%u", f->first_line);
+	style_add(out, STYLE_DIM, v->colour, "%s%stotal %s, %s of the sampled time\n",
+		buf_str(&title), title.n ? ", " : "", units_format(time, s->unit, x->total_s),
 		units_format(share, UNIT_SHARE, profile_share(p, x->total_s)));
 	for (size_t i = 0; i < n; i++)
 		add_neighbour(t, x, is_callers ? &x->callers[i] : &x->callees[i], s, v, is_callers);

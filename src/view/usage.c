@@ -382,11 +382,11 @@ void usage_print_posix(const struct usage *u, struct buf *out)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void json_bound(const struct bound *b, struct json_writer *w)
+static void json_bound(const struct usage *u, const struct bound *b, struct json_writer *w)
 {
 	json_key(w, "bound");
 	json_object_begin(w);
-	json_kv_string(w, "verdict", bound_names[b->verdict]);
+	json_kv_string(w, "verdict", u->is_foreign ? NULL : bound_names[b->verdict]);
 	json_kv_bool(w, "is_estimate", b->is_estimate);
 	json_key(w, "shares");
 	json_object_begin(w);
@@ -472,7 +472,7 @@ void usage_json(const struct usage *u, const struct bound *b, struct json_writer
 		{ "pressure_io", u->pressure_io },
 		{ "pressure_memory", u->pressure_memory },
 		{ "peak_threads", u->peak_threads },
-		{ "processes", (double)u->n_processes },
+		{ "processes", u->is_foreign ? UNITS_UNKNOWN : (double)u->n_processes },
 		{ "own_cpu_s", u->own_cpu_s },
 	};
 
@@ -496,7 +496,7 @@ void usage_json(const struct usage *u, const struct bound *b, struct json_writer
 		json_i64(w, WTERMSIG(u->status));
 	else
 		json_null(w);
-	json_bound(b, w);
+	json_bound(u, b, w);
 	json_processes(u, w);
 	json_series(u, w);
 }

@@ -223,10 +223,10 @@ def test_forked_children_are_sampled(tool, label, tmp_path):
     (["run", "--rate=fast", "true"], 125, "--rate wants"),
     (["run", "no-such-program-here"], 127, "command not found"),
     (["run", "missing.py"], 2, ""),
-    (["run", "-o", "x.svg", "true"], 125, "its suffix names a format that does not exist yet"),
-    (["run", "-f", "speedscope", "true"], 125, "there is no format 'speedscope' yet"),
+    (["run", "-o", "x.html", "true"], 125, "its suffix names a format that cannot be written yet"),
+    (["run", "-f", "nosuch", "true"], 125, "there is no format 'nosuch' to write"),
     (["export", "x.lead"], 2, "which format?"),
-    (["export", "x.lead", "--format", "speedscope"], 2, "there is no format 'speedscope' yet"),
+    (["export", "x.lead", "--format", "nosuch"], 2, "there is no format 'nosuch' to write"),
     (["export", "x.lead", "--format", "collapsed"], 5, "x.lead"),
 ])
 def test_mistakes_get_one_clear_line(tool, args, status, words, tmp_path):

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ * See format.h: files as recordings, and recordings as files. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "formats/foreign.h"
+#include "formats/format.h"
+#include "formats/input.h"
+#include "formats/sink.h"
+#include "store/container.h"
+#include "store/reader.h"
+#include "store/writer.h"
+#include "base/banned.h"
+
+static const struct format *recognise(struct input *in)
+{
+	size_t n;
+	const char *head = input_head(in, FORMAT_HEAD, &n);
+
+	for (size_t i = 0; i < n_formats; i++)
+		if (formats[i]->recognise && formats[i]->recognise(head, n))
+			return formats[i];
+	return NULL;
+}
+
+static int read_input(const struct format *f, struct input *in, const char *name,
+	struct reader **ret, struct err *e)
+{
+	struct foreign to = { 0 };
+	struct err ignored = ERR_INIT;
+	int fd = -1, status = foreign_begin(&to, f->name, e);
+
+	if (status == 0)
+		status = f->read(in, &to, e);
+	if (status < 0 &&
+		input_error(in, &ignored) < 0) /* why, where it only said that it failed */
+		*e = ignored;
+	if (status < 0) {
+		writer_close(to.w, &ignored);
+		return err_note(e, "%s: read as a %s file", name, f->name);
+	}
+	if (writer_close_keep_fd(to.w, &fd, e) < 0)
+		return err_note(e, "%s", name);
+	return reader_open_fd(ret, fd, name, e);
+}
+
+int format_read_fd(
+	const struct format *f, int fd, const char *name, struct reader **ret, struct err *e)
+{
+	struct input in;
+	int status;
+
+	input_init(&in, fd);
+	status = read_input(f, &in, name, ret, e);
+	input_done(&in);
+	return status;
+}
+
+int format_open(struct reader **ret, const char *path, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), status;
+	char magic[8];
+	ssize_t n = fd < 0 ? -1 : pread(fd, magic, sizeof magic, 0);
+	const struct format *f;
+	struct input in;
+
+	if (fd >= 0 && n < 0 && errno == EISDIR) {
+		close(fd);
+		return err_set(e, ERR_BAD_FILE, "%s is a folder", path);
+	}
+	if (fd < 0)
+		return err_errno(e, ERR_SYSTEM, "%s", path);
+	/* What begins with the first byte of a recording and nothing else is a damaged one. */
+	if (n >= 4 && memcmp(magic, STORE_MAGIC, 4) == 0)
+		return reader_open_fd(ret, fd, path, e);
+	input_init(&in, fd);
+	f = recognise(&in);
+	if (f)
+		status = read_input(f, &in, path, ret, e);
+	else if (input_error(&in, e) < 0)
+		status = err_note(e, "%s", path);
+	else
+		status = err_set(e, ERR_BAD_FILE,
+			n == 0 ? "%s: the file is empty"
+			       : "%s: neither a recording nor a file of another profiler that "
+				 "leadline can read",
+			path);
+	input_done(&in);
+	return status;
+}
+
+int format_write_fd(const struct format *f, struct tables *t, int fd, struct err *e)
+{
+	struct sink out;
+	int status;
+
+	sink_init(&out, fd);
+	status = f->write(t, &out, e);
+	if (status == 0)
+		status = sink_finish(&out, e);
+	sink_done(&out);
+	return status;
+}
+
+int format_save(const struct format *f, struct tables *t, const char *path, struct err *e)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	int status = fd < 0 ? err_errno(e, ERR_SYSTEM, "%s", path) : format_write_fd(f, t, fd, e);
+
+	if (fd >= 0 && status < 0)
+		err_note(e, "%s", path);
+	if (fd >= 0 && close(fd) < 0 && status == 0)
+		status = err_errno(e, ERR_SYSTEM, "%s", path);
+	return status;
+}
