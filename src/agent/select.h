@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which functions a user means: patterns matched against what is known of a code object. Without
+ * Python, so that it can be tested by itself.
+ *
+ *	step                  functions of that name, methods too
+ *	Model.step            that method; "Model.*" all of the class
+ *	shop.orders           every function of a module, or of the modules of a package
+ *	shop.orders:total     one function of a module; the script may be named by its file or __main__
+ *	shop.orders.total     the same
+ *	orders.py, part_?.py  every function of the files
+ *	orders.py:total       one function of a file
+ *
+ * * ? [ ] stand for what they do in a shell. A function inside another one is outer.inner. A name
+ * without module or file does not mean functions of the interpreter's own library or of installed
+ * packages. */
+#ifndef AGENT_SELECT_H
+#define AGENT_SELECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	SELECT_PATTERNS_MAX = 64,
+	SELECT_TEXT_MAX = 4096, /* of all patterns together */
+};
+
+struct select_pattern {
+	const char *where; /* module or file; NULL: anywhere */
+	const char *what;  /* function; NULL: all */
+	bool is_file;      /* `where` is one */
+	uint32_t n_found;  /* code objects it chose */
+};
+
+struct select {
+	struct select_pattern patterns[SELECT_PATTERNS_MAX];
+	uint32_t n;
+	char text[SELECT_TEXT_MAX]; /* what the patterns point into */
+};
+
+struct select_subject {
+	const char *file;
+	const char *module; /* __name__ of its globals; "" when not known */
+	const char *name;   /* qualified as far as is known */
+	bool is_library;    /* belongs to the interpreter or to an installed package */
+};
+
+#pragma GCC visibility push(hidden)
+
+/* Patterns, one per line. False when there are too many or they are too long: those that fit are
+ * taken. */
+bool leadline_select_init(struct select *s, const char *text);
+
+/* The first pattern that means it, counted as found; -1: none. */
+int leadline_select_match(struct select *s, const struct select_subject *subject);
+
+/* Whether a function whose own name (after the last dot) is this could be meant: asked before its
+ * qualified name is looked for where the interpreter does not tell it. */
+bool leadline_select_may_mean(const struct select *s, const char *name);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Line counters in the sparse area of a session's memory (docs/SESSION.md). The agent counts, the
+ * tool reads them by snapshots and makes `line_count` records of them.
+ *
+ * A block belongs to one thread and one code object. Cell 0 is the function as a whole, cell i the
+ * line first_line + i - 1. The agent announces a block by a record in the thread's ring, whose
+ * payload is struct line_block; from then on the cells lie at `cells_offset`. Each thread has one
+ * further word, the stamp of its latest event, at `last_offset`.
+ *
+ *	total   counted while the cell is open in at least one activation: with recursion the time
+ *	        of a line is not counted twice. A suspended generator or coroutine has no open line.
+ *	own     the part of it in which no other counted function ran below it
+ *	max     longest stretch from opening to closing, suspension or exit
+ *
+ * Stamps and durations are in the session's clock. A cell whose depth is not 0 was open when the
+ * memory was last written (a program killed, a thread still running): its total lacks
+ * last - opened. */
+#ifndef WIRE_LINE_AREA_H
+#define WIRE_LINE_AREA_H
+
+#include <stdint.h>
+
+struct line_cell {
+	uint64_t hits; /* line: how often it was begun; function: calls, resumptions not counted */
+	uint64_t own;
+	uint64_t total;
+	uint64_t max;
+	uint64_t depth;  /* activations in which it is open */
+	uint64_t opened; /* stamp of when depth became 1 */
+};
+
+/* The most lines one code object may span: more is no program but damage. */
+enum { LINE_CELLS_MAX = 1 << 20 };
+
+struct line_block {
+	uint64_t cells_offset, last_offset; /* in the sparse area */
+	uint32_t code;                      /* the agent's number of the code object */
+	uint32_t first_line, n_cells;
+	uint32_t pad;
+};
+
+#endif
