@@ -72,6 +72,8 @@ STRUCTS = {
     "weakref": [(8, "PyWeakReference", "wr_")],
     "method": [(8, "PyMethodObject", "im_")],
     "function": [(8, "PyFunctionObject", "func_")],
+    "cfunction": [(8, "PyCFunctionObject", "m_")],
+    "descr": [(8, "PyDescrObject", "d_")],
     "exception": [(8, "PyBaseExceptionObject", "")],
     "gen": [(8, "PyGenObject", "gi_")],
 }

@@ -382,14 +382,3 @@ def test_versions_without_offsets(version, status, says):
     with running(FAKE, "zero", version) as process:
         done = dump(process.pid)
     assert done.returncode == status and says in done.stderr
-
-
-@pytest.mark.parametrize("label", [v for v in EXPECTED if int(v.rstrip("t").split(".")[1]) >= 11])
-def test_the_returning_instructions_are_those_of_the_interpreter(label):
-    """src/cpython/opcodes.c against opcode.opmap."""
-    ask = "import opcode; print(*sorted(v for k, v in opcode.opmap.items() if 'RETURN_' in k and 'GENERATOR' not in k))"
-    said = subprocess.run(require(label).command("-c", ask), capture_output=True, text=True, check=True).stdout
-    minor = label.rstrip("t").split(".")[1]
-    table = (ROOT / "src" / "cpython" / "opcodes.c").read_text()
-    row = re.search(r"\{ " + minor + r", \{ ([\d, ]+) \} \}", table)
-    assert sorted(map(int, row.group(1).split(","))) == list(map(int, said.split()))
