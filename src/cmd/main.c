@@ -20,7 +20,7 @@ static int unknown(const char *word)
 	for (size_t i = 0; i < n_commands; i++) {
 		unsigned d = text_distance(word, commands[i]->name);
 
-		if (d < best && d < strlen(commands[i]->name)) {
+		if (*commands[i]->group && d < best && d < strlen(commands[i]->name)) {
 			best = d;
 			nearest = commands[i]->name;
 		}

@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "analyze/regions.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -342,6 +343,7 @@ static int show(const struct recording *r, const struct recording_options *o,
 	if (status == 0) {
 		if (!o->report)
 			buf_addc(&text, '\n');
+		page.regions = result.regions->n > 0;
 		result_print(&result, &page, &text);
 		if (!result.profile)
 			buf_printf(&text, "No Python stacks were seen: %s.\n",

@@ -17,6 +17,7 @@ const struct command *const commands[] = {
 	&command_export,
 	&command_doctor,
 	&command_help,
+	&command_host,
 };
 const size_t n_commands = sizeof commands / sizeof *commands;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/regions.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/units.h"
@@ -20,7 +21,7 @@
 enum { ROWS = 20, TREE_ROWS = 60 };
 
 struct options {
-	bool json, processes, functions, lines, threads, tasks, host, tree, no_legend;
+	bool json, processes, functions, lines, threads, tasks, regions, host, tree, no_legend;
 	bool only_mine, idle, ci, has_limit, has_to;
 	const char *callers, *callees, *filter, *thread, *sort;
 	uint64_t limit, from_ns, to_ns;
@@ -44,6 +45,8 @@ static const struct opt options_table[] = {
 		NULL },
 	{ 0, "threads", OPT_FLAG, NULL, false, "show threads", FIELD(threads), SIZE_MAX, NULL },
 	{ 0, "tasks", OPT_FLAG, NULL, false, "show asyncio's tasks", FIELD(tasks), SIZE_MAX, NULL },
+	{ 0, "regions", OPT_FLAG, NULL, false, "show the spans the program has named",
+		FIELD(regions), SIZE_MAX, NULL },
 	{ 0, "processes", OPT_FLAG, NULL, false, "as --host, with each process under its parent",
 		FIELD(processes), SIZE_MAX, NULL },
 	{ 0, "host", OPT_FLAG, NULL, false, "show CPU, memory, IO and the time line, as time does",
@@ -183,10 +186,11 @@ static struct result_choice choice_of(const struct options *o, enum profile_orde
 		.source = !o->json };
 }
 
-static struct result_page page_of(const struct options *o, const char *what)
+static struct result_page page_of(
+	const struct options *o, const struct regions *regions, const char *what)
 {
-	bool is_plain = !o->functions && !o->lines && !o->threads && !o->tasks && !o->tree &&
-		!o->callers && !o->callees;
+	bool is_plain = !o->functions && !o->lines && !o->threads && !o->tasks && !o->regions &&
+		!o->tree && !o->callers && !o->callees;
 
 	return (struct result_page){ .output = output_for(STDOUT_FILENO, o->color),
 		.processes = o->processes,
@@ -194,6 +198,7 @@ static struct result_page page_of(const struct options *o, const char *what)
 		.lines = o->lines || is_plain,
 		.source = o->lines,
 		.threads = o->threads,
+		.regions = o->regions || (is_plain && regions && regions->n),
 		.tree = o->tree,
 		.idle = o->idle,
 		.ci = o->ci,
@@ -217,7 +222,7 @@ static int report(const struct command *self, const char *path, const struct opt
 	int status = result_open_choice(&r, path, &choice, &e);
 
 	describe(o, &what);
-	page = page_of(o, buf_str(&what));
+	page = page_of(o, r.regions, buf_str(&what));
 	if (r.tables)
 		tell_damage(r.reader, r.tables, path);
 	if (status == 0 && o->json)

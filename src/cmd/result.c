@@ -12,6 +12,7 @@
 #include "analyze/endings.h"
 #include "analyze/neighbours.h"
 #include "analyze/pattern.h"
+#include "analyze/regions.h"
 #include "analyze/texts.h"
 #include "analyze/tasks.h"
 #include "analyze/usage.h"
@@ -25,6 +26,7 @@
 #include "formats/format.h"
 #include "store/tables.h"
 #include "view/profile.h"
+#include "view/regions.h"
 #include "view/style.h"
 #include "view/tasks.h"
 #include "view/usage.h"
@@ -142,6 +144,7 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 		return err_set(e, ERR_BAD_FILE, "%s: holds no run of a program", name);
 	r->bound = bound_build(r->usage);
 	r->fidelity = fidelity_build(&r->arena, r->tables);
+	r->regions = regions_build(&r->arena, r->tables);
 	r->origin = origin_build(&r->arena, r->tables);
 	if (r->origin.is_foreign && o.state != STACKS_WALL)
 		return err_set(e, ERR_USAGE,
@@ -295,6 +298,8 @@ static void print_profile(const struct result *r, const struct result_page *page
 		profile_print_callers(r->callers.v[i], r->stacks, r->profile, &v, out);
 	for (size_t i = 0; i < r->callees.n; i++)
 		profile_print_callees(r->callees.v[i], r->stacks, r->profile, &v, out);
+	if (page->regions)
+		regions_print(r->regions, r->usage->wall_s, &v, out);
 	if (page->threads)
 		profile_print_threads(r->stacks, &v, page->idle, out);
 	if (r->tasks)
@@ -365,6 +370,8 @@ void result_json_page(const struct result *r, const struct result_page *page, st
 		profile_json_endings(r->endings, r->n_endings, r->stacks, &w);
 		if (page && page->threads)
 			profile_json_threads(r->stacks, &w);
+		if (r->regions->n)
+			regions_json(r->regions, &w);
 		if (r->tasks)
 			tasks_json(r->tasks, r->stacks, &w);
 		if (r->tree)

@@ -19,6 +19,7 @@ struct calltree_node;
 struct ending;
 struct err;
 struct neighbours;
+struct regions;
 struct tasks;
 struct texts;
 
@@ -51,6 +52,7 @@ struct result {
 	const struct texts *texts;        /* NULL unless source was wanted */
 	const struct calltree_node *tree; /* NULL unless wanted */
 	const struct tasks *tasks;        /* NULL unless wanted */
+	const struct regions *regions;    /* the program has named */
 	struct result_neighbours callers, callees;
 	const struct ending *endings; /* processes killed by a signal */
 	size_t n_endings;
@@ -60,7 +62,7 @@ struct result_page {
 	struct output output;
 	bool host;      /* all host figures, as `time` shows them */
 	bool processes; /* one line per process */
-	bool functions, lines, threads, tree;
+	bool functions, lines, threads, tree, regions;
 	bool source; /* lines where they stand, as far as the text is there; else a table of them */
 	bool idle;   /* list idle threads one by one */
 	bool ci;     /* intervals of self and total */
