@@ -27,10 +27,90 @@ enum {
 
 static const uint64_t MS = 1000000;
 
-static int read_u64(struct py_process *p, uint64_t address, uint64_t *ret)
+/* ---- what leads to the threads, all read at once -------------------------------------------- */
+
+/* A pointer on the way to the threads. */
+static int read_link(struct py_process *p, uint64_t address, uint64_t *ret)
 {
-	return mem_read_u64(&p->target.mem, address, ret);
+	int status = mem_read_u64(&p->target.mem, address, ret);
+
+	vec_push(&p->links, (struct py_link){ .address = address, .words = { *ret } });
+	return status;
 }
+
+static void note_thread(struct py_process *p, uint64_t address, const unsigned char *bytes)
+{
+	const struct py_layout *l = &p->target.layout;
+	struct py_link link = { .address = address, .is_thread = true };
+
+	link.words[0] = u64_at(bytes, l->thread_next);
+	link.words[1] = u64_at(bytes, l->thread_thread_id);
+	if (l->thread_native_thread_id != PY_NONE)
+		link.words[2] = u64_at(bytes, l->thread_native_thread_id);
+	vec_push(&p->links, link);
+}
+
+struct words { /* where the words of a link lie in a thread state */
+	uint32_t from, n;
+	uint32_t at[3];
+};
+
+static struct words words_of(const struct py_layout *l)
+{
+	struct words w = { .at = { l->thread_next, l->thread_thread_id,
+				   l->thread_native_thread_id } };
+	uint32_t end = 0;
+
+	w.from = w.at[0];
+	for (int i = 0; i < 3; i++) {
+		w.from = w.at[i] < w.from ? w.at[i] : w.from;
+		end = w.at[i] + 8 > end ? w.at[i] + 8 : end;
+	}
+	w.n = end - w.from;
+	return w;
+}
+
+static bool is_link_same(const struct py_link *link, const struct words *w, const unsigned char *p)
+{
+	if (!link->is_thread)
+		return u64_at(p, 0) == link->words[0];
+	for (int i = 0; i < 3; i++)
+		if (u64_at(p, w->at[i] - w->from) != link->words[i])
+			return false;
+	return true;
+}
+
+/* Whether all that led to the threads is as it was when they were listed. Where a thread state has no native
+ * id, an address and a pthread_t may be another thread's by now. */
+static bool is_list_same(struct py_process *p)
+{
+	const struct py_layout *l = &p->target.layout;
+	struct iovec to[MEM_VECTOR_MAX], from[MEM_VECTOR_MAX];
+	bool is_same = p->links.n && p->links.n <= MEM_VECTOR_MAX;
+	struct words w;
+	unsigned char *bytes;
+	size_t all = 0;
+
+	if (!is_same || l->thread_native_thread_id == PY_NONE)
+		return false;
+	w = words_of(l);
+	bytes = xcalloc(p->links.n, w.n);
+	for (size_t i = 0; i < p->links.n; i++) {
+		const struct py_link *link = &p->links.v[i];
+		uint64_t address = link->address + (link->is_thread ? w.from : 0);
+
+		to[i] = (struct iovec){ bytes + i * w.n, link->is_thread ? w.n : 8 };
+		from[i] = (struct iovec){ (void *)(uintptr_t)address, to[i].iov_len };
+		all += to[i].iov_len;
+	}
+	is_same = mem_readv(&p->target.mem, to, from, p->links.n) == (ssize_t)all;
+	for (size_t i = 0; i < p->links.n && is_same; i++)
+		is_same = is_link_same(&p->links.v[i], &w, bytes + i * w.n);
+	free(bytes);
+	return is_same;
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static void thread_free(struct sampled *t)
 {
@@ -79,6 +159,7 @@ static struct sampled *thread_add(
 	t->rows = xcalloc(WALK_DEPTH, sizeof *t->rows);
 	py_state_open(&t->kernel, p->pid, t->tid);
 	vec_push(&p->threads, t);
+	py_sleepers_forget(&p->sleepers);
 	return t;
 }
 
@@ -153,7 +234,7 @@ static bool list_interpreter(struct py_process *p, uint64_t interp, int *n, uint
 	unsigned char bytes[PY_THREAD_BYTES_MAX];
 	uint64_t at;
 
-	if (read_u64(p, interp + l->interp_threads_head, &at) < 0)
+	if (read_link(p, interp + l->interp_threads_head, &at) < 0)
 		return false;
 	p->threads_head = at; /* in the end that of the main interpreter, the last in the list */
 	for (; at && *n < THREADS_MOST; ++*n) {
@@ -163,12 +244,14 @@ static bool list_interpreter(struct py_process *p, uint64_t interp, int *n, uint
 
 		if (mem_read(&p->target.mem, at, bytes, l->thread_sizeof) < 0)
 			return false;
+		note_thread(p, at, bytes);
 		tid = thread_tid(p, bytes);
 		if (t && t->tid != tid)
 			t = NULL; /* the address was used again */
 		at = u64_at(bytes, l->thread_next);
 		if (!t && is_beginning(p, tid)) {
 			p->relist_ns = now_ns + BEGINNING_MS * MS;
+			p->is_beginning = true;
 			continue;
 		}
 		if (!t)
@@ -190,42 +273,67 @@ static void tell_threads(struct py_process *p)
 	vec_done(&addresses);
 }
 
-void py_process_list(struct py_process *p, uint64_t now_ns)
+static bool has_failed(struct py_process *p)
+{
+	vec_each (&p->threads, t)
+		if ((*t)->has_failed)
+			return true;
+	return false;
+}
+
+static void drop_ended(struct py_process *p)
+{
+	for (size_t i = p->threads.n; i-- > 0;)
+		if (!p->threads.v[i]->is_listed) {
+			thread_free(p->threads.v[i]);
+			vec_remove_swap(&p->threads, i);
+			py_sleepers_forget(&p->sleepers);
+		}
+}
+
+static void list_anew(struct py_process *p, uint64_t now_ns)
 {
 	const struct py_layout *l = &p->target.layout;
 	uint64_t interp;
 	int n = 0;
 
-	if (now_ns < p->relist_ns)
-		return;
-	p->relist_ns = now_ns + RELIST_MS * MS;
+	vec_clear(&p->links);
 	vec_each (&p->threads, t)
 		(*t)->is_listed = false;
-	if (read_u64(p, p->target.runtime + l->runtime_interpreters_head, &interp) < 0 || !interp)
+	if (read_link(p, p->target.runtime + l->runtime_interpreters_head, &interp) < 0 || !interp)
 		return;
 	for (int i = 0; interp && i < INTERPRETERS_MOST; i++) {
 		p->interp = interp;
 		if (!list_interpreter(p, interp, &n, now_ns) ||
-			read_u64(p, interp + l->interp_next, &interp) < 0)
+			read_link(p, interp + l->interp_next, &interp) < 0)
 			break;
 	}
-	for (size_t i = p->threads.n; i-- > 0;)
-		if (!p->threads.v[i]->is_listed) {
-			thread_free(p->threads.v[i]);
-			vec_remove_swap(&p->threads, i);
-		}
+	drop_ended(p);
 	if (l->interp_ceval_gil != PY_NONE &&
-		read_u64(p, p->interp + l->interp_ceval_gil, &p->gil) < 0)
+		read_link(p, p->interp + l->interp_ceval_gil, &p->gil) < 0)
 		p->gil = 0;
 	plan_interpreter(p);
-	name_threads(p, now_ns);
 	tell_threads(p);
+}
+
+void py_process_list(struct py_process *p, uint64_t now_ns)
+{
+	bool is_beginning_due = p->is_beginning;
+
+	if (now_ns < p->relist_ns)
+		return;
+	p->relist_ns = now_ns + RELIST_MS * MS;
+	p->is_beginning = false;
+	if (is_beginning_due || has_failed(p) || !is_list_same(p))
+		list_anew(p, now_ns);
+	name_threads(p, now_ns);
 }
 
 void py_process_begin(struct py_process *p, uint64_t now_ns)
 {
 	snprintf(p->interpreter, sizeof p->interpreter, "cpython %s", p->target.version);
 	py_tids_init(&p->tids, p->pid);
+	py_sleepers_init(&p->sleepers, p->pid);
 	p->codes = py_codes_new(&p->target.layout, &p->target.mem, p->interpreter);
 	p->view = (struct py_view){
 		.l = &p->target.layout, .mem = &p->target.mem, .codes = p->codes
@@ -239,6 +347,8 @@ void py_process_free(struct py_process *p)
 	vec_each (&p->threads, t)
 		thread_free(*t);
 	vec_done(&p->threads);
+	vec_done(&p->links);
+	py_sleepers_done(&p->sleepers);
 	py_codes_free(p->codes);
 	py_tasks_free(p->tasks);
 	py_tids_done(&p->tids);

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/vec.h"
+#include "collect/py_sleepers.h"
 #include "collect/py_state.h"
 #include "collect/py_target.h"
 #include "collect/py_thread.h"
@@ -24,6 +25,7 @@ struct sampled { /* a thread, and what of it is in the recording */
 	uint32_t tid;
 	struct py_state kernel;
 	enum sleep { SLEEP_NO, SLEEP_SEEN, SLEEP_SURE } sleep;
+	bool is_awake;              /* among py_process.sleepers.awake */
 	struct rec_sample recorded; /* the last of its samples */
 	char *task;                 /* owned; the asyncio task it ran then, NULL none */
 	uint32_t task_segment;      /* where the recording tells that */
@@ -47,6 +49,12 @@ struct interpreter { /* as it was at the last look at one of its threads */
 	int32_t locked, collecting;
 };
 
+struct py_link { /* a thread state, or a pointer that leads to one */
+	uint64_t address;
+	uint64_t words[3]; /* next, thread_id, native_thread_id; of a pointer the first */
+	bool is_thread;
+};
+
 struct py_process {
 	pid_t pid;
 	uint64_t serial, start_ns;
@@ -58,9 +66,14 @@ struct py_process {
 	uint32_t n_without_id; /* times a thread was left out because it had none yet */
 	char interpreter[64];
 	VEC(struct sampled *) threads;
-	uint64_t threads_head; /* when they were listed */
+	VEC(struct py_link) links; /* what was read to list them */
+	struct py_sleepers sleepers;
+	uint64_t told_ns;       /* when samples of them were last recorded */
+	uint32_t asked_segment; /* of the recording, when sleepers were last asked one by one */
+	uint64_t threads_head;  /* when they were listed */
 	uint64_t relist_ns;
-	uint64_t gil; /* address of the GIL's struct, 0 unknown */
+	bool is_beginning; /* a thread that had not begun was left out */
+	uint64_t gil;      /* address of the GIL's struct, 0 unknown */
 	uint64_t interp;
 	struct interpreter interpreter_now;
 	bool is_looked_at; /* one of its threads was, so interpreter_now is of now */

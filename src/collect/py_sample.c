@@ -239,15 +239,19 @@ static void record_again(struct sampler *s, struct sampled *t, uint64_t t_ns)
 	s->n_samples++;
 }
 
-static void tell_sleep(struct sampler *s, struct sampled *t)
+static void tell_sleep(struct sampler *s, const struct py_process *p, struct sampled *t)
 {
+	if (t->sleep == SLEEP_SURE && !t->is_awake && p->sleepers.still_ns > t->recorded.t_ns &&
+		p->sleepers.still_ns > t->slept_ns)
+		t->slept_ns = p->sleepers.still_ns;
 	if (t->slept_ns && t->segment == writer_segment(s->c.writer))
 		record_again(s, t, t->slept_ns);
 }
 
 /* Whether the thread sleeps as it did at the last look, so that there is nothing to look at. Its samples
  * then are 50 ms apart, and the last of them stands where it was last found asleep. */
-static bool is_asleep(struct sampler *s, struct sampled *t, uint64_t now_ns)
+static bool is_asleep(
+	struct sampler *s, const struct py_process *p, struct sampled *t, uint64_t now_ns)
 {
 	bool has_slept;
 
@@ -255,7 +259,7 @@ static bool is_asleep(struct sampler *s, struct sampled *t, uint64_t now_ns)
 		return false;
 	has_slept = py_state_has_slept(&t->kernel);
 	if (!has_slept || t->segment != writer_segment(s->c.writer)) {
-		tell_sleep(s, t);
+		tell_sleep(s, p, t);
 		t->sleep = SLEEP_NO;
 		return false;
 	}
@@ -288,7 +292,7 @@ static void look_at_state(struct sampled *t, uint64_t now_ns)
 static void look_at_thread(
 	struct sampler *s, struct py_process *p, struct sampled *t, uint64_t now_ns)
 {
-	if (is_asleep(s, t, now_ns))
+	if (is_asleep(s, p, t, now_ns))
 		return;
 	p->is_looked_at = true;
 	switch (py_thread_look(&t->image, &p->view, &s->walk)) {
@@ -309,6 +313,61 @@ static void look_at_thread(
 	}
 }
 
+/* Who holds the GIL runs. */
+static bool holds_sleeper_gil(struct py_process *p)
+{
+	const struct interpreter *i = &p->interpreter_now;
+
+	if (i->locked != 1 || !i->holder)
+		return false;
+	vec_each (&p->sleepers.awake, t)
+		if ((*t)->image.address == i->holder)
+			return false;
+	return true;
+}
+
+static void read_along(struct py_process *p)
+{
+	if (!p->is_looked_at && p->view.n_along)
+		mem_readv(&p->target.mem, p->view.along_to, p->view.along_from, p->view.n_along);
+}
+
+/* Samples of those that sleep on, as if each had been asked. */
+static void tell_sleepers(struct sampler *s, struct py_process *p, uint64_t now_ns)
+{
+	if (now_ns - p->told_ns < ASLEEP_MS * MS)
+		return;
+	p->told_ns = now_ns;
+	vec_each (&p->threads, it) {
+		struct sampled *t = *it;
+
+		if (!t->is_awake && now_ns - t->recorded.t_ns >= ASLEEP_MS * MS)
+			record_again(s, t, now_ns);
+	}
+}
+
+static void look_at_threads(struct sampler *s, struct py_process *p, uint64_t now_ns)
+{
+	uint32_t segment = writer_segment(s->c.writer);
+	bool sleep_on = p->asked_segment == segment && py_sleepers_sleep_on(&p->sleepers, now_ns);
+
+	if (sleep_on) {
+		vec_each (&p->sleepers.awake, t)
+			look_at_thread(s, p, *t, now_ns);
+		read_along(p);
+		if (!holds_sleeper_gil(p)) {
+			tell_sleepers(s, p, now_ns);
+			return;
+		}
+	}
+	vec_each (&p->threads, t)
+		if (!sleep_on || !(*t)->is_awake)
+			look_at_thread(s, p, *t, now_ns);
+	read_along(p);
+	py_sleepers_asked(&p->sleepers, p->threads.v, p->threads.n, now_ns);
+	p->asked_segment = segment;
+}
+
 static void look_at_process(struct sampler *s, struct py_process *p, uint64_t now_ns)
 {
 	p->view.now_ns = now_ns;
@@ -319,10 +378,7 @@ static void look_at_process(struct sampler *s, struct py_process *p, uint64_t no
 	p->is_looked_at = p->target.layout.flags & PY_HEAP_FRAMES &&
 		mem_readv(&p->target.mem, p->view.along_to, p->view.along_from, p->view.n_along) >
 			0;
-	vec_each (&p->threads, t)
-		look_at_thread(s, p, *t, now_ns);
-	if (!p->is_looked_at && p->view.n_along)
-		mem_readv(&p->target.mem, p->view.along_to, p->view.along_from, p->view.n_along);
+	look_at_threads(s, p, now_ns);
 	if (p->interpreter_now.threads_head != p->threads_head)
 		p->relist_ns = 0;
 }
@@ -513,7 +569,7 @@ static void sample_stop(void *state)
 
 	vec_each (&s->processes, p)
 		vec_each (&(*p)->threads, t)
-			tell_sleep(s, *t);
+			tell_sleep(s, *p, *t);
 	tell_losses(s, s->last_ns);
 	writer_meta(s->c.writer, "engine", "sample/remote");
 	meta_number(

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -93,4 +94,14 @@ bool py_state_has_slept(const struct py_state *s)
 
 	return s->turns[0] && proc_read_fd(now, sizeof now, s->sched_fd) > 0 &&
 		strcmp(now, s->turns) == 0;
+}
+
+bool py_state_cpu_ns(const struct py_state *s, uint64_t *ret)
+{
+	char text[sizeof s->turns];
+
+	if (s->sched_fd < 0 || proc_read_fd(text, sizeof text, s->sched_fd) <= 0)
+		return false;
+	*ret = strtoull(text, NULL, 10);
+	return true;
 }

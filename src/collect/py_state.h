@@ -28,5 +28,7 @@ void py_state_look(struct py_state *s, uint64_t now_ns, uint64_t at_least_ns);
 void py_state_note(struct py_state *s);
 /* Whether it has had none since. false where the kernel does not tell. */
 bool py_state_has_slept(const struct py_state *s);
+/* CPU time it has had, as of the kernel's last tick while it runs. false where the kernel does not tell. */
+bool py_state_cpu_ns(const struct py_state *s, uint64_t *ret);
 
 #endif

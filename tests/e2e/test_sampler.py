@@ -123,3 +123,16 @@ def test_hardly_any_stack_is_impossible(tool, label):
     fidelity = report["fidelity"]
     assert fidelity["lost"] <= 0.001 * fidelity["samples"]
     assert fidelity["lost"] + fidelity["shortened"] <= 0.01 * fidelity["samples"]
+
+
+@pytest.mark.parametrize("rate", ["100", "1k"])
+@pytest.mark.parametrize("label", ["3.9", "3.13"])
+def test_threads_that_sleep_are_seen_when_they_wake(tool, label, rate):
+    """Those that wait are asked all at once, and are looked at again only when one of them has run."""
+    out, _, _ = sample(tool, label, TARGETS / "waiters.py", 4, rate=rate)
+    report = json.loads(tool("report", tool.tmp / "s.lead", "--idle", "--json").stdout)
+    told = {f["name"]: f["total_s"] for f in report["functions"]}
+    true = json.loads(out)
+    assert told["first"] == pytest.approx(true["first"], rel=0.1)
+    assert told["second"] == pytest.approx(true["second"], rel=0.1)
+    assert told["work"] == pytest.approx(true["work"], rel=0.6 if rate == "100" else 0.3)
