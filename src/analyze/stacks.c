@@ -325,6 +325,16 @@ size_t stacks_frames(const struct stacks *s, size_t place, struct stack_frame to
 	return walk(s, &s->v[place], s->only_mine, to);
 }
 
+size_t stacks_frames_at(const struct stacks *s, uint32_t stack, uint32_t leaf_code,
+	uint32_t leaf_offset, struct stack_frame to[STACKS_DEPTH])
+{
+	struct stack_place p = {
+		.stack = stack, .leaf_code = leaf_code, .leaf_offset = leaf_offset
+	};
+
+	return walk(s, &p, s->only_mine, to);
+}
+
 size_t stacks_last_frames(
 	const struct stacks *s, size_t thread, struct stack_frame to[STACKS_DEPTH])
 {

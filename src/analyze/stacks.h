@@ -100,6 +100,9 @@ const struct stacks *stacks_build(
 
 /* The frames of a place, leaf first, at most STACKS_DEPTH; returns their number. */
 size_t stacks_frames(const struct stacks *s, size_t place, struct stack_frame to[STACKS_DEPTH]);
+/* The same for a sample that has these (rows and bytes, as in rec_sample). */
+size_t stacks_frames_at(const struct stacks *s, uint32_t stack, uint32_t leaf_code,
+	uint32_t leaf_offset, struct stack_frame to[STACKS_DEPTH]);
 /* The same for the last sample of a thread, the library's frames included. */
 size_t stacks_last_frames(
 	const struct stacks *s, size_t thread, struct stack_frame to[STACKS_DEPTH]);

@@ -114,6 +114,18 @@ void input_done(struct input *in)
 		close(in->fd);
 }
 
+int input_rewind(struct input *in, struct err *e)
+{
+	int fd = in->fd;
+
+	if (lseek(fd, 0, SEEK_SET) != 0)
+		return err_errno(e, ERR_SYSTEM, "it must be read twice");
+	in->fd = -1;
+	input_done(in);
+	input_init(in, fd);
+	return 0;
+}
+
 const char *input_head(struct input *in, size_t n, size_t *ret_n)
 {
 	while (!in->has_ended && in->window.n - in->at < n)

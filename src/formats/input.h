@@ -35,6 +35,9 @@ void input_done(struct input *in);
 /* The first bytes, at most n; fewer only where the file is shorter. Borrowed, valid until anything is read. */
 const char *input_head(struct input *in, size_t n, size_t *ret_n);
 
+/* Begins again; ERR_SYSTEM where the file cannot (a pipe). */
+int input_rewind(struct input *in, struct err *e);
+
 /* For json_reader_init; ctx is the input. */
 int input_fill(void *ctx, void *to, size_t n);
 

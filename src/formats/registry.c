@@ -8,10 +8,17 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "formats/collapsed.h"
+#include "formats/gperftools.h"
+#include "formats/pprof.h"
+#include "formats/speedscope.h"
 #include "base/banned.h"
 
 const struct format *const formats[] = {
 	&format_collapsed,
+	&format_gperftools,
+	&format_pprof,
+	&format_speedscope,
+	&format_speedscope_evented,
 };
 const size_t n_formats = sizeof formats / sizeof *formats;
 

@@ -46,7 +46,17 @@ static void use(struct reader *r, size_t which)
 	tables_free(t);
 }
 
-/* The first byte chooses the reader and what is written. */
+/* 0: whoever recognises it; else the first byte chooses the reader, and what is written. */
+static const struct format *reader_for(const uint8_t *data, size_t n)
+{
+	if (data[0])
+		return formats[data[0] % n_formats];
+	for (size_t i = 0; i < n_formats; i++)
+		if (formats[i]->recognise && formats[i]->recognise((const char *)data + 1, n - 1))
+			return formats[i];
+	return formats[0];
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct err e = ERR_INIT;
@@ -55,11 +65,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (n == 0)
 		return 0;
-	f = formats[data[0] % n_formats];
+	f = reader_for(data, n);
 	if (!f->read)
 		return 0;
 	if (format_read_fd(f, file_of(data + 1, n - 1), "fuzz", &r, &e) == 0)
-		use(r, data[0] / n_formats);
+		use(r, n > 1 ? data[n / 2] : 0);
 	else if (!e.code || !e.text[0])
 		abort();
 	reader_close(r);

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ * See spans.h. The file is a row of blocks of BLOCK spans, each of one thread; which block follows which is
+ * kept in memory (4 bytes per 4096 spans). */
+#include "formats/spans.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+#include "store/tables.h"
+#include "base/banned.h"
+
+enum { BLOCK = 4096 };
+
+struct block {
+	uint32_t next; /* + 1 */
+	uint32_t n;
+};
+
+struct spans_file {
+	int fd;
+	int sys; /* errno of the first failure */
+	VEC(struct block) blocks;
+};
+
+/* One thread while its samples come. */
+struct running {
+	struct span entries[BLOCK]; /* the last of them may still grow */
+	uint32_t n;
+	uint64_t t_ns; /* of the last sample */
+	bool has_sample;
+};
+
+struct builder {
+	struct spans *s;
+	struct running **running; /* by thread, owned; NULL until its first sample */
+	uint32_t *index_of_row;   /* + 1 */
+	uint64_t zero_ns;
+	struct stack_frame *frames, *last_frames;
+};
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static int open_unnamed(void)
+{
+	const char *folders[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
+	int fd = -1;
+
+	for (size_t i = 0; i < 3 && fd < 0; i++)
+		if (folders[i])
+			fd = open(folders[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return fd;
+}
+
+static void put_block(struct spans_file *f, struct spans_thread *t, const struct running *r)
+{
+	off_t at = (off_t)(f->blocks.n * sizeof r->entries);
+
+	if (pwrite(f->fd, r->entries, sizeof r->entries, at) != (ssize_t)sizeof r->entries &&
+		!f->sys)
+		f->sys = errno ? errno : EIO;
+	vec_push(&f->blocks, (struct block){ 0, r->n });
+	if (t->last_block)
+		f->blocks.v[t->last_block - 1].next = (uint32_t)f->blocks.n;
+	else
+		t->first_block = (uint32_t)f->blocks.n;
+	t->last_block = (uint32_t)f->blocks.n;
+}
+
+/* ---- gathering ------------------------------------------------------------------------------- */
+
+static struct running *running_of(struct builder *b, uint32_t thread_row, size_t *ret_index)
+{
+	uint32_t index = b->index_of_row[thread_row];
+
+	if (!index)
+		return NULL;
+	*ret_index = index - 1;
+	if (!b->running[index - 1])
+		b->running[index - 1] = xcalloc(1, sizeof **b->running);
+	return b->running[index - 1];
+}
+
+static bool is_same_place(const struct span *x, const struct span *y)
+{
+	return x->stack == y->stack && x->leaf_code == y->leaf_code &&
+		x->leaf_offset == y->leaf_offset;
+}
+
+/* The same functions, whatever lines. */
+static bool looks_same(struct builder *b, const struct span *x, const struct span *y)
+{
+	size_t n;
+
+	if (is_same_place(x, y))
+		return true;
+	if (x->stack != y->stack)
+		return false;
+	n = spans_frames(b->s, x, b->frames);
+	if (n != spans_frames(b->s, y, b->last_frames))
+		return false;
+	return n == 0 || b->frames[0].function == b->last_frames[0].function;
+}
+
+static void push(struct builder *b, size_t thread, struct running *r, const struct span *x)
+{
+	struct spans_thread *t = &b->s->threads[thread];
+	struct span *last = r->n ? &r->entries[r->n - 1] : NULL;
+
+	if (last && last->t_ns + last->value == x->t_ns &&
+		last->samples < UINT32_MAX - x->samples && looks_same(b, last, x)) {
+		last->value += x->value;
+		last->samples += x->samples;
+		return;
+	}
+	if (r->n == BLOCK) {
+		put_block(b->s->file, t, r);
+		r->n = 0;
+	}
+	r->entries[r->n++] = *x;
+	t->n++;
+}
+
+static void add_value(struct builder *b, size_t thread, uint64_t t_ns, uint64_t value)
+{
+	struct spans_thread *t = &b->s->threads[thread];
+
+	if (!t->n)
+		t->t_ns = t_ns;
+	t->value += value;
+	if (t_ns + value > t->end_ns)
+		t->end_ns = t_ns + value;
+	if (t->end_ns > b->s->end_ns)
+		b->s->end_ns = t->end_ns;
+}
+
+/* The sample before this one ends, and this one begins, halfway between them. */
+static void add_sample(struct builder *b, const struct rec_sample *s)
+{
+	size_t thread;
+	struct running *r = running_of(b, s->thread, &thread);
+	uint64_t t_ns = s->t_ns > b->zero_ns ? s->t_ns - b->zero_ns : 0, begin = t_ns;
+	struct span x = { .stack = s->stack,
+		.leaf_code = s->leaf_code,
+		.leaf_offset = s->leaf_offset,
+		.samples = 1 };
+
+	if (!r)
+		return;
+	if (r->has_sample && t_ns > r->t_ns) {
+		uint64_t half = (t_ns - r->t_ns) / 2;
+
+		begin = r->t_ns + half;
+		r->entries[r->n - 1].value += half;
+		add_value(b, thread, begin, t_ns - begin);
+		b->s->threads[thread].value += half;
+	} else if (r->has_sample) {
+		begin = t_ns = r->t_ns;
+	} else {
+		add_value(b, thread, begin, 0);
+	}
+	x.t_ns = begin;
+	x.value = t_ns - begin;
+	push(b, thread, r, &x);
+	r->t_ns = t_ns;
+	r->has_sample = true;
+}
+
+static void gather_samples(struct builder *b, struct tables *t)
+{
+	uint64_t begun_ns = tables_reader(t)->begun_monotonic_ns;
+	struct record_iter it = record_iter(t, RECORD_sample);
+	bool is_first = true;
+
+	for (const struct rec_sample *s; (s = record_next(&it)); is_first = false) {
+		if (is_first)
+			b->zero_ns = begun_ns <= s->t_ns ? begun_ns : s->t_ns;
+		add_sample(b, s);
+	}
+	record_iter_done(&it);
+}
+
+static void gather_weights(struct builder *b, struct tables *t)
+{
+	static const uint64_t most = UINT64_MAX / 4; /* a hostile sum ends there */
+	struct record_iter it = record_iter(t, RECORD_weight);
+
+	for (const struct rec_weight *w; (w = record_next(&it));) {
+		size_t thread;
+		struct running *r = running_of(b, w->thread, &thread);
+		struct span x = { .stack = w->stack,
+			.value = w->value,
+			.samples = w->samples < UINT32_MAX ? (uint32_t)w->samples : UINT32_MAX };
+
+		if (!r)
+			continue;
+		x.t_ns = b->s->threads[thread].end_ns; /* without time, or out of order: behind */
+		if (w->t_ns > x.t_ns && w->t_ns < most)
+			x.t_ns = w->t_ns;
+		if (x.value > most - x.t_ns)
+			x.value = most - x.t_ns;
+		add_value(b, thread, x.t_ns, x.value);
+		push(b, thread, r, &x);
+	}
+	record_iter_done(&it);
+}
+
+int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct err *e)
+{
+	static const struct stacks_options all = { 0 };
+	struct spans *s = arena_new(a, struct spans);
+	struct builder b = { .s = s };
+	size_t n;
+
+	s->stacks = stacks_build(a, t, &all);
+	n = s->stacks->n_threads;
+	s->threads = arena_new_n(a, struct spans_thread, n);
+	s->file = xcalloc(1, sizeof *s->file);
+	s->file->fd = open_unnamed();
+	if (s->file->fd < 0) {
+		err_errno(e, ERR_SYSTEM, "a temporary file in TMPDIR, /var/tmp or /tmp");
+		free(s->file);
+		return -(int)e->code;
+	}
+	b.running = arena_new_n(a, struct running *, n);
+	b.frames = arena_new_n(a, struct stack_frame, STACKS_DEPTH);
+	b.last_frames = arena_new_n(a, struct stack_frame, STACKS_DEPTH);
+	b.index_of_row = arena_new_n(a, uint32_t, tables_count(t, RECORD_thread) + 1);
+	for (size_t i = 0; i < n; i++)
+		b.index_of_row[s->stacks->threads[i].row] = (uint32_t)i + 1;
+	if (s->stacks->is_foreign)
+		gather_weights(&b, t);
+	else
+		gather_samples(&b, t);
+	for (size_t i = 0; i < n; i++) {
+		if (b.running[i] && b.running[i]->n)
+			put_block(s->file, &s->threads[i], b.running[i]);
+		free(b.running[i]);
+	}
+	*ret = s;
+	return 0;
+}
+
+int spans_close(struct spans *s, struct err *e)
+{
+	int sys = s->file->sys;
+
+	close(s->file->fd);
+	vec_done(&s->file->blocks);
+	free(s->file);
+	if (!sys)
+		return 0;
+	errno = sys;
+	return err_errno(e, ERR_SYSTEM, "a temporary file");
+}
+
+/* ---- reading back ---------------------------------------------------------------------------- */
+
+size_t spans_frames(
+	const struct spans *s, const struct span *x, struct stack_frame to[STACKS_DEPTH])
+{
+	return stacks_frames_at(s->stacks, x->stack, x->leaf_code, x->leaf_offset, to);
+}
+
+struct span_iter spans_of(const struct spans *s, size_t thread)
+{
+	return (struct span_iter){ .spans = s, .block = s->threads[thread].first_block };
+}
+
+static bool next_block(struct span_iter *it)
+{
+	struct spans_file *f = it->spans->file;
+	size_t bytes = BLOCK * sizeof *it->entries;
+
+	if (!it->block)
+		return false;
+	if (!it->entries)
+		it->entries = xcalloc(BLOCK, sizeof *it->entries);
+	if (pread(f->fd, it->entries, bytes, (off_t)((it->block - 1) * bytes)) != (ssize_t)bytes) {
+		f->sys = f->sys ? f->sys : errno ? errno : EIO;
+		return false;
+	}
+	it->n = f->blocks.v[it->block - 1].n;
+	it->at = 0;
+	it->block = f->blocks.v[it->block - 1].next;
+	return true;
+}
+
+bool span_next(struct span_iter *it, struct span *ret)
+{
+	if (it->at == it->n && !next_block(it)) {
+		free(it->entries);
+		*it = (struct span_iter){ .spans = it->spans };
+		return false;
+	}
+	*ret = it->entries[it->at++];
+	return true;
+}

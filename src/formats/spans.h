@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What each thread did, in the order of time: what formats with a time axis are made of. A sample stands for
+ * the time from halfway to the one before to halfway to the next, so the spans of a thread touch one another
+ * and weigh what analyze/stacks.h says; neighbours with the same functions are one span. Another tool's
+ * weights follow one another where its file tells no times.
+ *
+ * The spans of all threads are put aside in an unnamed file in $TMPDIR (else /var/tmp, /tmp), sorted by
+ * thread, because formats want one thread after the other, some of them several times; memory does not grow
+ * with their number.
+ *
+ *	struct spans *s;
+ *	if (spans_build(&s, &arena, tables, &e) < 0) …
+ *	for (size_t i = 0; i < s->stacks->n_threads; i++) {
+ *		struct span_iter it = spans_of(s, i);
+ *		for (struct span x; span_next(&it, &x);)
+ *			n = spans_frames(s, &x, frames);
+ *	}
+ *	status = spans_close(s, &e);       an error of reading the file back, too
+ */
+#ifndef FORMATS_SPANS_H
+#define FORMATS_SPANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/stacks.h"
+
+struct arena;
+struct err;
+struct tables;
+
+struct span {
+	uint64_t t_ns;                          /* its begin, from the recording's begin on */
+	uint64_t value;                         /* ns, bytes, count: the stacks' unit */
+	uint32_t stack, leaf_code, leaf_offset; /* of its first sample */
+	uint32_t samples;                       /* 0: exact, or not known */
+};
+
+struct spans_thread {
+	uint64_t n;
+	uint64_t value; /* of all its spans */
+	uint64_t t_ns,
+		end_ns; /* begin of the first, end of the last; without time: sums of values */
+	uint32_t first_block; /* of the file, + 1 */
+	uint32_t last_block;
+};
+
+struct spans {
+	const struct stacks *stacks;  /* of all samples: threads, frames, unit */
+	struct spans_thread *threads; /* as stacks->threads */
+	uint64_t end_ns;              /* the last of all */
+	struct spans_file *file;
+};
+
+int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct err *e);
+int spans_close(struct spans *s, struct err *e);
+
+/* Leaf first; returns their number. */
+size_t spans_frames(
+	const struct spans *s, const struct span *x, struct stack_frame to[STACKS_DEPTH]);
+
+struct span_iter {
+	const struct spans *spans;
+	uint32_t block; /* + 1; 0: none left */
+	uint32_t at, n; /* in entries */
+	struct span *entries;
+};
+
+struct span_iter spans_of(const struct spans *s, size_t thread);
+/* False at the end, and where the file could not be read (spans_close tells). Ends the iteration's memory. */
+bool span_next(struct span_iter *it, struct span *ret);
+
+#endif

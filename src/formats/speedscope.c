@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Writes speedscope's own format: one profile per thread, as samples in the order of time (stacks root
+ * first, weights), or as events that open and close frames. Values are whole ns, so that they never run
+ * backwards. A frame is a function with the line it begins at: speedscope tells frames apart by their line,
+ * so lines of samples would split a function. */
+#include "formats/speedscope.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/json_write.h"
+#include "formats/format.h"
+#include "formats/sink.h"
+#include "formats/spans.h"
+#include "formats/used.h"
+#include "base/banned.h"
+
+struct page {
+	struct arena a;
+	struct spans *spans;
+	struct used used;
+	struct sink *out;
+	struct json_writer w;
+	struct stack_frame *frames;
+};
+
+static const char *unit_name(enum unit unit)
+{
+	return unit == UNIT_SECONDS ? "nanoseconds" : unit == UNIT_BYTES ? "bytes" : "none";
+}
+
+static void write_frames(struct page *p)
+{
+	json_key(&p->w, "shared");
+	json_object_begin(&p->w);
+	json_key(&p->w, "frames");
+	json_array_begin(&p->w);
+	for (size_t i = 0; i < p->used.n; i++) {
+		const struct stack_function *f =
+			frames_function(p->spans->stacks->frames, p->used.functions[i]);
+
+		json_object_begin(&p->w);
+		json_kv_string(&p->w, "name", f->name);
+		if (*f->file)
+			json_kv_string(&p->w, "file", f->file);
+		if (f->first_line)
+			json_kv_u64(&p->w, "line", f->first_line);
+		json_object_end(&p->w);
+		sink_flush(p->out);
+	}
+	json_array_end(&p->w);
+	json_object_end(&p->w);
+}
+
+static void begin_profile(
+	struct page *p, size_t thread, const char *type, uint64_t begin, uint64_t end)
+{
+	const struct stacks *s = p->spans->stacks;
+
+	json_object_begin(&p->w);
+	json_kv_string(&p->w, "type", type);
+	json_kv_string(&p->w, "name", used_thread_name(&p->a, s, thread));
+	json_kv_string(&p->w, "unit", unit_name(s->unit));
+	json_kv_u64(&p->w, "startValue", begin);
+	json_kv_u64(&p->w, "endValue", end);
+}
+
+static void write_samples(struct page *p, size_t thread)
+{
+	struct span_iter it;
+
+	begin_profile(p, thread, "sampled", 0, p->spans->threads[thread].value);
+	json_key(&p->w, "samples");
+	json_array_begin(&p->w);
+	it = spans_of(p->spans, thread);
+	for (struct span x; span_next(&it, &x);) {
+		json_array_begin(&p->w);
+		for (size_t k = spans_frames(p->spans, &x, p->frames); k-- > 0;)
+			json_u64(&p->w, p->used.index[p->frames[k].function]);
+		json_array_end(&p->w);
+		sink_flush(p->out);
+	}
+	json_array_end(&p->w);
+	json_key(&p->w, "weights");
+	json_array_begin(&p->w);
+	it = spans_of(p->spans, thread);
+	for (struct span x; span_next(&it, &x);) {
+		json_u64(&p->w, x.value);
+		sink_flush(p->out);
+	}
+	json_array_end(&p->w);
+	json_object_end(&p->w);
+}
+
+static void write_event(struct page *p, const char *type, uint32_t frame, uint64_t at)
+{
+	json_object_begin(&p->w);
+	json_kv_string(&p->w, "type", type);
+	json_kv_u64(&p->w, "frame", frame);
+	json_kv_u64(&p->w, "at", at);
+	json_object_end(&p->w);
+	sink_flush(p->out);
+}
+
+static void write_events(struct page *p, size_t thread)
+{
+	uint32_t *open = arena_new_n(&p->a, uint32_t, STACKS_DEPTH);
+	struct span_iter it = spans_of(p->spans, thread);
+	uint64_t end = p->spans->threads[thread].t_ns;
+	size_t n_open = 0;
+
+	begin_profile(p, thread, "evented", end, p->spans->threads[thread].end_ns);
+	json_key(&p->w, "events");
+	json_array_begin(&p->w);
+	for (struct span x; span_next(&it, &x);) {
+		size_t n = spans_frames(p->spans, &x, p->frames), same = 0;
+
+		while (x.t_ns == end && same < n && same < n_open &&
+			open[same] == p->used.index[p->frames[n - 1 - same].function])
+			same++;
+		while (n_open > same)
+			write_event(p, "C", open[--n_open], end);
+		for (; n_open < n; n_open++) {
+			open[n_open] = p->used.index[p->frames[n - 1 - n_open].function];
+			write_event(p, "O", open[n_open], x.t_ns);
+		}
+		end = x.t_ns + x.value;
+	}
+	while (n_open)
+		write_event(p, "C", open[--n_open], end);
+	json_array_end(&p->w);
+	json_object_end(&p->w);
+}
+
+static int write_file(struct tables *t, struct sink *out, bool is_evented, struct err *e)
+{
+	struct page p = { .a = ARENA_INIT, .out = out };
+	int status = spans_build(&p.spans, &p.a, t, e);
+
+	if (status < 0) {
+		arena_done(&p.a);
+		return status;
+	}
+	p.used = used_build(&p.a, p.spans->stacks);
+	p.frames = arena_new_n(&p.a, struct stack_frame, STACKS_DEPTH);
+	json_init(&p.w, &out->text, false);
+	json_object_begin(&p.w);
+	json_kv_string(&p.w, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	json_kv_string(&p.w, "exporter", "leadline " LEADLINE_VERSION);
+	json_kv_string(&p.w, "name", used_command(&p.a, t));
+	json_kv_u64(&p.w, "activeProfileIndex", used_first_thread(p.spans->stacks));
+	write_frames(&p);
+	json_key(&p.w, "profiles");
+	json_array_begin(&p.w);
+	for (size_t i = 0; i < p.spans->stacks->n_threads; i++)
+		if (is_evented)
+			write_events(&p, i);
+		else
+			write_samples(&p, i);
+	json_array_end(&p.w);
+	json_object_end(&p.w);
+	buf_addc(&out->text, '\n');
+	status = spans_close(p.spans, e);
+	arena_done(&p.a);
+	return status;
+}
+
+static int write_sampled(struct tables *t, struct sink *out, struct err *e)
+{
+	return write_file(t, out, false, e);
+}
+
+static int write_evented(struct tables *t, struct sink *out, struct err *e)
+{
+	return write_file(t, out, true, e);
+}
+
+const struct format format_speedscope = {
+	.name = "speedscope",
+	.suffixes = { ".speedscope.json", ".speedscope" },
+	.summary = "for speedscope: samples in the order of time, a profile per thread",
+	.recognise = speedscope_recognise,
+	.read = speedscope_read,
+	.write = write_sampled,
+};
+
+const struct format format_speedscope_evented = {
+	.name = "speedscope-evented",
+	.summary = "the same as events that open and close frames",
+	.write = write_evented,
+};

@@ -1,0 +1,193 @@
+"""Files of other tools: what we write is read by the tool it is for, and says what `report` says; what others
+write is read by us, and says what they say."""
+import gzip
+import json
+import re
+import struct
+
+import conftest
+import consumers
+import pytest
+
+ORDERS = conftest.ROOT / "tests" / "data" / "orders.lead"
+
+
+@pytest.fixture
+def truth(tool):
+    """report --json of the recording: the functions by name, self and total in seconds, idle threads included."""
+    r = json.loads(tool("report", ORDERS, "--idle", "--threads", "--json").stdout)
+    # What was lost is nobody's time in a report; files tell of what was seen.
+    seen = r["sampled_s"] / sum(f["self_s"] for f in r["functions"])
+    functions = {}
+    for f in r["functions"]:
+        own, total = functions.get(f["name"], (0, 0))
+        functions[f["name"]] = (own + f["self_s"] * seen, total + f["total_s"] * seen)
+    names = [f["name"] for f in r["functions"]]
+    return {"functions": functions, "seconds": r["sampled_s"], "ambiguous": {n for n in names if names.count(n) > 1}}
+
+
+def written(tool, format, path, source=ORDERS):
+    r = tool("export", source, "--format", format, "-o", path)
+    assert r.returncode == 0 and not r.stdout and not r.stderr, r.stderr
+    return path
+
+
+def read_back(tool, path):
+    r = tool("report", path, "--json")
+    assert r.returncode == 0, r.stderr
+    return json.loads(r.stdout)
+
+
+def same_functions(tool, truth, path, within=1e-6):
+    got = {}
+    for f in read_back(tool, path)["functions"]:
+        own, total = got.get(f["name"], (0, 0))
+        got[f["name"]] = (own + f["self_s"], total + f["total_s"])
+    assert got.keys() == truth["functions"].keys()
+    for name, (own, total) in truth["functions"].items():
+        assert got[name] == pytest.approx((own, total), abs=within), name
+
+
+# ---- speedscope ----------------------------------------------------------------------------------------------
+
+
+def replayed(profile):
+    """Self time by frame of an evented profile, checked as speedscope itself does."""
+    own, stack, last = {}, [], profile["startValue"]
+    for event in profile["events"]:
+        assert event["at"] >= last
+        if stack:
+            own[stack[-1]] = own.get(stack[-1], 0) + event["at"] - last
+        last = event["at"]
+        if event["type"] == "O":
+            stack.append(event["frame"])
+        else:
+            assert stack.pop() == event["frame"]
+    assert not stack and last <= profile["endValue"]
+    return own
+
+
+def sampled(profile):
+    assert len(profile["samples"]) == len(profile["weights"])
+    assert sum(profile["weights"]) == profile["endValue"] - profile["startValue"]
+    own = {}
+    for stack, weight in zip(profile["samples"], profile["weights"]):
+        own[stack[-1]] = own.get(stack[-1], 0) + weight
+    return own
+
+
+@pytest.mark.parametrize("format, self_of", [("speedscope", sampled), ("speedscope-evented", replayed)])
+def test_speedscope(tool, truth, tmp_path, format, self_of):
+    path = written(tool, format, tmp_path / "x.speedscope.json")
+    consumers.python("import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[1])),"
+                     "json.load(open(sys.argv[2])))", path, consumers.data("speedscope.schema.json"))
+    file = json.loads(path.read_text())
+    frames = file["shared"]["frames"]
+    assert 0 <= file["activeProfileIndex"] < len(file["profiles"])
+    assert all(isinstance(p["endValue"], int) and p["unit"] == "nanoseconds" for p in file["profiles"])
+    own = {}
+    for profile in file["profiles"]:
+        for frame, ns in self_of(profile).items():
+            own[frames[frame]["name"]] = own.get(frames[frame]["name"], 0) + ns / 1e9
+    for name, seconds in own.items():
+        assert seconds == pytest.approx(truth["functions"][name][0], abs=1e-6), name
+    assert sum(own.values()) == pytest.approx(truth["seconds"], abs=1e-5)
+    same_functions(tool, truth, path)
+
+
+def test_speedscope_frames_behind_profiles_as_py_spy_writes_them(tool, tmp_path):
+    file = {"$schema": "https://www.speedscope.app/file-format-schema.json",
+            "profiles": [{"type": "sampled", "name": "MainThread", "unit": "seconds", "startValue": 0, "endValue": 3,
+                          "samples": [[0, 1], [0], [0, 1, 1]], "weights": [1, 0.5, 1.5]},
+                         {"type": "sampled", "name": "bytes", "unit": "bytes", "startValue": 0, "endValue": 3,
+                          "samples": [[0]], "weights": [3]}],
+            "shared": {"frames": [{"name": "main", "file": "a.py", "line": 3},
+                                  {"name": "work", "file": "a.py", "line": 9, "col": None}]}}
+    path = tmp_path / "spy.json"
+    path.write_text(json.dumps(file))
+    r = read_back(tool, path)
+    assert {f["name"]: (f["self_s"], f["total_s"]) for f in r["functions"]} == {"work": (2.5, 2.5), "main": (0.5, 3.0)}
+    assert r["bound"]["verdict"] is None and r["wall_s"] is None
+    text = tool("report", path).stdout
+    assert "1 profiles in other units were left out" in text and "a.py:9" in text
+
+
+# ---- pprof ---------------------------------------------------------------------------------------------------
+
+
+def ms(word):
+    return float(re.fullmatch(r"([\d.]+)ms|0", word).group(1) or 0)
+
+
+def top(path, *options):
+    """Rows of pprof -top in ms: name → (flat, cum)."""
+    text = consumers.output("pprof", "-top", "-unit=ms", "-nodefraction=0", "-nodecount=100000", *options, path)
+    rows = {}
+    for line in text.split("cum%\n")[1].splitlines():
+        flat, _, _, cum, _, name = line.split(None, 5)
+        old = rows.get(name, (0, 0))
+        rows[name] = (old[0] + ms(flat), old[1] + ms(cum))
+    return rows, text
+
+
+def test_pprof(tool, truth, tmp_path):
+    path = written(tool, "pprof", tmp_path / "x.pb.gz")
+    rows, text = top(path)
+    assert "Type: wall" in text and "Main binary" not in text
+    assert set(rows) == set(truth["functions"])
+    for name, (own, total) in truth["functions"].items():
+        assert rows[name][0] == pytest.approx(own * 1e3, abs=0.011), name
+        if name not in truth["ambiguous"]:  # pprof counts a stack with two of a name once
+            assert rows[name][1] == pytest.approx(total * 1e3, abs=0.011), name
+    assert "orders.py:" in consumers.output("pprof", "-top", "-lines", path)
+    cpu, _ = top(path, "-sample_index=cpu")
+    on_cpu = json.loads(tool("report", ORDERS, "--state", "cpu", "--json").stdout)
+    assert sum(own for own, _ in cpu.values()) == pytest.approx(on_cpu["sampled_s"] * 1e3, rel=1e-3)
+    raw = consumers.output("pprof", "-raw", path)
+    assert "samples/count wall/nanoseconds[dflt] cpu/nanoseconds" in raw and "thread_id:[" in raw
+    same = consumers.output("pprof", "-top", f"-diff_base={path}", path)
+    assert re.search(r"accounting for 0(ns)?,", same)
+    same_functions(tool, truth, path)
+
+
+def test_pprof_as_go_writes_it_again(tool, truth, tmp_path):
+    """pprof's own encoder: its ids and order of fields are others than ours."""
+    path = written(tool, "pprof", tmp_path / "x.pb.gz")
+    again = tmp_path / "again.pb.gz"
+    consumers.output("pprof", "-proto", f"-output={again}", path)
+    assert gzip.decompress(again.read_bytes()) != gzip.decompress(path.read_bytes())
+    same_functions(tool, truth, again)
+
+
+def test_gperftools(tool, tmp_path):
+    """The old CPU profile, which Go's pprof still reads: the same stacks and times."""
+    words = [0, 3, 0, 10000, 0, 5, 2, 0x401010, 0x402021, 7, 3, 0x7f0000000100, 0x401050, 0x402021, 0, 1, 0]
+    path = tmp_path / "old.prof"
+    path.write_bytes(struct.pack(f"<{len(words)}Q", *words) +
+                     b"00400000-00500000 r-xp 00000000 08:01 12 /usr/bin/python3.11\n"
+                     b"7f0000000000-7f0000100000 r-xp 00001000 08:01 13 /lib/libc.so.6\n")
+    r = read_back(tool, path)
+    assert {f["name"]: (f["self_s"], f["total_s"], f["self_samples"]) for f in r["functions"]} == {
+        "libc.so.6+0x1100": (0.07, 0.07, 7), "python3.11+0x1010": (0.05, 0.05, 5),
+        "python3.11+0x104f": (0, 0.07, 0), "python3.11+0x2020": (0, pytest.approx(0.12), 0)}
+    raw = consumers.output("pprof", "-raw", path)
+    for words in ("5   50000000: 1 2", "7   70000000: 3 4 2", "0x402020 M=1", "0x40104f M=1"):
+        assert words in raw
+
+
+# ---- what is refused -----------------------------------------------------------------------------------------
+
+
+def test_damaged_files_get_one_line(tool, tmp_path):
+    whole = gzip.decompress(written(tool, "pprof", tmp_path / "x.pb.gz").read_bytes())
+    speedscope = written(tool, "speedscope", tmp_path / "x.speedscope.json").read_bytes()
+    for name, content, words in (("cut.pb", whole[:-9], "read as a pprof file: it is cut off"),
+                                 ("cut.gz", gzip.compress(whole)[:-20], "gzip data ends early"),
+                                 ("cut.json", speedscope[:-40], "read as a speedscope file: byte"),
+                                 ("empty", b"", "the file is empty"),
+                                 ("noise", bytes(range(256)) * 20, "neither a recording nor")):
+        path = tmp_path / name
+        path.write_bytes(content)
+        r = tool("report", path)
+        assert r.returncode == 6 and words in r.stderr and not r.stdout, (name, r.stderr)
+        assert r.stderr.count("\n") == 2  # the line and the advice
