@@ -12,11 +12,16 @@ FUZZ_SECONDS ?= 1200
 configure = test -f $(1)/build.ninja || $(2) meson setup $(1) $(3) >/dev/null || \
 	{ tail -15 $(1)/meson-logs/meson-log.txt >&2; exit 1; }
 
+# $(call agents,FOLDER): configures anew when interpreters have come or gone since, so that each gets its agent.
+agents = tools/agent_headers >$(1)/agents.new; cmp -s $(1)/agents.new $(1)/agents.list || \
+	{ test ! -f $(1)/agents.list || meson setup --reconfigure $(1) >/dev/null; mv $(1)/agents.new $(1)/agents.list; }
+
 .PHONY: build demo test bench fuzz wheel format clean unit check asan tsan fuzz-short e2e setup-test
 
 build:
 	@tools/setup build
 	@$(call configure,build)
+	@$(call agents,build)
 	@ninja -C build leadline >build/ninja.log || { cat build/ninja.log; exit 1; }
 
 demo: build

@@ -67,9 +67,10 @@ static void tell_start(const struct options *o, pid_t pid, const char *name)
 static int follow_and_show(const struct command *self, const struct options *o,
 	const struct lookup_process *target, double rate_hz)
 {
+	const struct collector *sampling[COLLECTORS_MOST];
 	struct program_options p = { .pid = target->pid,
-		.collectors = collectors,
-		.n_collectors = n_collectors,
+		.collectors = sampling,
+		.n_collectors = collectors_pick(COLLECT_SAMPLES, sampling),
 		.rate_hz = rate_hz,
 		.no_source = o->shared.no_source,
 		.duration_ns = o->shared.duration_ns,

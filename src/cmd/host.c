@@ -313,9 +313,10 @@ static bool on_control(void *ctx, uint64_t now_ns)
 static int record(struct host *h, const struct host_request *q, struct err *e)
 {
 	struct writer_options file = { .overwrite = true };
+	const struct collector *sampling[COLLECTORS_MOST];
 	struct program_options p = { .pid = h->program,
-		.collectors = collectors,
-		.n_collectors = n_collectors,
+		.collectors = sampling,
+		.n_collectors = collectors_pick(COLLECT_SAMPLES, sampling),
 		.hook = &h->hook,
 		.is_single = !q->children };
 	struct program_result result;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * leadline run: starts a program under the sampler and prints where its time went when it ends. */
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -14,11 +15,13 @@
 #include "cmd/start.h"
 #include "collect/collector.h"
 #include "collect/program.h"
+#include "wire/trace.h"
 #include "base/banned.h"
 
 struct options {
 	struct recording_options shared;
 	const char *python, *module;
+	bool trace, sample;
 };
 
 #define FIELD(f) offsetof(struct options, f)
@@ -31,6 +34,11 @@ static const struct opt options_table[] = {
 		FIELD(module), SIZE_MAX, NULL },
 	{ 0, "python", OPT_STRING, "EXE", false, "the interpreter for a script or module",
 		FIELD(python), SIZE_MAX, NULL },
+	{ 0, "trace", OPT_FLAG, NULL, false,
+		"count and time every call, by an agent inside the program (instead of sampling)",
+		FIELD(trace), SIZE_MAX, NULL },
+	{ 0, "sample", OPT_FLAG, NULL, false, "sample as well, beside --trace", FIELD(sample),
+		SIZE_MAX, NULL },
 	RECORDING_FORMAT,
 	RECORDING_LIMIT,
 	RECORDING_JSON(RECORDING_JSON_HELP),
@@ -55,13 +63,20 @@ static void note_early_end(const struct program_result *result, char *to, size_t
 			result->end == PROGRAM_DURATION ? "--duration" : "then it was interrupted");
 }
 
+static unsigned wanted(const struct options *o)
+{
+	return (o->trace ? COLLECT_CALLS : 0) | (!o->trace || o->sample ? COLLECT_SAMPLES : 0);
+}
+
 static int run_and_show(const struct command *self, const struct options *o, char *const *argv,
 	const char *stem, double rate_hz)
 {
 	static const struct stacks_options all = { .fold_idle = true };
+	const struct collector *chosen[COLLECTORS_MOST];
 	struct program_options p = { .argv = argv,
-		.collectors = collectors,
-		.n_collectors = n_collectors,
+		.collectors = chosen,
+		.n_collectors = collectors_pick(wanted(o), chosen),
+		.trace_options = TRACE_CALLS,
 		.rate_hz = rate_hz,
 		.no_source = o->shared.no_source,
 		.duration_ns = o->shared.duration_ns,

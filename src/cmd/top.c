@@ -325,6 +325,7 @@ static int run(const struct command *self, int argc, char **argv)
 {
 	struct options o = { 0 };
 	struct live_run r = { .o = &o, .output = -1, .streams = { -1, -1, -1 } };
+	const struct collector *sampling[COLLECTORS_MOST];
 	struct err e = ERR_INIT;
 	size_t n = sizeof options_table / sizeof *options_table;
 	int first = 0, status;
@@ -334,8 +335,8 @@ static int run(const struct command *self, int argc, char **argv)
 		recording_rate(o.rate, &r.program.rate_hz, &e) < 0 ||
 		terminal_open(&r.terminal, &e) < 0)
 		return command_fail(self, &e);
-	r.program.collectors = collectors;
-	r.program.n_collectors = n_collectors;
+	r.program.collectors = sampling;
+	r.program.n_collectors = collectors_pick(COLLECT_SAMPLES, sampling);
 	r.stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	status = run_in_terminal(self, &r, argc, argv, first);
 	terminal_close(&r.terminal);

@@ -35,10 +35,18 @@ struct collect_context {
 	struct tree *tree;
 	double rate_hz;          /* of samplers; 0: as often as possible */
 	struct sources *sources; /* told of source files; NULL: nobody wants them */
+	uint64_t trace_options;  /* enum trace_option, of agents */
+};
+
+/* What a user asks for; a collector without any of it is always there. */
+enum collect_what {
+	COLLECT_SAMPLES = 1 << 0,
+	COLLECT_CALLS = 1 << 1,
 };
 
 struct collector {
 	const char *name;
+	unsigned what;    /* enum collect_what */
 	const char *sees; /* one phrase: what its records tell */
 	void (*probe)(struct probe *ret);
 	int (*start)(void **ret_state, const struct collect_context *c, struct err *e);
@@ -46,10 +54,16 @@ struct collector {
 	uint64_t (*drain)(void *state, uint64_t now_ns);
 	void (*on_event)(void *state, const struct tree_event *event); /* may be NULL */
 	void (*stop)(void *state);
+	/* Readable when the collector wants to look at once; may be NULL. */
+	int (*fd)(const void *state);
 };
 
 /* All collectors, in the order they are tried. */
 extern const struct collector *const collectors[];
 extern const size_t n_collectors;
+
+enum { COLLECTORS_MOST = 16 };
+/* Those of them that collect `what`; returns how many. */
+size_t collectors_pick(unsigned what, const struct collector *ret[COLLECTORS_MOST]);
 
 #endif

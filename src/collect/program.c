@@ -30,7 +30,6 @@
 #include "base/banned.h"
 
 enum {
-	COLLECTORS_MOST = 16,
 	WAKES_PER_SECOND = 20, /* that news of other people's processes may cost us */
 	WAKES_AT_ONCE = 40,
 };
@@ -292,12 +291,25 @@ static bool wait_awake(struct running *r)
 	return true;
 }
 
+/* A descriptor of a collector that wants one, -1 otherwise: there is one such at most. */
+static int collector_fd(const struct running *r, size_t *ret_index)
+{
+	for (size_t i = 0; i < r->n && r->is_recording; i++)
+		if (r->o->collectors[i]->fd) {
+			*ret_index = i;
+			return r->o->collectors[i]->fd(r->state[i]);
+		}
+	return -1;
+}
+
 static void poll_once(struct running *r)
 {
+	size_t waiting = 0;
 	struct pollfd fds[] = { { .fd = r->signals, .events = POLLIN },
 		{ .fd = may_wake_for_news(r) ? tree_fd(r->tree) : -1, .events = POLLIN },
 		{ .fd = r->pidfd, .events = POLLIN },
-		{ .fd = r->o->hook ? r->o->hook->fd : -1, .events = POLLIN } };
+		{ .fd = r->o->hook ? r->o->hook->fd : -1, .events = POLLIN },
+		{ .fd = collector_fd(r, &waiting), .events = POLLIN } };
 	struct timespec wait;
 
 	ppoll(fds, sizeof fds / sizeof *fds, time_to_wait(r, &wait), NULL);
@@ -305,6 +317,8 @@ static void poll_once(struct running *r)
 	r->n_wakes += fds[1].revents != 0;
 	if (fds[1].revents)
 		tree_poll(r->tree, r->polled_ns);
+	if (fds[4].revents)
+		r->next_ns[waiting] = 0;
 	if (fds[0].revents) {
 		read_signals(r);
 		if (r->pidfd < 0)
@@ -335,7 +349,8 @@ static int start_collectors(struct running *r, struct err *e)
 	struct collect_context c = { .writer = r->writer,
 		.tree = r->tree,
 		.rate_hz = r->o->rate_hz,
-		.sources = r->sources };
+		.sources = r->sources,
+		.trace_options = r->o->trace_options };
 
 	for (size_t i = 0; i < r->o->n_collectors && i < COLLECTORS_MOST; i++) {
 		if (r->o->collectors[i]->start(&r->state[i], &c, e) < 0)

@@ -154,6 +154,7 @@ static int fill_header(const struct session *s, struct process *p)
 	h->sparse_bytes = s->layout.sparse_bytes;
 	h->map_bytes = s->layout.map_bytes;
 	h->wait_max_ns = s->o.wait_max_ns;
+	h->ns_per_tick = s->o.ns_per_tick;
 	return s->o.fill_layout
 		? s->o.fill_layout(s->o.ctx, &p->pub, h->py_layout, sizeof h->py_layout)
 		: 0;

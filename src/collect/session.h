@@ -41,6 +41,7 @@ struct session_options {
 	uint32_t n_processes_max;   /* at a time: 4096; at most 65536 */
 	enum clock_mode clock_mode; /* of all stamps: clock_choose() */
 	uint64_t agent_options;     /* bits handed to the agents */
+	uint64_t ns_per_tick;       /* of that clock, × 2^32, for the agents: 2^32 */
 	bool without_pidfd;         /* for tests: as on kernels before 5.3 */
 	/* Called for each hello before it is answered; fills the (zeroed) room for struct
 	 * py_layout. A negative result refuses the process. May be NULL. */

@@ -35,7 +35,7 @@
 #define SESSION_MAGIC  0x656e696c6461656cu /* "leadline" */
 
 enum {
-	SESSION_VERSION = 1, /* of everything in this file and ring.h; both sides must agree */
+	SESSION_VERSION = 2, /* of everything in this file and ring.h; both sides must agree */
 	SESSION_PAGE_BYTES = 4096,
 	SESSION_BUILD_BYTES = 128,
 	SESSION_TEXT_BYTES = 128,
@@ -92,6 +92,7 @@ struct session_header {
 	uint64_t sparse_bytes;
 	uint64_t map_bytes;   /* of the whole */
 	uint64_t wait_max_ns; /* full ring: wait so long for room, then drop; 0 = drop at once */
+	uint64_t ns_per_tick; /* of the session's clock, × 2^32; exact enough for histograms */
 
 	/* Written by the target, n_released by the tool. */
 	_Alignas(64) _Atomic uint32_t n_claimed; /* slots ever in use; may run past n_slots */

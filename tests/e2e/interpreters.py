@@ -84,3 +84,16 @@ def inside(label, script, *beside):
         for file in (script, *beside):
             shutil.copy(file, folder)
         yield Path("/tmp") / Path(folder).name / Path(script).name
+
+
+def shared_folder(label):
+    """A folder for temporary files that has the same path inside the interpreter's root and outside."""
+    root = Path(require(label).root)
+    if str(root) == "/":
+        return tempfile.gettempdir()
+    link = root / str(root).lstrip("/")
+    if not link.is_symlink():
+        link.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            link.symlink_to("/")
+    return str(root / "tmp")

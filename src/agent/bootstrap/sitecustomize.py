@@ -1,0 +1,55 @@
+"""Starts the agent of leadline in this interpreter, then makes way for the program's own sitecustomize.
+
+Found through PYTHONPATH, which names this folder first. Works from Python 3.6 on, imports nothing that is not
+there already, and whatever goes wrong here is nothing to the program: it runs on untraced.
+"""
+
+import sys
+
+
+def _chain(folder):
+    """The program's own sitecustomize, as if this one did not exist."""
+    import _frozen_importlib as bootstrap
+    import _frozen_importlib_external as external
+
+    sys.path[:] = [entry for entry in sys.path if entry != folder]
+    sys.path_importer_cache.pop(folder, None)
+    spec = external.PathFinder.find_spec("sitecustomize", sys.path)
+    if spec is None or spec.loader is None:
+        raise ImportError("No module named 'sitecustomize'", name="sitecustomize")
+    module = bootstrap.module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+def _start(folder):
+    """Loads the agent built for this interpreter, which lies beside the folder."""
+    import _frozen_importlib as bootstrap
+    import _frozen_importlib_external as external
+    import posix
+
+    session = folder.rpartition("/")[0]
+    tag = "cp%d%d%s" % (sys.version_info[0], sys.version_info[1], sys.abiflags)
+    path = "%s/agents/%s.so" % (session, tag)
+    if sys.implementation.name != "cpython":
+        tag = sys.implementation.name
+    try:
+        posix.stat(path)
+    except OSError:
+        posix.close(posix.open("%s/without-%s" % (session, tag), posix.O_CREAT | posix.O_WRONLY, 0o600))
+        return
+    loader = external.ExtensionFileLoader("_leadline_agent", path)
+    spec = bootstrap.ModuleSpec("_leadline_agent", loader, origin=path)
+    agent = bootstrap.module_from_spec(spec)
+    loader.exec_module(agent)
+    agent.start(True)
+
+
+_folder = __file__.rpartition("/")[0]
+try:
+    _chain(_folder)
+finally:
+    try:
+        _start(_folder)
+    except Exception:
+        pass

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ * See calls.h: up to 3.11, a profile function in every thread. The interpreter calls it for Python functions
+ * that begin, go on, are suspended or end, and around calls of C functions from Python. */
+#include "agent/calls.h"
+
+#include "agent/compat.h"
+#include "agent/seed.h"
+#include "agent/tree.h"
+
+static bool counts_only;
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static inline void on_call(struct tracer *t, PyFrameObject *frame, bool with_clock)
+{
+	const PyCodeObject *code = compat_frame_code(frame);
+
+	if (unlikely(code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) &&
+		compat_moment_of_call(frame) == COMPAT_RESUME)
+		tree_resume(t, code, frame, with_clock);
+	else
+		tree_enter(t, code, NULL, with_clock);
+}
+
+static inline void on_return(struct tracer *t, PyFrameObject *frame, bool with_clock)
+{
+	const PyCodeObject *code = compat_frame_code(frame);
+
+	if (unlikely(code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) &&
+		compat_moment_of_return(frame) == COMPAT_SUSPEND)
+		tree_suspend(t, code, frame, with_clock);
+	else
+		tree_leave(t, code, with_clock);
+}
+
+/* The first event of a thread. A call is not on the stack yet. */
+static struct tracer *attach(PyFrameObject *frame, int what)
+{
+	PyFrameObject *back = what == PyTrace_CALL ? compat_frame_back(frame) : NULL;
+	struct tracer *t = seed_attach(what == PyTrace_CALL ? back : frame);
+
+	Py_XDECREF(back);
+	return t;
+}
+
+static inline int on_event(PyFrameObject *frame, int what, PyObject *arg, bool with_clock)
+{
+	struct tracer *t = tree_mine;
+
+	if (unlikely(!t)) {
+		t = attach(frame, what);
+		if (!t)
+			return 0;
+	}
+	switch (what) {
+	case PyTrace_CALL:
+		on_call(t, frame, with_clock);
+		break;
+	case PyTrace_RETURN:
+		on_return(t, frame, with_clock);
+		break;
+	case PyTrace_C_CALL:
+		tree_enter(t, ((PyCFunctionObject *)arg)->m_ml, arg, with_clock);
+		break;
+	case PyTrace_C_RETURN:
+	case PyTrace_C_EXCEPTION:
+		tree_leave(t, ((PyCFunctionObject *)arg)->m_ml, with_clock);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int profile(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
+{
+	(void)obj;
+	return on_event(frame, what, arg, true);
+}
+
+static int profile_counts(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
+{
+	(void)obj;
+	return on_event(frame, what, arg, false);
+}
+
+/* ---- threads --------------------------------------------------------------------------------- */
+
+static Py_tracefunc ours(void)
+{
+	return counts_only ? profile_counts : profile;
+}
+
+/* A profile function of the program's own is left alone. */
+static void watch_thread(PyThreadState *thread)
+{
+	if (!thread->c_profilefunc)
+		compat_set_profile(thread, ours(), Py_None);
+}
+
+static void watch_all(void)
+{
+	PyThreadState *thread = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
+
+	for (; thread; thread = PyThreadState_Next(thread))
+		watch_thread(thread);
+	compat_watch_threads(watch_thread);
+}
+
+/* Quiet until the outermost function returns, which is the end of site. */
+static int profile_site(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
+{
+	PyFrameObject *back;
+
+	(void)obj;
+	(void)arg;
+	if (what != PyTrace_RETURN)
+		return 0;
+	back = compat_frame_back(frame);
+	if (back) {
+		Py_DECREF(back);
+		return 0;
+	}
+	PyEval_SetProfile(NULL, NULL);
+	watch_all();
+	return 0;
+}
+
+bool calls_start(bool after_site, bool with_clock, char *ret_why, size_t n_why)
+{
+	if (PyThreadState_Get()->c_profilefunc) {
+		snprintf(ret_why, n_why, "the program has set a profile function of its own");
+		return false;
+	}
+	counts_only = !with_clock;
+	if (after_site)
+		PyEval_SetProfile(profile_site, Py_None);
+	else
+		watch_all();
+	return true;
+}
+
+void calls_stop(void)
+{
+	PyThreadState *thread = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
+
+	compat_watch_threads(NULL);
+	for (; thread; thread = PyThreadState_Next(thread))
+		if (thread->c_profilefunc == ours())
+			compat_set_profile(thread, NULL, NULL);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Everything that differs between the CPython versions an agent is built for: the one place where
+ * PY_VERSION_HEX is looked at. Which of the two kinds of hooks is compiled in (calls_profile.c up to 3.11,
+ * calls_monitoring.c after) is decided in meson.build; this header says what each needs. */
+#ifndef AGENT_COMPAT_H
+#define AGENT_COMPAT_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <frameobject.h>
+#include <opcode.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Two versions keep what is needed in headers of their own. */
+#if PY_VERSION_HEX < 0x03090000 || (PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000)
+#define Py_BUILD_CORE 1
+#if PY_VERSION_HEX < 0x03090000
+#include <internal/pycore_pystate.h>
+#else
+#include <internal/pycore_frame.h>
+#endif
+#undef Py_BUILD_CORE
+#endif
+
+#pragma GCC visibility push(hidden)
+
+/* Hooks of several threads run at the same time. */
+#ifdef Py_GIL_DISABLED
+#define COMPAT_IS_FREE_THREADED 1
+#define COMPAT_BUILD_SUFFIX     "t"
+#else
+#define COMPAT_IS_FREE_THREADED 0
+#define COMPAT_BUILD_SUFFIX     ""
+#endif
+
+/* Hooks need no lock, so the module does not bring the GIL back. */
+static inline void compat_module_made(PyObject *module)
+{
+#ifdef Py_GIL_DISABLED
+	if (module)
+		PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
+#else
+	(void)module;
+#endif
+}
+
+/* ---- code objects ---------------------------------------------------------------------------- */
+
+/* Borrowed. Up to 3.10 there are only plain names. */
+static inline PyObject *compat_code_name(const PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	return code->co_qualname;
+#else
+	return code->co_name;
+#endif
+}
+
+/* Borrowed: bytes, in the format of the version. */
+static inline PyObject *compat_code_lines(const PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030A0000
+	return code->co_linetable;
+#else
+	return code->co_lnotab;
+#endif
+}
+
+/* New reference: the instructions as compiled. */
+static inline PyObject *compat_code_bytes(PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	return PyCode_GetCode(code);
+#else
+	Py_INCREF(code->co_code);
+	return code->co_code;
+#endif
+}
+
+/* From now on died(code) is called whenever a code object that was watched goes away. */
+#if PY_VERSION_HEX >= 0x030C0000
+typedef void compat_died_fn(const void *code);
+extern compat_died_fn *compat_died;
+
+static inline int compat_on_code_event(PyCodeEvent event, PyCodeObject *code)
+{
+	if (event == PY_CODE_EVENT_DESTROY)
+		compat_died(code);
+	return 0;
+}
+
+static inline bool compat_watch_start(compat_died_fn *died)
+{
+	compat_died = died;
+	return PyCode_AddWatcher(compat_on_code_event) >= 0;
+}
+
+static inline void compat_watch(PyCodeObject *code)
+{
+	(void)code; /* all are */
+}
+#else
+typedef void compat_died_fn(const void *code);
+extern Py_ssize_t compat_extra;
+extern compat_died_fn *compat_died;
+
+static inline void compat_on_extra_freed(void *code)
+{
+	compat_died(code);
+}
+
+static inline bool compat_watch_start(compat_died_fn *died)
+{
+	compat_died = died;
+	compat_extra = _PyEval_RequestCodeExtraIndex(compat_on_extra_freed);
+	return compat_extra >= 0;
+}
+
+static inline void compat_watch(PyCodeObject *code)
+{
+	if (_PyCode_SetExtra((PyObject *)code, compat_extra, code) < 0)
+		PyErr_Clear();
+}
+#endif
+
+/* ---- frames ---------------------------------------------------------------------------------- */
+
+/* New reference, NULL at the end. */
+static inline PyFrameObject *compat_frame_back(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x03090000
+	return PyFrame_GetBack(frame);
+#else
+	Py_XINCREF(frame->f_back);
+	return frame->f_back;
+#endif
+}
+
+/* Borrowed from the frame. */
+static inline PyCodeObject *compat_frame_code(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+	PyCodeObject *code = PyFrame_GetCode(frame);
+
+	Py_DECREF(code);
+	return code;
+#elif PY_VERSION_HEX >= 0x030B0000
+	return frame->f_frame->f_code;
+#else
+	return frame->f_code;
+#endif
+}
+
+static inline PyThreadState *compat_thread(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+	return PyThreadState_GetUnchecked();
+#else
+	return _PyThreadState_UncheckedGet();
+#endif
+}
+
+/* What names the activation that runs now, also while it is suspended: the address of its frame. */
+#if PY_VERSION_HEX >= 0x030D0000
+static inline const void *compat_activation(void)
+{
+	return compat_thread()->current_frame;
+}
+#elif PY_VERSION_HEX >= 0x030C0000
+static inline const void *compat_activation(void)
+{
+	return compat_thread()->cframe->current_frame;
+}
+#else
+/* Up to 3.11 the hooks get a frame object, which lives as long as the activation. */
+
+enum compat_moment { COMPAT_BEGIN, COMPAT_RESUME, COMPAT_SUSPEND, COMPAT_END };
+
+#if PY_VERSION_HEX >= 0x030B0000
+/* The call is told at a RESUME, whose argument says what it is; or, when something is thrown into a generator, where it
+ * was suspended. */
+static inline enum compat_moment compat_moment_of_call(PyFrameObject *frame)
+{
+	const _PyInterpreterFrame *f = frame->f_frame;
+	_Py_CODEUNIT at;
+
+	if (f->owner != FRAME_OWNED_BY_GENERATOR)
+		return COMPAT_BEGIN;
+	at = *f->prev_instr;
+	return (_Py_OPCODE(at) == RESUME || _Py_OPCODE(at) == RESUME_QUICK) && _Py_OPARG(at) == 0
+		? COMPAT_BEGIN
+		: COMPAT_RESUME;
+}
+
+static inline enum compat_moment compat_moment_of_return(PyFrameObject *frame)
+{
+	const _PyInterpreterFrame *f = frame->f_frame;
+	const PyGenObject *gen;
+
+	if (f->owner != FRAME_OWNED_BY_GENERATOR)
+		return COMPAT_END;
+	gen = (const PyGenObject *)((const char *)f - offsetof(PyGenObject, gi_iframe));
+	return gen->gi_frame_state == FRAME_SUSPENDED ? COMPAT_SUSPEND : COMPAT_END;
+}
+#else
+static inline enum compat_moment compat_moment_of_call(PyFrameObject *frame)
+{
+	return frame->f_lasti < 0 ? COMPAT_BEGIN : COMPAT_RESUME;
+}
+
+static inline enum compat_moment compat_moment_of_return(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030A0000
+	return frame->f_state == FRAME_SUSPENDED ? COMPAT_SUSPEND : COMPAT_END;
+#else
+	return frame->f_stacktop ? COMPAT_SUSPEND : COMPAT_END;
+#endif
+}
+#endif
+#endif
+
+/* ---- profile functions of threads, up to 3.11 ------------------------------------------------ */
+#if PY_VERSION_HEX < 0x030C0000
+
+/* Gives a thread a profile function, as PyEval_SetProfile does for the running one; NULL takes it away.
+ * obj is borrowed and must not die. */
+static inline void compat_set_profile(PyThreadState *thread, Py_tracefunc function, PyObject *obj)
+{
+	PyObject *before = thread->c_profileobj;
+
+	Py_XINCREF(obj);
+	thread->c_profilefunc = function;
+	thread->c_profileobj = obj;
+#if PY_VERSION_HEX >= 0x030B0000
+	thread->cframe->use_tracing = function || thread->c_tracefunc ? 255 : 0;
+#elif PY_VERSION_HEX >= 0x030A0000
+	thread->cframe->use_tracing = function || thread->c_tracefunc;
+#else
+	thread->use_tracing = function || thread->c_tracefunc;
+#endif
+	Py_XDECREF(before);
+}
+
+/* Calls look(thread) in each thread before it runs its first Python function, however it was made. */
+typedef void compat_new_thread_fn(PyThreadState *thread);
+extern compat_new_thread_fn *compat_new_thread;
+
+#if PY_VERSION_HEX >= 0x030B0000
+/* A thread's first frame needs a piece of data stack, and asks the allocator of arenas for it. */
+extern PyObjectArenaAllocator compat_arenas;
+
+static inline void *compat_arena_alloc(void *ctx, size_t size)
+{
+	PyThreadState *thread = compat_thread();
+
+	if (thread && compat_new_thread && thread->datastack_chunk == NULL)
+		compat_new_thread(thread);
+	return compat_arenas.alloc(ctx, size);
+}
+
+static inline void compat_watch_threads(compat_new_thread_fn *look)
+{
+	PyObjectArenaAllocator ours;
+
+	compat_new_thread = look;
+	PyObject_GetArenaAllocator(&ours);
+	if (!look || ours.alloc == compat_arena_alloc)
+		return;
+	compat_arenas = ours;
+	ours.alloc = compat_arena_alloc;
+	PyObject_SetArenaAllocator(&ours);
+}
+#else
+/* Frames go through the interpreter's evaluation function, which costs next to nothing up to 3.10. */
+extern _PyFrameEvalFunction compat_eval_before;
+
+#if PY_VERSION_HEX >= 0x03090000
+static inline PyObject *compat_eval(PyThreadState *thread, PyFrameObject *frame, int throwing)
+{
+	if (__builtin_expect(!thread->c_profilefunc && compat_new_thread, 0))
+		compat_new_thread(thread);
+	return compat_eval_before(thread, frame, throwing);
+}
+
+static inline void compat_watch_threads(compat_new_thread_fn *look)
+{
+	PyInterpreterState *interpreter = PyInterpreterState_Get();
+	_PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+
+	compat_new_thread = look;
+	if (look && now != compat_eval) {
+		compat_eval_before = now;
+		_PyInterpreterState_SetEvalFrameFunc(interpreter, compat_eval);
+	} else if (!look && now == compat_eval) {
+		_PyInterpreterState_SetEvalFrameFunc(interpreter, compat_eval_before);
+	}
+}
+#else
+static inline PyObject *compat_eval(PyFrameObject *frame, int throwing)
+{
+	PyThreadState *thread = compat_thread();
+
+	if (__builtin_expect(!thread->c_profilefunc && compat_new_thread, 0))
+		compat_new_thread(thread);
+	return compat_eval_before(frame, throwing);
+}
+
+static inline void compat_watch_threads(compat_new_thread_fn *look)
+{
+	PyInterpreterState *interpreter = compat_thread()->interp;
+
+	compat_new_thread = look;
+	if (look && interpreter->eval_frame != compat_eval) {
+		compat_eval_before = interpreter->eval_frame;
+		interpreter->eval_frame = compat_eval;
+	} else if (!look && interpreter->eval_frame == compat_eval) {
+		interpreter->eval_frame = compat_eval_before;
+	}
+}
+#endif
+#endif
+#endif
+
+/* What the functions above keep, in compat.c. */
+#ifdef COMPAT_VARIABLES
+compat_died_fn *compat_died;
+#if PY_VERSION_HEX < 0x030C0000
+Py_ssize_t compat_extra = -1;
+compat_new_thread_fn *compat_new_thread;
+#if PY_VERSION_HEX >= 0x030B0000
+PyObjectArenaAllocator compat_arenas;
+#else
+_PyFrameEvalFunction compat_eval_before;
+#endif
+#endif
+#endif
+
+#pragma GCC visibility pop
+
+#endif

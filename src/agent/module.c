@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The agent as a Python module: loaded by bootstrap/sitecustomize.py (or by the leadline package), it says
+ * hello to the session and starts the hooks the session's options ask for. Nothing here may raise into the
+ * program: functions answer with a bool.
+ *
+ *	start(after_site)	True when tracing has begun, or will when site is done
+ *	stop()			takes the hooks out; what was counted stays the tool's */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/calls.h"
+#include "agent/codes.h"
+#include "agent/compat.h"
+#include "agent/link.h"
+#include "agent/tree.h"
+#include "wire/session_layout.h"
+#include "wire/trace.h"
+
+static bool has_begun;
+
+/* ---- what the user should know --------------------------------------------------------------- */
+
+static void note(const char *text)
+{
+	leadline_link_emit(TRACE_RECORD_NOTE, text, (uint32_t)strlen(text));
+}
+
+/* ---- start ----------------------------------------------------------------------------------- */
+
+/* A forked child begins with nothing; its first event says hello. */
+static void in_child(void)
+{
+	tree_forget();
+	codes_forget();
+}
+
+static bool begin(void)
+{
+	char build[SESSION_BUILD_BYTES];
+
+	if (has_begun)
+		return true;
+	snprintf(build, sizeof build, "cpython %.16s" COMPAT_BUILD_SUFFIX, PY_VERSION);
+	if (leadline_link_open(build) < 0 || !leadline_link_thread() || !codes_start() ||
+		pthread_atfork(NULL, NULL, in_child) != 0)
+		return false;
+	return has_begun = true;
+}
+
+static PyObject *start(PyObject *self, PyObject *after_site)
+{
+	const struct session_header *h;
+	char why[200] = "", text[300];
+	bool is_started;
+
+	(void)self;
+	if (!begin() || !tree_start(COMPAT_IS_FREE_THREADED)) {
+		PyErr_Clear();
+		Py_RETURN_FALSE;
+	}
+	h = leadline_link_header();
+	is_started = calls_start(PyObject_IsTrue(after_site) == 1,
+		!(h->agent_options & TRACE_NO_CLOCK), why, sizeof why);
+	PyErr_Clear();
+	if (!is_started) {
+		snprintf(text, sizeof text, "calls are not traced: %s", why);
+		note(text);
+	}
+	return PyBool_FromLong(is_started);
+}
+
+static PyObject *stop(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	calls_stop();
+	PyErr_Clear();
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+	{ "start", start, METH_O, "start(after_site): begin to trace" },
+	{ "stop", stop, METH_NOARGS, "stop(): end it" },
+	{ 0 },
+};
+
+static struct PyModuleDef module = {
+	PyModuleDef_HEAD_INIT,
+	.m_name = "_leadline_agent",
+	.m_size = -1,
+	.m_methods = methods,
+};
+
+#pragma GCC visibility push(default)
+PyMODINIT_FUNC PyInit__leadline_agent(void);
+#pragma GCC visibility pop
+
+PyMODINIT_FUNC PyInit__leadline_agent(void)
+{
+	PyObject *m = PyModule_Create(&module);
+
+	compat_module_made(m);
+	return m;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * See seed.h. */
+#include "agent/seed.h"
+
+#include "agent/tree.h"
+
+enum { FRAMES_MOST = 1 << 20 };
+
+/* From the outermost on: the chain is reversed in an array first. */
+static void seed(struct tracer *t, PyFrameObject *innermost)
+{
+	PyFrameObject *frame = innermost;
+	Py_ssize_t n = 0;
+	PyObject *list = PyList_New(0);
+
+	Py_XINCREF(frame);
+	while (list && frame && n < FRAMES_MOST) {
+		PyFrameObject *back = compat_frame_back(frame);
+
+		if (PyList_Append(list, (PyObject *)compat_frame_code(frame)) == 0)
+			n++;
+		Py_DECREF(frame);
+		frame = back;
+	}
+	Py_XDECREF(frame);
+	while (n-- > 0) {
+		const void *code = PyList_GET_ITEM(list, n);
+
+		tree_push(t, tree_child(t, t->top->node, code, NULL), code, t->last);
+	}
+	Py_XDECREF(list);
+	PyErr_Clear();
+}
+
+struct tracer *seed_attach(PyFrameObject *innermost)
+{
+	struct tracer *t = tree_attach();
+
+	if (t)
+		seed(t, innermost);
+	return t;
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT
+ * See py_trace.h. What the memory and the records of a target mean is trace_tree.c's and trace_functions.c's;
+ * here are the session, the environment of the program, the schedule and the records of the recording. */
+#include "collect/py_trace.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "base/xalloc.h"
+#include "collect/collector.h"
+#include "collect/embedded.h"
+#include "collect/rows.h"
+#include "collect/session.h"
+#include "collect/sources.h"
+#include "collect/trace_functions.h"
+#include "collect/trace_tree.h"
+#include "store/writer.h"
+#include "sys/clocksource.h"
+#include "wire/records.h"
+#include "wire/session_layout.h"
+#include "wire/trace.h"
+
+#define LOG_TOPIC "trace"
+#include "base/log.h"
+#include "base/banned.h"
+
+enum {
+	LOOK_MS = 40, /* at rings and the door */
+	SNAPSHOT_MS = 1000,
+	SNAPSHOT_SHARE = 20, /* a snapshot is taken again after this many times what it took */
+	NOTES_MOST = 16,
+};
+
+static const uint64_t MS = 1000000;
+static const uint64_t AREA_BYTES = (uint64_t)512 << 20; /* of calling contexts, per process */
+
+/* One process that has said hello. */
+struct traced {
+	struct session_process *process; /* borrowed from the session */
+	struct trace_tree tree;
+	struct trace_functions functions;
+	char *interpreter; /* owned */
+	uint32_t row, segment;
+	uint64_t n_resynced, n_folded; /* told so far */
+	uint64_t n_nonsense;           /* records that were not believed */
+};
+
+struct trace {
+	struct collect_context c;
+	struct session *session;
+	enum clock_mode clock_mode;
+	struct clock_triple first, now;
+	VEC(struct traced *) processes;
+	uint32_t next_id;
+	uint64_t next_snapshot_ns;
+	struct buf notes; /* lines */
+	unsigned n_notes;
+	bool has_cost;
+};
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* A duration in the session's clock. */
+static uint64_t to_ns(const struct trace *t, uint64_t ticks)
+{
+	uint64_t run = t->now.ticks - t->first.ticks;
+	unsigned __int128 ns;
+
+	if (t->clock_mode == CLOCK_MODE_MONOTONIC || run == 0)
+		return ticks;
+	ns = (unsigned __int128)ticks * (t->now.monotonic_ns - t->first.monotonic_ns) / run;
+	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+}
+
+/* × 2^32, from two readings a moment apart: exact to some 10^-5. */
+static uint64_t measure_tick(enum clock_mode mode)
+{
+	struct timespec moment = { .tv_nsec = 2 * 1000000 };
+	struct clock_triple a, b;
+
+	if (mode == CLOCK_MODE_MONOTONIC)
+		return (uint64_t)1 << 32;
+	clock_triple_take(&a);
+	nanosleep(&moment, NULL);
+	clock_triple_take(&b);
+	return (uint64_t)(((unsigned __int128)(b.monotonic_ns - a.monotonic_ns) << 32) /
+		(b.ticks > a.ticks ? b.ticks - a.ticks : 1));
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static uint32_t process_row(struct trace *t, struct traced *p)
+{
+	const struct session_process *s = p->process;
+
+	if (p->row && p->segment == writer_segment(t->c.writer))
+		return p->row;
+	p->segment = writer_segment(t->c.writer);
+	return p->row = rows_process(t->c.writer, s->pid, s->start_ns, s->parent_pid);
+}
+
+static size_t put_varint(unsigned char *to, uint32_t v)
+{
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		to[n++] = (unsigned char)(v | 0x80);
+	to[n++] = (unsigned char)v;
+	return n;
+}
+
+static size_t encode_histogram(const struct trace_node *node, unsigned char *to)
+{
+	size_t n = 0, n_buckets = TRACE_BUCKETS;
+
+	while (n_buckets && !node->histogram[n_buckets - 1])
+		n_buckets--;
+	for (size_t i = 0; i < n_buckets; i++)
+		n += put_varint(to + n, node->histogram[i]);
+	return n;
+}
+
+struct writing {
+	struct trace *t;
+	struct traced *p;
+};
+
+static void write_node(void *ctx, const struct trace_tree_node *n)
+{
+	const struct writing *to = ctx;
+	struct trace *t = to->t;
+	const struct trace_node *node = n->node;
+	struct trace_function_row function =
+		trace_functions_row(&to->p->functions, node->function, t->c.writer);
+	unsigned char histogram[TRACE_BUCKETS * 5];
+	struct rec_thread thread = { .process = process_row(t, to->p),
+		.tid = (uint32_t)n->granule->tid };
+	struct rec_node r = { .thread = writer_row(t->c.writer, RECORD_thread, &thread),
+		.id = n->id,
+		.parent = n->parent,
+		.code = function.code,
+		.builtin = function.builtin,
+		.calls = node->calls,
+		.resumes = node->resumes,
+		.recursive_calls = node->recursive_calls,
+		.inclusive_ns = to_ns(t, n->inclusive),
+		.self_ns = to_ns(t, node->self),
+		.awaited_ns = to_ns(t, node->awaited),
+		.min_ns = node->not_min ? to_ns(t, ~node->not_min) : RECORD_UNKNOWN,
+		.max_ns = to_ns(t, node->max),
+		.histogram = { histogram, (uint32_t)encode_histogram(node, histogram) } };
+
+	if (node->function && !function.code && !function.builtin)
+		r.builtin = writer_string(t->c.writer, "<function without a name>");
+	writer_add(t->c.writer, RECORD_node, &r);
+}
+
+static void write_loss(struct trace *t, struct traced *p, const char *what, uint64_t count)
+{
+	if (count)
+		writer_add(t->c.writer, RECORD_loss,
+			&(struct rec_loss){ .t_ns = t->now.monotonic_ns,
+				.process = process_row(t, p),
+				.what = writer_string(t->c.writer, what),
+				.count = count });
+}
+
+/* ---- snapshots ------------------------------------------------------------------------------- */
+
+static int on_event(void *ctx, const struct session_event *ev, struct err *e);
+
+/* The memory first, then the rings: what the memory refers to has been told by then. */
+static void snapshot(struct trace *t, struct traced *p)
+{
+	struct buf area = BUF_INIT;
+
+	session_snapshot(p->process, &area);
+	clock_triple_take(&t->now);
+	trace_tree_take(&p->tree, &area);
+}
+
+static void write_tree(struct trace *t, struct traced *p)
+{
+	struct writing to = { .t = t, .p = p };
+
+	trace_tree_each(&p->tree, write_node, &to);
+}
+
+static void snapshot_all(struct trace *t, uint64_t now_ns)
+{
+	struct err e = ERR_INIT;
+	uint64_t took_ns;
+
+	if (now_ns < t->next_snapshot_ns)
+		return;
+	vec_each (&t->processes, p)
+		snapshot(t, *p);
+	session_drain(t->session, on_event, t, &e);
+	vec_each (&t->processes, p)
+		write_tree(t, *p);
+	took_ns = clock_monotonic_ns() - now_ns;
+	t->next_snapshot_ns = now_ns + SNAPSHOT_MS * MS;
+	if (took_ns * SNAPSHOT_SHARE > SNAPSHOT_MS * MS)
+		t->next_snapshot_ns = now_ns + took_ns * SNAPSHOT_SHARE;
+}
+
+/* ---- what the session tells ------------------------------------------------------------------ */
+
+static struct traced *traced_new(struct trace *t, struct session_process *process)
+{
+	struct traced *p = xcalloc(1, sizeof *p);
+
+	p->process = process;
+	p->interpreter = xstrdup(process->build);
+	p->tree.next_id = &t->next_id;
+	p->functions.interpreter = p->interpreter;
+	p->functions.sources = t->c.sources;
+	if (t->c.sources)
+		p->functions.source_process =
+			sources_process(t->c.sources, process->pid, process->start_ns);
+	process->user = p;
+	vec_push(&t->processes, p);
+	return p;
+}
+
+static void traced_free(struct traced *p)
+{
+	trace_tree_done(&p->tree);
+	trace_functions_done(&p->functions);
+	free(p->interpreter);
+	free(p);
+}
+
+static void traced_end(struct trace *t, struct traced *p)
+{
+	snapshot(t, p);
+	write_tree(t, p);
+	write_loss(t, p, "agent records", p->process->counts.n_dropped + p->process->n_homeless);
+	write_loss(t, p, "agent nonsense", p->n_nonsense);
+	for (size_t i = 0; i < t->processes.n; i++)
+		if (t->processes.v[i] == p) {
+			vec_remove_swap(&t->processes, i);
+			break;
+		}
+	traced_free(p);
+}
+
+static void add_note(struct trace *t, const struct session_process *p, const char *text, size_t n)
+{
+	if (t->n_notes++ < NOTES_MOST)
+		buf_printf(&t->notes, "process %d: %.*s\n", (int)p->pid, (int)(n < 400 ? n : 400),
+			text);
+}
+
+static void write_cost(struct trace *t, const struct trace_cost *c)
+{
+	char text[160];
+
+	snprintf(text, sizeof text, "%.2f %.2f %.2f %.2f", (double)to_ns(t, c->call_inside) / 256,
+		(double)to_ns(t, c->call_outside) / 256, (double)to_ns(t, c->builtin_inside) / 256,
+		(double)to_ns(t, c->builtin_outside) / 256);
+	writer_meta(t->c.writer, "trace_cost_ns", text);
+}
+
+static void on_record(struct trace *t, struct traced *p, const struct session_event *ev)
+{
+	if (ev->kind == TRACE_RECORD_NOTE)
+		add_note(t, ev->process, ev->data, ev->n_bytes);
+	else if (ev->kind == TRACE_RECORD_COST && ev->n_bytes == sizeof(struct trace_cost) &&
+		!t->has_cost) {
+		t->has_cost = true;
+		clock_triple_take(&t->now);
+		write_cost(t, ev->data);
+	} else if (!trace_functions_add(&p->functions, ev->kind, ev->data, ev->n_bytes)) {
+		p->n_nonsense++;
+	}
+}
+
+static int on_event(void *ctx, const struct session_event *ev, struct err *e)
+{
+	struct trace *t = ctx;
+
+	(void)e;
+	switch (ev->what) {
+	case SESSION_PROCESS_BEGAN:
+		traced_new(t, ev->process);
+		break;
+	case SESSION_RECORD:
+		on_record(t, ev->process->user, ev);
+		break;
+	case SESSION_PROCESS_ENDED:
+		traced_end(t, ev->process->user);
+		break;
+	case SESSION_THREAD_ABANDONED:
+		add_note(t, ev->process, ev->text, strlen(ev->text));
+		break;
+	case SESSION_THREAD_BEGAN:
+	case SESSION_THREAD_ENDED:
+		break;
+	}
+	return 0;
+}
+
+/* ---- the program's environment --------------------------------------------------------------- */
+
+static int unpack_one(const char *dir, const struct embedded_file *f, struct err *e)
+{
+	struct buf data = { .data = (char *)(uintptr_t)f->data, .n = f->n_bytes };
+	struct buf path = BUF_INIT;
+	char *slash;
+	int status;
+
+	buf_printf(&path, "%s/%s", dir, f->name);
+	slash = strrchr(path.data, '/');
+	*slash = '\0';
+	status = mkdir(path.data, 0700) < 0 && errno != EEXIST
+		? err_errno(e, ERR_SYSTEM, "%s", path.data)
+		: 0;
+	*slash = '/';
+	if (status == 0)
+		status = buf_save(&data, path.data, e);
+	buf_done(&path);
+	return status;
+}
+
+/* What the program inherits: where the session is, and the folder that starts the agent. */
+static int set_environment(const char *dir, struct err *e)
+{
+	const char *before = getenv("PYTHONPATH");
+	struct buf path = BUF_INIT;
+	int status;
+
+	buf_printf(
+		&path, "%s/bootstrap%s%s", dir, before && *before ? ":" : "", before ? before : "");
+	status = setenv(SESSION_ENV, dir, 1) < 0 || setenv("PYTHONPATH", buf_str(&path), 1) < 0
+		? err_errno(e, ERR_SYSTEM, "setenv")
+		: 0;
+	buf_done(&path);
+	return status;
+}
+
+static int prepare(const char *dir, struct err *e)
+{
+	for (const struct embedded_file *f = embedded_files; f->name; f++)
+		if (unpack_one(dir, f, e) < 0)
+			return -(int)e->code;
+	return set_environment(dir, e);
+}
+
+/* Interpreters that found no agent left a file named after them. */
+static void note_missing(struct trace *t)
+{
+	DIR *dir = opendir(session_dir(t->session));
+	struct dirent *one;
+
+	while (dir && (one = readdir(dir)))
+		if (strncmp(one->d_name, "without-", 8) == 0 && t->n_notes++ < NOTES_MOST)
+			buf_printf(&t->notes,
+				"no agent for %.40s in this leadline: build it where that "
+				"interpreter's headers "
+				"are\n",
+				one->d_name + 8);
+	if (dir)
+		closedir(dir);
+}
+
+/* ---- the collector --------------------------------------------------------------------------- */
+
+static void trace_probe(struct probe *ret)
+{
+	size_t n = 0;
+	char *to = ret->reason;
+	size_t room = sizeof ret->reason;
+
+	for (const struct embedded_file *f = embedded_files; f->name; f++)
+		if (strncmp(f->name, "agents/", 7) == 0) {
+			int length = (int)strcspn(f->name + 7, ".");
+			int used = snprintf(
+				to, room, "%s%.*s", n++ ? " " : "agents: ", length, f->name + 7);
+
+			if (used < 0 || (size_t)used >= room)
+				break;
+			to += used;
+			room -= (size_t)used;
+		}
+	ret->answer = n ? PROBE_YES : PROBE_NO;
+	if (n)
+		return;
+	snprintf(ret->reason, sizeof ret->reason, "this leadline was built without agents");
+	snprintf(ret->remedy, sizeof ret->remedy,
+		"build it where Python's headers are: apt-get install python3-dev; make build");
+}
+
+static int trace_start(void **ret_state, const struct collect_context *c, struct err *e)
+{
+	struct trace *t = xcalloc(1, sizeof *t);
+	struct session_options o = { .clock_mode = clock_choose(NULL),
+		.sparse_bytes = AREA_BYTES,
+		.ring_bytes = 1 << 18,
+		.n_slots = 1024,
+		.wait_max_ns = 1000 * MS,
+		.agent_options = c->trace_options };
+
+	t->c = *c;
+	t->clock_mode = o.clock_mode;
+	t->next_id = 1;
+	o.ns_per_tick = measure_tick(o.clock_mode);
+	clock_triple_take(&t->first);
+	t->now = t->first;
+	if (session_open(&t->session, &o, e) < 0 || prepare(session_dir(t->session), e) < 0) {
+		session_close(t->session);
+		free(t);
+		return -(int)e->code;
+	}
+	writer_meta(c->writer, "trace", c->trace_options & TRACE_NO_CLOCK ? "counts" : "calls");
+	*ret_state = t;
+	return 0;
+}
+
+static uint64_t trace_drain(void *state, uint64_t now_ns)
+{
+	struct trace *t = state;
+	struct err e = ERR_INIT;
+
+	if (session_poll(t->session, &e) < 0 || session_drain(t->session, on_event, t, &e) < 0)
+		log_debug(1, "%s", e.text);
+	snapshot_all(t, now_ns);
+	return now_ns + LOOK_MS * MS;
+}
+
+static int trace_fd(const void *state)
+{
+	const struct trace *t = state;
+
+	return session_fd(t->session);
+}
+
+/* Processes that have ended are read to their end, those that go on up to now. */
+static void trace_stop(void *state)
+{
+	struct trace *t = state;
+	const struct session_stats *stats = session_stats(t->session);
+	struct err e = ERR_INIT;
+	char text[32];
+
+	session_stop(t->session);
+	session_poll(t->session, &e);
+	session_drain(t->session, on_event, t, &e);
+	while (t->processes.n)
+		traced_end(t, t->processes.v[0]);
+	note_missing(t);
+	snprintf(text, sizeof text, "%llu", (unsigned long long)stats->n_processes);
+	writer_meta(t->c.writer, "trace_processes", text);
+	if (t->notes.n)
+		writer_meta(t->c.writer, "trace_notes", buf_str(&t->notes));
+	session_close(t->session);
+	vec_done(&t->processes);
+	buf_done(&t->notes);
+	free(t);
+}
+
+const struct collector collector_trace = {
+	.name = "trace",
+	.what = COLLECT_CALLS,
+	.sees = "every call of Python and C functions, by agents inside the program",
+	.probe = trace_probe,
+	.start = trace_start,
+	.drain = trace_drain,
+	.stop = trace_stop,
+	.fd = trace_fd,
+};

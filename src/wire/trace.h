@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the tracing agent (src/agent) and the tool (collect/py_trace.c) agree on beyond the session: the
+ * options, the records in the rings, and how counters lie in the sparse area of a process.
+ *
+ * The sparse area is an array of granules of TRACE_GRANULE_BYTES, each with a head of its own and full of
+ * items of one kind. A granule belongs to one thread of the target, which alone writes it; the tool copies
+ * it at any time by whole 8-byte words (session_snapshot). A granule without the magic is none, or none yet:
+ * whatever else takes memory from the area (line counters) takes whole granules, by tree_area.
+ *
+ *	struct trace_granule                  64 bytes
+ *	struct trace_node × TRACE_NODES       the calling contexts of its thread (TRACE_GRANULE_NODES)
+ *
+ * An item is named by its place: granule × TRACE_REF_STRIDE + index + 1, so 0 is none. A node is made after
+ * its parent, by the same thread, so a parent's reference is always lower: no loops.
+ *
+ * Times are in the session's clock. A node's `self` grows at each event of its thread, so at any instant the
+ * sum over a thread's nodes is the thread's life up to its last event; what is called a node's inclusive
+ * time is the sum over its subtree and stands nowhere. Functions are numbered from 1 in each process and
+ * told by records in the rings before a node refers to them. */
+#ifndef WIRE_TRACE_H
+#define WIRE_TRACE_H
+
+#include <stdint.h>
+
+/* ---- options: bits of session_header.agent_options ------------------------------------------- */
+enum trace_option {
+	TRACE_CALLS = 1 << 0,    /* calls of Python and C functions */
+	TRACE_NO_CLOCK = 1 << 1, /* count only */
+};
+
+/* ---- records in the rings -------------------------------------------------------------------- */
+enum trace_record {
+	TRACE_RECORD_CODE = 1,   /* struct trace_code; its bytes follow as parts, in order */
+	TRACE_RECORD_CODE_BYTES, /* struct trace_part, then a piece of those bytes */
+	TRACE_RECORD_BUILTIN,    /* struct trace_builtin, then its name */
+	TRACE_RECORD_NOTE,       /* text for the user: what could not be done */
+	TRACE_RECORD_COST,       /* struct trace_cost */
+};
+
+/* A Python function. The parts hold file, qualified name, line table and instructions (as compiled, not as
+ * specialised), one after the other. */
+struct trace_code {
+	uint32_t function, first_line;
+	uint32_t n_file, n_qualname, n_linetable, n_code; /* bytes */
+};
+
+enum { TRACE_PART_BYTES = 16 << 10 }; /* at most, of each */
+
+struct trace_part {
+	uint32_t function, offset; /* in all of its bytes */
+};
+
+struct trace_builtin {
+	uint32_t function, reserved;
+};
+
+/* What the hooks themselves cost in this process, in the session's clock × 256, measured at start. The part
+ * between a call's two stamps is in the callee's time, the rest in the caller's. */
+struct trace_cost {
+	uint64_t call_inside, call_outside;       /* of one call of a Python function */
+	uint64_t builtin_inside, builtin_outside; /* of one call of a C function */
+};
+
+/* ---- the sparse area ------------------------------------------------------------------------- */
+#define TRACE_GRANULE_MAGIC 0x6772616eu
+
+enum {
+	TRACE_GRANULE_BYTES = 4096,
+	TRACE_REF_STRIDE = 64, /* references per granule */
+	TRACE_BUCKETS = 32,    /* of a histogram: bucket b counts durations of [2^b, 2^(b+1)) ns */
+};
+
+enum trace_granule_kind {
+	TRACE_GRANULE_NODES = 1,
+};
+
+struct trace_granule {
+	uint32_t magic;  /* written last */
+	uint32_t kind;   /* enum trace_granule_kind */
+	uint32_t thread; /* number of its thread in the process, from 1 */
+	int32_t tid;
+	uint64_t start; /* when the thread was first seen, in the session's clock */
+	uint64_t n;     /* items in use */
+	/* Of the thread, written into its first granule of nodes only. */
+	uint64_t n_resynced; /* times the stack had to be found again: frames ended unseen */
+	uint64_t n_folded;   /* calling contexts without a node of their own: no room */
+	uint64_t reserved[2];
+};
+
+/* One calling context. The first node of a thread stands for the thread itself: its function is 0 and its
+ * self time is what was spent outside Python functions. */
+struct trace_node {
+	uint32_t function, parent; /* parent: reference, 0 for the thread's first */
+	uint64_t calls;
+	uint64_t resumes; /* of generators and coroutines that were suspended */
+	uint64_t
+		recursive_calls; /* of calls: entered from below itself, because contexts were folded */
+	uint64_t self;
+	uint64_t awaited; /* between suspension and resumption */
+	uint64_t not_min; /* complement of the shortest call; 0: none was complete */
+	uint64_t max;
+	uint32_t histogram[TRACE_BUCKETS]; /* stops at UINT32_MAX */
+};
+
+enum {
+	TRACE_NODES =
+		(TRACE_GRANULE_BYTES - sizeof(struct trace_granule)) / sizeof(struct trace_node)
+};
+
+_Static_assert(sizeof(struct trace_granule) == 64, "head of a granule");
+_Static_assert(sizeof(struct trace_node) == 192, "node");
+_Static_assert((int)TRACE_NODES <= (int)TRACE_REF_STRIDE, "references fit");
+
+#endif
