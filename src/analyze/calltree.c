@@ -98,6 +98,7 @@ static void add_place(struct builder *b, size_t place, struct stack_frame *frame
 		x->total_s += p->seconds * b->scale;
 	}
 	b->nodes.v[nodes[length - 1]].out.self_n += p->n_samples;
+	b->nodes.v[nodes[length - 1]].out.n_calls += p->n_calls;
 	b->nodes.v[nodes[length - 1]].out.self_s += p->seconds * b->scale;
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "analyze/frames.h"
+#include "analyze/neighbours.h"
+#include "analyze/profile.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/units.h"
@@ -13,6 +15,8 @@
 #include "store/tables.h"
 #include "wire/records.h"
 #include "base/banned.h"
+
+static const uint32_t NO_EDGE = UINT32_MAX;
 
 struct row {
 	struct exact_function out;
@@ -85,6 +89,8 @@ static void enter(struct builder *b, const struct node *n, uint32_t row, uint32_
 {
 	struct row *r = &b->rows.v[row];
 
+	if (n->is_thread)
+		return;
 	add_cost(&r->out.cost, n, r->active++ == 0);
 	r->out.awaited_s += n->awaited_s;
 	if (n->calls) { /* a context that was only resumed has no whole call to tell of */
@@ -92,15 +98,22 @@ static void enter(struct builder *b, const struct node *n, uint32_t row, uint32_
 		r->out.max_s = fmax(r->out.max_s, n->max_s);
 	}
 	node_add_histogram(n, r->histogram);
-	if (n->parent)
+	if (edge != NO_EDGE)
 		add_cost(&b->edges.v[edge].out.cost, n, b->edges.v[edge].active++ == 0);
 }
 
 static void leave(struct builder *b, const struct node *n, uint32_t row, uint32_t edge)
 {
+	if (n->is_thread)
+		return;
 	b->rows.v[row].active--;
-	if (n->parent)
+	if (edge != NO_EDGE)
 		b->edges.v[edge].active--;
+}
+
+static bool is_called(const struct nodes *nodes, const struct node *n)
+{
+	return n->parent && !n->is_thread && !nodes->v[n->parent - 1].is_thread;
 }
 
 /* Depth first, so that what is active is what is on the path. Children of a node are neighbours (nodes are
@@ -117,8 +130,9 @@ static void walk(struct builder *b)
 		const struct node *x = &b->nodes->v[i];
 
 		end[x->parent] = (uint32_t)i + 1;
-		rows[i + 1] = row_of(b, x->function);
-		edges[i + 1] = x->parent ? edge_of(b, rows[x->parent], rows[i + 1]) : 0;
+		rows[i + 1] = x->is_thread ? 0 : row_of(b, x->function);
+		edges[i + 1] =
+			is_called(b->nodes, x) ? edge_of(b, rows[x->parent], rows[i + 1]) : NO_EDGE;
 	}
 	for (;;) { /* at: index + 1 of the node that is active, 0: the root */
 		if (next[at] < end[at]) {
@@ -231,10 +245,10 @@ static void finish(struct arena *a, struct builder *b, struct exact *x)
 	x->n_edges = b->edges.n;
 }
 
-const struct exact *exact_build(struct arena *a, struct tables *t, struct frames *f,
-	const uint32_t *threads, size_t n_threads)
+const struct exact *exact_build(
+	struct arena *a, struct tables *t, struct frames *f, const struct nodes *nodes)
 {
-	struct builder b = { .frames = f, .nodes = nodes_build(a, t, f, threads, n_threads) };
+	struct builder b = { .frames = f, .nodes = nodes };
 	struct exact *x = arena_new(a, struct exact);
 
 	x->nodes = b.nodes;
@@ -268,4 +282,73 @@ size_t exact_callers(const struct exact *x, uint32_t callee, const struct exact_
 		n++;
 	*ret = x->edges + low;
 	return n;
+}
+
+/* ---- for what works on samples, too ---------------------------------------------------------- */
+
+const struct profile *exact_profile(struct arena *a, const struct exact *x)
+{
+	struct profile p = { .seconds = x->self_s, .unit = UNIT_SECONDS, .is_exact = true };
+	struct profile_function *functions =
+		arena_new_n(a, struct profile_function, x->n_functions);
+
+	for (size_t i = 0; i < x->n_functions; i++) {
+		const struct exact_function *f = &x->functions[i];
+
+		functions[i] = (struct profile_function){ .name = f->name,
+			.file = f->file,
+			.first_line = f->first_line,
+			.is_synthetic = f->is_builtin,
+			.function = f->function,
+			.exact = (uint32_t)i,
+			.calls = f->cost.calls,
+			.primitive_calls = f->cost.primitive_calls,
+			.cost = { .self_s = f->cost.self_s,
+				.total_s = f->cost.total_s,
+				.self = { UNITS_UNKNOWN, UNITS_UNKNOWN },
+				.total = { UNITS_UNKNOWN, UNITS_UNKNOWN } } };
+	}
+	p.functions = functions;
+	p.n_functions = x->n_functions;
+	return profile_sorted(a, &p, PROFILE_SELF);
+}
+
+static struct neighbour neighbour_of(
+	const struct exact *x, uint32_t other, const struct exact_cost *c)
+{
+	return (struct neighbour){ .function = x->functions[other].function,
+		.n = c->calls + c->resumes,
+		.seconds = c->total_s };
+}
+
+const struct neighbours *exact_neighbours(struct arena *a, const struct exact *x, uint32_t function)
+{
+	struct neighbours *r = arena_new(a, struct neighbours);
+	struct neighbour *callers, *callees;
+	const struct exact_edge *edges;
+	uint32_t at = 0;
+	size_t n;
+
+	while (at + 1 < x->n_functions && x->functions[at].function != function)
+		at++;
+	n = exact_callers(x, at, &edges);
+	callers = arena_new_n(a, struct neighbour, n + 1);
+	callees = arena_new_n(a, struct neighbour, x->n_edges + 1);
+	for (size_t i = 0; i < n; i++)
+		callers[r->n_callers++] = neighbour_of(x, edges[i].caller, &edges[i].cost);
+	for (size_t i = 0; i < x->n_edges; i++)
+		if (x->edges[i].caller == at)
+			callees[r->n_callees++] =
+				neighbour_of(x, x->edges[i].callee, &x->edges[i].cost);
+	callees[r->n_callees++] =
+		(struct neighbour){ .is_none = true, .seconds = x->functions[at].cost.self_s };
+	neighbours_sort(callers, r->n_callers);
+	neighbours_sort(callees, r->n_callees);
+	r->function = function;
+	r->is_exact = true;
+	r->total_n = x->functions[at].cost.calls + x->functions[at].cost.resumes;
+	r->total_s = x->functions[at].cost.total_s;
+	r->callers = callers;
+	r->callees = callees;
+	return r;
 }

@@ -3,7 +3,7 @@
  * Exact: functions and who called whom how often, as counted call by call: from calling contexts (nodes.h),
  * or from the totals another tool's file has (rec_call_total).
  *
- *	const struct exact *x = exact_build(&a, tables, frames, NULL, 0);
+ *	const struct exact *x = exact_build(&a, tables, frames, nodes_build(&a, tables, frames, NULL));
  *
  * Calls are entries; that a generator or coroutine goes on is a resumption, counted apart. Recursion is
  * counted as pstats does: a call is primitive when its function was not active yet, and the total time
@@ -61,9 +61,15 @@ struct exact {
 	const struct nodes *nodes;
 };
 
-/* Threads that count, rows; NULL: all. NULL when the recording holds no exact calls. */
-const struct exact *exact_build(struct arena *a, struct tables *t, struct frames *f,
-	const uint32_t *threads, size_t n_threads);
+/* NULL when the recording holds no exact calls. */
+const struct exact *exact_build(
+	struct arena *a, struct tables *t, struct frames *f, const struct nodes *nodes);
+
+/* The same as a profile, by self time, for what works on both (patterns, orders, shares). */
+const struct profile *exact_profile(struct arena *a, const struct exact *x);
+/* Callers and callees of a function, by its number; times are those of the calls between the two. */
+const struct neighbours *exact_neighbours(
+	struct arena *a, const struct exact *x, uint32_t function);
 
 /* The function's edges: those to its callers are neighbours in x->edges. */
 size_t exact_callers(const struct exact *x, uint32_t callee, const struct exact_edge **ret);

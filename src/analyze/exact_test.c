@@ -10,16 +10,24 @@
 
 #include "analyze/exact.h"
 #include "analyze/frames.h"
+#include "analyze/neighbours.h"
 #include "analyze/stacks_rig.h"
 #include "store/writer.h"
 #include "wire/records.h"
 
 static const uint64_t MS = 1000000;
 
+static const struct exact *build_again(struct rig *m, struct nodes_options o)
+{
+	struct frames *f = frames_new(&m->arena, m->tables);
+
+	return exact_build(&m->arena, m->tables, f, nodes_build(&m->arena, m->tables, f, &o));
+}
+
 static const struct exact *build(struct rig *m)
 {
 	rig_finish(m);
-	return exact_build(&m->arena, m->tables, frames_new(&m->arena, m->tables), NULL, 0);
+	return build_again(m, (struct nodes_options){ 0 });
 }
 
 static uint32_t index_of(const struct exact *x, const char *name)
@@ -139,7 +147,6 @@ static void mutual_recursion_is_recursion_of_both(void **state)
 
 static void threads_have_stacks_of_their_own(void **state)
 {
-	struct frames *frames;
 	const struct exact *x;
 	struct rig m;
 
@@ -152,10 +159,97 @@ static void threads_have_stacks_of_their_own(void **state)
 	x = build(&m);
 	assert_int_equal(get(x, "f")->cost.calls, 109);
 	assert_int_equal(get(x, "f")->cost.primitive_calls, 102);
-	frames = frames_new(&m.arena, m.tables);
-	x = exact_build(&m.arena, m.tables, frames, &m.threads[1], 1);
+	x = build_again(&m, (struct nodes_options){ &m.threads[1], 1, false });
 	assert_int_equal(x->n_functions, 1);
 	assert_int_equal(x->calls, 100);
+	rig_done(&m);
+}
+
+static void what_a_thread_does_outside_of_functions_is_nobodys(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	writer_add(m.w, RECORD_node, /* neither code nor name: the thread itself */
+		&(struct rec_node){ .thread = m.threads[0], .id = 1, .self_ns = 7 * MS });
+	rig_node(&m, 0, 'f',
+		(struct rec_node){ .id = 2,
+			.parent = 1,
+			.calls = 3,
+			.inclusive_ns = 5 * MS,
+			.self_ns = 5 * MS });
+	x = build(&m);
+	assert_int_equal(x->n_functions, 1);
+	assert_int_equal(x->n_edges, 0);
+	assert_int_equal(x->calls, 3);
+	assert_ms(x->self_s, 5);
+	rig_done(&m);
+}
+
+static void time_of_the_library_is_its_callers_when_only_mine_counts(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	m.files['L'] = "/usr/lib/python3.12/json/encoder.py";
+	m.names['l'] = "<built-in method builtins.len>";
+	rig_node(&m, 0, 'm',
+		(struct rec_node){
+			.id = 1, .calls = 1, .inclusive_ns = 10 * MS, .self_ns = 1 * MS });
+	rig_node(&m, 0, 'L',
+		(struct rec_node){ .id = 2,
+			.parent = 1,
+			.calls = 2,
+			.inclusive_ns = 9 * MS,
+			.self_ns = 2 * MS });
+	rig_node(&m, 0, 'l',
+		(struct rec_node){ .id = 3,
+			.parent = 2,
+			.calls = 3,
+			.inclusive_ns = 3 * MS,
+			.self_ns = 3 * MS });
+	rig_node(&m, 0, 'b', /* called back by the library */
+		(struct rec_node){ .id = 4,
+			.parent = 2,
+			.calls = 5,
+			.inclusive_ns = 4 * MS,
+			.self_ns = 4 * MS });
+	rig_node(&m, 1, 'L',
+		(struct rec_node){
+			.id = 1, .calls = 1, .inclusive_ns = 7 * MS, .self_ns = 7 * MS });
+	rig_finish(&m);
+	x = build_again(&m, (struct nodes_options){ .only_mine = true });
+	assert_int_equal(x->n_functions, 3);
+	assert_ms(get(x, "m")->cost.self_s, 6);
+	assert_ms(get(x, "m")->cost.total_s, 10);
+	assert_int_equal(edge(x, "m", "b")->calls, 5);
+	assert_ms(get(x, "[library]")->cost.self_s, 7);
+	rig_done(&m);
+}
+
+static void neighbours_have_the_calls_between_the_two(void **state)
+{
+	const struct neighbours *n;
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	add_recursion(&m);
+	x = build(&m);
+	n = exact_neighbours(&m.arena, x, get(x, "f")->function);
+	assert_int_equal(n->total_n, 9);
+	assert_int_equal(n->n_callers, 2);
+	assert_int_equal(n->callers[0].n, 2); /* m, by time */
+	assert_ms(n->callers[0].seconds, 90);
+	assert_int_equal(n->callers[1].n, 7);
+	assert_int_equal(n->n_callees, 2);
+	assert_true(n->callees[0].is_none);
+	assert_ms(n->callees[0].seconds, 90);
 	rig_done(&m);
 }
 
@@ -211,10 +305,7 @@ static void the_cost_of_tracing_is_taken_off(void **state)
 	(void)state;
 	rig_begin(&m);
 	m.names['l'] = "<built-in method builtins.len>";
-	writer_meta(m.w, "trace_python_inside_ns", "1000000");
-	writer_meta(m.w, "trace_python_outside_ns", "500000.0");
-	writer_meta(m.w, "trace_c_inside_ns", "100000");
-	writer_meta(m.w, "trace_c_outside_ns", "200000");
+	writer_meta(m.w, "trace_cost_ns", "1000000 500000.00 100000.00 200000");
 	rig_node(&m, 0, 'm',
 		(struct rec_node){
 			.id = 1, .calls = 1, .inclusive_ns = 100 * MS, .self_ns = 50 * MS });
@@ -243,7 +334,7 @@ static void a_row_that_is_mostly_cost_is_doubtful(void **state)
 
 	(void)state;
 	rig_begin(&m);
-	writer_meta(m.w, "trace_python_inside_ns", "60");
+	writer_meta(m.w, "trace_cost_ns", "60 0 0 0");
 	rig_node(&m, 0, 'f',
 		(struct rec_node){
 			.id = 1, .calls = 1000, .inclusive_ns = 100000, .self_ns = 100000 });
@@ -349,6 +440,9 @@ int main(void)
 		cmocka_unit_test(recursive_time_counts_once_per_outermost_activation),
 		cmocka_unit_test(mutual_recursion_is_recursion_of_both),
 		cmocka_unit_test(threads_have_stacks_of_their_own),
+		cmocka_unit_test(what_a_thread_does_outside_of_functions_is_nobodys),
+		cmocka_unit_test(time_of_the_library_is_its_callers_when_only_mine_counts),
+		cmocka_unit_test(neighbours_have_the_calls_between_the_two),
 		cmocka_unit_test(the_last_record_of_a_context_counts),
 		cmocka_unit_test(resumptions_are_counted_apart),
 		cmocka_unit_test(the_cost_of_tracing_is_taken_off),

@@ -261,6 +261,11 @@ struct stack_frame frames_library(struct frames *f)
 	return frame_of(f, LIBRARY);
 }
 
+struct stack_frame frames_of_function(const struct frames *f, uint32_t function)
+{
+	return frame_of(f, function);
+}
+
 struct stack_frame frames_of_builtin(struct frames *f, uint32_t name)
 {
 	return frame_of(f, function_of(f, 0, name, 0, BUILTIN));

@@ -49,6 +49,8 @@ struct stack_frame frames_of_code(struct frames *f, uint32_t code_row, uint32_t 
 /* A C function by its name, a row of the string table, as cProfile has it: "<built-in method builtins.len>"
  * is shown in braces instead. It has no file, and counts as the library's. */
 struct stack_frame frames_of_builtin(struct frames *f, uint32_t name);
+/* Of a function by its number: without a line. */
+struct stack_frame frames_of_function(const struct frames *f, uint32_t function);
 /* The frame that stands for code that is not shown. */
 struct stack_frame frames_library(struct frames *f);
 

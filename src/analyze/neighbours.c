@@ -39,12 +39,17 @@ static int by_time(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
+void neighbours_sort(struct neighbour *v, size_t n)
+{
+	if (n)
+		qsort(v, n, sizeof *v, by_time);
+}
+
 static const struct neighbour *finish(struct arena *a, struct side *side, size_t *ret_n)
 {
 	const struct neighbour *list;
 
-	if (side->v.n)
-		qsort(side->v.v, side->v.n, sizeof *side->v.v, by_time);
+	neighbours_sort(side->v.v, side->v.n);
 	list = arena_copy(a, side->v.v, side->v.n * sizeof *side->v.v);
 	*ret_n = side->v.n;
 	map_done(&side->index);

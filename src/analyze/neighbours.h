@@ -17,17 +17,21 @@ struct stacks;
 struct neighbour {
 	uint32_t function; /* number (frames.h) */
 	bool is_none;      /* callers: it was the root; callees: its own code */
-	uint64_t n;        /* samples */
+	uint64_t n;        /* samples; exact: calls and resumptions, none for its own code */
 	double seconds;
 };
 
 struct neighbours {
 	uint32_t function; /* whose */
+	bool is_exact; /* counted call by call (exact.h): times of recursive calls lie in one another */
 	uint64_t total_n;
 	double total_s;
 	const struct neighbour *callers, *callees; /* by time, falling */
 	size_t n_callers, n_callees;
 };
+
+/* By time, falling. */
+void neighbours_sort(struct neighbour *v, size_t n);
 
 const struct neighbours *neighbours_build(
 	struct arena *a, const struct stacks *s, double lost_share, uint32_t function);

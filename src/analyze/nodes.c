@@ -8,6 +8,7 @@
 #include "analyze/frames.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "store/tables.h"
 #include "wire/records.h"
@@ -33,36 +34,36 @@ static uint64_t key_of(uint32_t thread, uint32_t id)
 	return (uint64_t)thread << 32 | id;
 }
 
-static bool is_chosen(const uint32_t *threads, size_t n, uint32_t row)
+static bool is_chosen(const struct nodes_options *o, uint32_t row)
 {
-	for (size_t i = 0; i < n; i++)
-		if (threads[i] == row)
+	for (size_t i = 0; i < o->n_threads; i++)
+		if (o->threads[i] == row)
 			return true;
-	return !threads;
+	return !o->threads;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static void read_costs(struct builder *b)
 {
-	const struct {
-		const char *key;
-		double *value;
-	} keys[] = { { "trace_python_inside_ns", &b->python.inside },
-		{ "trace_python_outside_ns", &b->python.outside },
-		{ "trace_c_inside_ns", &b->c.inside }, { "trace_c_outside_ns", &b->c.outside } };
+	double *const parts[] = { &b->python.inside, &b->python.outside, &b->c.inside,
+		&b->c.outside };
 	struct record_iter it = record_iter(b->t, RECORD_meta);
 
-	for (const struct rec_meta *m; (m = record_next(&it));)
-		for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-			if (strcmp(tables_string(b->t, m->key), keys[i].key) == 0) {
-				double ns =
-					strtod(arena_strndup(b->a, m->value.p, m->value.n), NULL);
+	for (const struct rec_meta *m; (m = record_next(&it));) {
+		char *text;
 
-				/* No event costs a millisecond: what says so is not believed. */
-				*keys[i].value = ns > 0 && ns < 1e6 ? ns / 1e9 : 0;
-				b->is_calibrated = true;
-			}
+		if (strcmp(tables_string(b->t, m->key), "trace_cost_ns") != 0)
+			continue;
+		text = arena_strndup(b->a, m->value.p, m->value.n);
+		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+			double ns = strtod(text, &text);
+
+			/* No event costs a millisecond: what says so is not believed. */
+			*parts[i] = ns > 0 && ns < 1e6 ? ns / 1e9 : 0;
+		}
+		b->is_calibrated = true;
+	}
 	record_iter_done(&it);
 }
 
@@ -70,6 +71,7 @@ static struct node node_of(struct builder *b, const struct rec_node *r)
 {
 	return (struct node){ .thread = r->thread,
 		.code = r->code,
+		.is_thread = !r->code && !r->builtin,
 		.function = r->code ? frames_of_code(b->frames, r->code, 0).function
 				    : frames_of_builtin(b->frames, r->builtin).function,
 		.calls = r->calls,
@@ -77,20 +79,20 @@ static struct node node_of(struct builder *b, const struct rec_node *r)
 		.recursive_calls = r->recursive_calls < r->calls ? r->recursive_calls : r->calls,
 		.raw = { (double)r->self_ns / 1e9, (double)r->inclusive_ns / 1e9 },
 		.awaited_s = (double)r->awaited_ns / 1e9,
-		.min_s = (double)r->min_ns / 1e9,
+		.min_s = r->min_ns == RECORD_UNKNOWN ? UNITS_UNKNOWN : (double)r->min_ns / 1e9,
 		.max_s = (double)r->max_ns / 1e9,
 		.histogram = arena_copy(b->a, r->histogram.p, r->histogram.n),
 		.n_histogram = r->histogram.n };
 }
 
-static void read_nodes(struct builder *b, const uint32_t *threads, size_t n_threads)
+static void read_nodes(struct builder *b, const struct nodes_options *o)
 {
 	struct record_iter it = record_iter(b->t, RECORD_node);
 
 	for (const struct rec_node *r; (r = record_next(&it));) {
 		uint64_t at;
 
-		if (!is_chosen(threads, n_threads, r->thread))
+		if (!is_chosen(o, r->thread))
 			continue;
 		if (map_find(&b->index, key_of(r->thread, r->id), &at)) {
 			b->found.v[at] = node_of(b, r);
@@ -165,15 +167,48 @@ static void charge_costs(const struct builder *b, struct node *v, size_t n)
 	}
 }
 
-const struct nodes *nodes_build(struct arena *a, struct tables *t, struct frames *f,
-	const uint32_t *threads, size_t n_threads)
+/* ---- only mine ------------------------------------------------------------------------------- */
+
+/* What library code took becomes its caller's, or [library]'s where that is the thread itself. Parents stay
+ * before their children. Returns how many are left. */
+static size_t fold_library(struct builder *b, struct node *v, size_t n)
 {
+	uint32_t *now =
+		xcalloc(n + 1, sizeof *now); /* index + 1 → index + 1 of what stands for it */
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct node x = v[i];
+		uint32_t parent = now[x.parent];
+		const struct stack_function *f = frames_function(b->frames, x.function);
+		bool is_root = !parent || v[parent - 1].is_thread;
+
+		if (f->is_library && !x.is_thread && !is_root) {
+			v[parent - 1].raw.self_s += x.raw.self_s;
+			v[parent - 1].cost.self_s += x.cost.self_s;
+			now[i + 1] = parent;
+			continue;
+		}
+		if (f->is_library && !x.is_thread)
+			x.function = frames_library(b->frames).function;
+		x.parent = parent;
+		v[kept] = x;
+		now[i + 1] = (uint32_t)++kept;
+	}
+	free(now);
+	return kept;
+}
+
+const struct nodes *nodes_build(
+	struct arena *a, struct tables *t, struct frames *f, const struct nodes_options *o)
+{
+	static const struct nodes_options all = { 0 };
 	struct builder b = { .a = a, .t = t, .frames = f };
 	struct nodes *r = arena_new(a, struct nodes);
 	struct node *v;
 
 	read_costs(&b);
-	read_nodes(&b, threads, n_threads);
+	read_nodes(&b, o ? o : &all);
 	v = arena_new_n(a, struct node, b.found.n + 1);
 	r->n = put_in_order(&b, v);
 	r->v = v;
@@ -183,6 +218,8 @@ const struct nodes *nodes_build(struct arena *a, struct tables *t, struct frames
 		r->n_events += v[i].calls + v[i].resumes;
 		r->cost_s += v[i].cost.self_s;
 	}
+	if (o && o->only_mine)
+		r->n = fold_library(&b, v, r->n);
 	map_done(&b.index);
 	vec_done(&b.found);
 	vec_done(&b.parent_ids);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Nodes: the calling contexts that exact tracing counted, as one array in which parents come before their
- * children. What the tracing itself cost is worked out for each: the meta keys trace_python_inside_ns,
- * trace_python_outside_ns, trace_c_inside_ns and trace_c_outside_ns hold what one call adds to the time
- * between its own two stamps (inside) and to its caller's (outside), as calibrated in the traced
- * interpreter. A resumption costs what a call does.
+ * children. What the tracing itself cost is worked out for each: meta "trace_cost_ns" holds what one call
+ * adds to the time between its own two stamps (inside) and to its caller's (outside), as calibrated in the
+ * traced interpreter: of Python functions inside and outside, of C functions inside and outside. A
+ * resumption costs what a call does.
  *
  *	self without the cost = self − n · inside − Σ children (n · outside), never below 0
  *
@@ -32,6 +32,7 @@ struct node {
 	uint32_t function; /* number (frames.h) */
 	uint32_t thread;   /* row */
 	uint32_t code;     /* row; 0: a C function */
+	bool is_thread; /* no function: the thread itself, whose self time is what was outside of all */
 	uint64_t calls, resumes;
 	uint64_t recursive_calls; /* of the calls, by the node itself: folded recursion */
 	struct node_times raw;    /* as stamped */
@@ -49,9 +50,15 @@ struct nodes {
 	double cost_s;      /* of all of them */
 };
 
-/* rows: threads that count; NULL: all. Never NULL; n = 0 without such records. */
-const struct nodes *nodes_build(struct arena *a, struct tables *t, struct frames *f,
-	const uint32_t *threads, size_t n_threads);
+struct nodes_options {
+	const uint32_t *threads; /* rows of those that count; NULL: all */
+	size_t n_threads;
+	bool only_mine; /* library code becomes part of the user's own that called it; its calls are left out */
+};
+
+/* o: NULL for all. Never NULL; n = 0 without such records. */
+const struct nodes *nodes_build(
+	struct arena *a, struct tables *t, struct frames *f, const struct nodes_options *o);
 
 /* Adds the counts of a node's histogram. */
 void node_add_histogram(const struct node *n, uint64_t to[NODE_BUCKETS]);

@@ -119,7 +119,7 @@ int pattern_functions(struct arena *a, const struct profile *p, const char *text
 	pattern_free(pattern);
 	if (!found.n)
 		return err_set(e, ERR_USAGE,
-			"no sampled function matches '%s'; leadline report --functions FILE "
+			"no function in it matches '%s'; leadline report --functions FILE "
 			"lists them",
 			text);
 	qsort_r(found.v, found.n, sizeof *found.v, by_total, (void *)p);

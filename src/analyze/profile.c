@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/nodes.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
@@ -150,6 +151,10 @@ static int compare_functions(const struct profile_function *x, const struct prof
 		result = by_cost(&x->cost, &y->cost, order == PROFILE_TOTAL);
 	else if (order == PROFILE_NAME)
 		result = strcmp(x->name, y->name);
+	else if (order == PROFILE_CALLS)
+		result = falling((double)x->calls, (double)y->calls);
+	else if (order == PROFILE_PRIMITIVE)
+		result = falling((double)x->primitive_calls, (double)y->primitive_calls);
 	else if (order == PROFILE_LINE)
 		result = x->first_line < y->first_line ? -1 : x->first_line > y->first_line;
 	if (!result && order == PROFILE_FILE)
@@ -255,7 +260,7 @@ const struct profile *profile_build(struct arena *a, const struct stacks *s)
 	struct profile p = { .n_samples = s->n_samples + s->n_lost,
 		.seconds = s->seconds,
 		.unit = s->unit,
-		.is_exact = s->is_foreign && s->n_samples == 0 };
+		.is_exact = s->nodes->n || (s->is_foreign && s->n_samples == 0) };
 	struct builder b = { .s = s,
 		.functions = xcalloc(n + 1, sizeof *b.functions),
 		.function_seen = xcalloc(n + 1, sizeof *b.function_seen) };

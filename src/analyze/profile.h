@@ -27,6 +27,9 @@ struct profile_function {
 	uint32_t first_line;
 	bool is_synthetic; /* [cut] and its like */
 	uint32_t function; /* its number (frames.h) */
+	/* Counted call by call (exact.h); else 0: */
+	uint32_t exact; /* index there */
+	uint64_t calls, primitive_calls;
 	struct profile_cost cost;
 };
 
@@ -53,10 +56,18 @@ struct profile {
 	size_t n_lines;
 };
 
-enum profile_order { PROFILE_SELF, PROFILE_TOTAL, PROFILE_NAME, PROFILE_FILE, PROFILE_LINE };
+enum profile_order {
+	PROFILE_SELF,
+	PROFILE_TOTAL,
+	PROFILE_NAME,
+	PROFILE_FILE,
+	PROFILE_LINE,
+	PROFILE_CALLS, /* and those that are not recursive: counted, so of exact profiles */
+	PROFILE_PRIMITIVE,
+};
 
 const struct profile *profile_build(struct arena *a, const struct stacks *s);
-/* The same in another order: time falls, names rise; FILE goes by file, line and name, LINE by line. */
+/* The same in another order: time and calls fall, names rise; FILE goes by file, line and name, LINE by line. */
 const struct profile *profile_sorted(
 	struct arena *a, const struct profile *p, enum profile_order order);
 

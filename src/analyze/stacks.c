@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/nodes.h"
 #include "analyze/origin.h"
 #include "analyze/stacks_idle.h"
 #include "base/arena.h"
@@ -225,6 +226,39 @@ static void weigh(struct builder *b)
 	record_iter_done(&it);
 }
 
+/* ---- exactly traced calls -------------------------------------------------------------------- */
+
+static void take_nodes(struct builder *b)
+{
+	for (size_t i = 0; i < b->s->nodes->n; i++) {
+		const struct node *x = &b->s->nodes->v[i];
+		struct running *r = running_of(b, x->thread);
+		struct stack_thread *t;
+
+		if (!r->is_chosen)
+			continue;
+		t = &b->threads.v[r->index - 1];
+		t->all_s += x->raw.self_s;
+		t->cpu_s = t->gil_s = UNITS_UNKNOWN;
+		if (!x->is_thread)
+			vec_push(&b->places,
+				(struct stack_place){ .stack = (uint32_t)i + 1,
+					.thread = r->index - 1,
+					.n_calls = x->calls + x->resumes,
+					.seconds = x->raw.self_s - x->cost.self_s });
+	}
+}
+
+static size_t walk_nodes(const struct stacks *s, uint32_t at, struct stack_frame to[STACKS_DEPTH])
+{
+	size_t n = 0;
+
+	for (; at && n < STACKS_DEPTH; at = s->nodes->v[at - 1].parent)
+		if (!s->nodes->v[at - 1].is_thread)
+			to[n++] = frames_of_function(s->frames, s->nodes->v[at - 1].function);
+	return n;
+}
+
 /* Losses name no thread: those that were chosen get their part of them. */
 static void count_lost(struct builder *b)
 {
@@ -270,7 +304,13 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 
 	s->unit = origin.unit;
 	s->is_foreign = origin.is_foreign;
-	if (!s->is_foreign)
+	s->frames = frames_new(a, t);
+	s->nodes = nodes_build(a, t, s->frames,
+		&(struct nodes_options){
+			o->n_threads ? o->threads : NULL, o->n_threads, o->only_mine });
+	if (s->nodes->n)
+		take_nodes(&b);
+	else if (!s->is_foreign)
 		gather(&b);
 	else if (o->state == STACKS_WALL)
 		weigh(&b);
@@ -282,11 +322,12 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 	s->threads = threads;
 	s->n_threads = b.threads.n;
 	s->only_mine = o->only_mine;
-	s->frames = frames_new(a, t);
 	s->tables = t;
-	stacks_find_idle(s, threads);
-	if (o->fold_idle)
-		stacks_fold_idle(s, places);
+	if (!s->nodes->n) {
+		stacks_find_idle(s, threads);
+		if (o->fold_idle)
+			stacks_fold_idle(s, places);
+	}
 	add_up(s, threads);
 	intern_done(&b.keys);
 	vec_done(&b.places);
@@ -322,6 +363,8 @@ static size_t walk(const struct stacks *s, const struct stack_place *p, bool onl
 
 size_t stacks_frames(const struct stacks *s, size_t place, struct stack_frame to[STACKS_DEPTH])
 {
+	if (s->nodes->n)
+		return walk_nodes(s, s->v[place].stack, to);
 	return walk(s, &s->v[place], s->only_mine, to);
 }
 

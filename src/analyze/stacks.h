@@ -17,6 +17,9 @@
  * need not be time. On a CPU or not, holding the GIL or not: such files do not say, so their samples count
  * only as STACKS_WALL and no thread of theirs is idle.
  *
+ * Exactly traced calls (nodes.h) come before samples: where a recording has both, the places are calling
+ * contexts, their weight is their self time, and they have no samples.
+ *
  * Idle threads. A sample waits when its thread is off the CPU, without the GIL, and its leaf is one of the
  * standard library's waits (a lock, a queue, a selector, a child: the list is in stacks_idle.c). A thread
  * is idle when it has four samples or more, is next to never on a CPU (5 %) and 95 % of its time waits, or is in one function
@@ -55,10 +58,12 @@ struct stacks_options {
 };
 
 struct stack_place {
-	uint32_t stack, leaf_code, leaf_offset; /* rows and bytes, as in rec_sample */
+	uint32_t stack, leaf_code, leaf_offset; /* rows and bytes, as in rec_sample; or, with nodes,
+						   1 + the index of one in `stack` */
 	uint32_t thread;                        /* index in threads */
 	bool is_off_cpu;                        /* and without the GIL */
 	uint64_t n_samples;
+	uint64_t n_calls; /* with nodes: calls and resumptions */
 	double seconds;
 	double squares; /* sum of the samples' seconds² */
 };
@@ -91,6 +96,7 @@ struct stacks {
 	bool is_foreign; /* another tool's figures */
 	enum unit unit;  /* of what is called seconds here */
 	struct frames *frames;
+	const struct nodes *nodes; /* never NULL; n = 0: samples, or another tool's figures */
 	struct tables *tables;
 };
 

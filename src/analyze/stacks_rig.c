@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "base/err.h"
@@ -81,7 +82,7 @@ void rig_node(struct rig *m, size_t thread, char function, struct rec_node n)
 	const char *name = m->names[(unsigned char)function];
 
 	n.thread = m->threads[thread];
-	if (name && *name == '<')
+	if (name && *name == '<' && strchr(name, ' '))
 		n.builtin = writer_string(m->w, name);
 	else
 		n.code = code(m, function);

@@ -39,8 +39,8 @@ uint64_t rig_ns(uint64_t ms); /* as records have it */
 void rig_sample(struct rig *m, uint64_t ms, size_t thread, const char *chain, int bits);
 void rig_sample_ns(struct rig *m, uint64_t ns, size_t thread, const char *chain, int bits);
 void rig_lose(struct rig *m, const char *what, uint64_t count);
-/* A calling context of exact tracing, whose thread and function are filled in; a function whose name begins
- * with "<" is a C function. */
+/* A calling context of exact tracing, whose thread and function are filled in; a name such as
+ * "<built-in method f>" is a C function's. */
 void rig_node(struct rig *m, size_t thread, char function, struct rec_node n);
 /* The process ended so long after the start, with this status as wait(2) has it. */
 void rig_end_process(struct rig *m, uint64_t ms, int status);

@@ -113,6 +113,9 @@ static int fail_value(const struct parse *p, const struct opt *row, int value, c
 	case OPT_FLAG:
 	case OPT_STRING:
 		break; /* take anything */
+	case OPT_LIST:
+		buf_adds(&text, " wants to be given 64 times at most");
+		break;
 	case OPT_U64:
 		buf_adds(&text, " wants a number such as 100");
 		break;
@@ -140,6 +143,14 @@ static bool find_choice(const char *const *choices, const char *given, int *ret)
 	return false;
 }
 
+static bool add_to_list(struct opt_list *list, const char *given)
+{
+	if (list->n == OPT_LIST_MOST)
+		return false;
+	list->v[list->n++] = given;
+	return true;
+}
+
 static int store(const struct parse *p, const struct opt *row, int value, const char *given)
 {
 	void *to = (char *)p->options + row->offset;
@@ -156,6 +167,9 @@ static int store(const struct parse *p, const struct opt *row, int value, const 
 		break;
 	case OPT_STRING:
 		*(const char **)to = given;
+		break;
+	case OPT_LIST:
+		is_good = add_to_list(to, given);
 		break;
 	case OPT_U64:
 		is_good = text_parse_u64(given, to);

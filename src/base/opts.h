@@ -24,7 +24,7 @@
  *	argv[first] ... are the operands
  *
  * Every row states given_offset: left out it would be 0, the first field. Strings stored are
- * borrowed from argv. An option given twice: the last one counts. Long options may be shortened as
+ * borrowed from argv. An option given twice: the last one counts (but for lists). Long options may be shortened as
  * long as they stay clear, "--" ends the options.
  *
  * Errors are ERR_USAGE and one line, which begins with argv[0]:
@@ -45,9 +45,17 @@ struct err;
 enum opt_kind {
 	OPT_FLAG,     /* bool, becomes true */
 	OPT_STRING,   /* const char * */
+	OPT_LIST,     /* struct opt_list: every time it is given, in order */
 	OPT_U64,      /* uint64_t; as text_parse_u64: "100", "10k" */
 	OPT_DURATION, /* uint64_t, nanoseconds; as text_parse_duration_ns: "100ms", "2" */
 	OPT_CHOICE,   /* int, index in choices */
+};
+
+enum { OPT_LIST_MOST = 64 };
+
+struct opt_list {
+	const char *v[OPT_LIST_MOST]; /* borrowed */
+	size_t n;
 };
 
 struct opt {

@@ -311,9 +311,39 @@ static void help_is_aligned_and_wrapped(void **state)
 	buf_done(&b);
 }
 
+static void a_list_keeps_every_word_in_order(void **state)
+{
+	struct {
+		struct opt_list words;
+	} o = { 0 };
+	const struct opt one[] = { { .letter = 'c',
+		.name = "command",
+		.kind = OPT_LIST,
+		.value = "WORDS",
+		.help = "do this",
+		.offset = 0,
+		.given_offset = SIZE_MAX } };
+	char *argv[2 * OPT_LIST_MOST + 4] = { (char *)"x", (char *)"-c", (char *)"sort time",
+		(char *)"--command=stats 3", (char *)"file" };
+	struct err e = ERR_INIT;
+	int first;
+
+	(void)state;
+	assert_int_equal(opts_parse(one, 1, &o, 5, argv, false, &first, &e), 0);
+	assert_int_equal(o.words.n, 2);
+	assert_string_equal(o.words.v[0], "sort time");
+	assert_string_equal(o.words.v[1], "stats 3");
+	assert_int_equal(first, 4);
+	o.words.n = 0;
+	for (int i = 0; i <= OPT_LIST_MOST; i++)
+		argv[1 + i] = (char *)"-cx";
+	assert_true(opts_parse(one, 1, &o, OPT_LIST_MOST + 2, argv, false, &first, &e) < 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_list_keeps_every_word_in_order),
 		cmocka_unit_test(every_kind_is_stored),
 		cmocka_unit_test(nothing_given_keeps_the_defaults),
 		cmocka_unit_test(forms_of_writing_an_option),

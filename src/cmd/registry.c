@@ -15,6 +15,7 @@ const struct command *const commands[] = {
 	&command_time,
 	&command_report,
 	&command_export,
+	&command_stats,
 	&command_doctor,
 	&command_help,
 	&command_host,

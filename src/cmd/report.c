@@ -22,7 +22,7 @@ enum { ROWS = 20, TREE_ROWS = 60 };
 
 struct options {
 	bool json, processes, functions, lines, threads, tasks, regions, host, tree, no_legend;
-	bool only_mine, idle, ci, has_limit, has_to;
+	bool only_mine, idle, ci, raw, line_profiler, has_limit, has_to;
 	const char *callers, *callees, *filter, *thread, *sort;
 	uint64_t limit, from_ns, to_ns;
 	int color, state;
@@ -75,6 +75,11 @@ static const struct opt options_table[] = {
 		FIELD(from_ns), SIZE_MAX, NULL },
 	{ 0, "to", OPT_DURATION, "T", false, "end this long after the start", FIELD(to_ns),
 		FIELD(has_to), NULL },
+	{ 0, "raw", OPT_FLAG, NULL, false, "show traced times as stamped, with what tracing cost",
+		FIELD(raw), SIZE_MAX, NULL },
+	{ 0, "line-profiler", OPT_FLAG, NULL, false,
+		"show counted lines as line_profiler prints them, and nothing else",
+		FIELD(line_profiler), SIZE_MAX, NULL },
 	{ 0, "ci", OPT_FLAG, NULL, false, "show 95 % intervals of self and total", FIELD(ci),
 		SIZE_MAX, NULL },
 	{ 0, "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
@@ -111,33 +116,37 @@ static void tell_damage(const struct reader *r, const struct tables *t, const ch
 /* ---- what is asked --------------------------------------------------------------------------- */
 
 /* Our keys and those pstats users type. */
-static int parse_order(const char *key, enum profile_order *ret, struct err *e)
+static int parse_order(
+	const char *key, enum profile_order *ret, const char **ret_words, struct err *e)
 {
 	static const struct {
 		const char *key;
 		enum profile_order order;
-	} keys[] = { { "self", PROFILE_SELF }, { "tottime", PROFILE_SELF },
-		{ "time", PROFILE_SELF }, { "total", PROFILE_TOTAL },
-		{ "cumulative", PROFILE_TOTAL }, { "cumtime", PROFILE_TOTAL },
-		{ "name", PROFILE_NAME }, { "nfl", PROFILE_NAME }, { "stdname", PROFILE_FILE },
-		{ "filename", PROFILE_FILE }, { "module", PROFILE_FILE },
-		{ "line", PROFILE_LINE } };
-	static const char *const counts[] = { "calls", "ncalls", "pcalls" };
+		const char *words;
+	} keys[] = { { "self", PROFILE_SELF, "internal time" },
+		{ "tottime", PROFILE_SELF, "internal time" },
+		{ "time", PROFILE_SELF, "internal time" },
+		{ "total", PROFILE_TOTAL, "cumulative time" },
+		{ "cumulative", PROFILE_TOTAL, "cumulative time" },
+		{ "cumtime", PROFILE_TOTAL, "cumulative time" },
+		{ "calls", PROFILE_CALLS, "call count" }, { "ncalls", PROFILE_CALLS, "call count" },
+		{ "pcalls", PROFILE_PRIMITIVE, "primitive call count" },
+		{ "name", PROFILE_NAME, "function name" },
+		{ "nfl", PROFILE_NAME, "name/file/line" },
+		{ "stdname", PROFILE_FILE, "standard name" },
+		{ "filename", PROFILE_FILE, "file name" }, { "module", PROFILE_FILE, "file name" },
+		{ "line", PROFILE_LINE, "line number" } };
 
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (strcmp(key, keys[i].key) == 0) {
 			*ret = keys[i].order;
+			*ret_words = keys[i].words;
 			return 0;
 		}
-	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-		if (strcmp(key, counts[i]) == 0)
-			return err_set(e, ERR_USAGE,
-				"--sort %s: this recording holds samples, and counts need "
-				"leadline run --trace",
-				key);
 	return err_set(e, ERR_USAGE,
-		"--sort wants self, total, name, or pstats' tottime, cumtime, filename, line, "
-		"stdname, nfl, not '%s'",
+		"--sort wants self, total, calls, name, or pstats' tottime, cumtime, ncalls, "
+		"pcalls, "
+		"filename, line, stdname, nfl, not '%s'",
 		key);
 }
 
@@ -167,7 +176,8 @@ static void describe(const struct options *o, struct buf *to)
 	buf_done(&range);
 }
 
-static struct result_choice choice_of(const struct options *o, enum profile_order order)
+static struct result_choice choice_of(
+	const struct options *o, enum profile_order order, const char *words)
 {
 	/* Who asks for threads, or for what waits, gets all of it. */
 	return (struct result_choice){ .stacks = { .state = (enum stacks_state)o->state,
@@ -181,9 +191,11 @@ static struct result_choice choice_of(const struct options *o, enum profile_orde
 		.callers = o->callers,
 		.callees = o->callees,
 		.order = order,
+		.order_words = words,
 		.tree = o->tree,
 		.tasks = o->tasks,
-		.source = !o->json };
+		.source = !o->json,
+		.line_profiler = o->line_profiler };
 }
 
 static struct result_page page_of(
@@ -202,6 +214,8 @@ static struct result_page page_of(
 		.tree = o->tree,
 		.idle = o->idle,
 		.ci = o->ci,
+		.raw = o->raw,
+		.line_profiler = o->line_profiler,
 		.host = o->host || o->processes,
 		.legend = !o->no_legend,
 		.limit = o->has_limit ? o->limit : ROWS,
@@ -212,9 +226,9 @@ static struct result_page page_of(
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int report(const struct command *self, const char *path, const struct options *o,
-	enum profile_order order)
+	enum profile_order order, const char *words)
 {
-	struct result_choice choice = choice_of(o, order);
+	struct result_choice choice = choice_of(o, order, words);
 	struct buf text = BUF_INIT, what = BUF_INIT;
 	struct err e = ERR_INIT;
 	struct result_page page;
@@ -240,6 +254,7 @@ static int run(const struct command *self, int argc, char **argv)
 {
 	struct options o = { 0 };
 	enum profile_order order = PROFILE_SELF;
+	const char *words = NULL;
 	struct err e = ERR_INIT;
 	int first;
 
@@ -253,8 +268,8 @@ static int run(const struct command *self, int argc, char **argv)
 	else if (o.has_to && o.to_ns <= o.from_ns)
 		err_set(&e, ERR_USAGE, "--to must lie behind --from");
 	else if (o.sort)
-		parse_order(o.sort, &order, &e);
-	return e.code ? command_fail(self, &e) : report(self, argv[first], &o, order);
+		parse_order(o.sort, &order, &words, &e);
+	return e.code ? command_fail(self, &e) : report(self, argv[first], &o, order, words);
 }
 
 const struct command command_report = {

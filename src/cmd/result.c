@@ -10,6 +10,8 @@
 
 #include "analyze/calltree.h"
 #include "analyze/endings.h"
+#include "analyze/exact.h"
+#include "analyze/exact_lines.h"
 #include "analyze/neighbours.h"
 #include "analyze/pattern.h"
 #include "analyze/regions.h"
@@ -25,6 +27,7 @@
 #include "store/reader.h"
 #include "formats/format.h"
 #include "store/tables.h"
+#include "view/exact.h"
 #include "view/profile.h"
 #include "view/regions.h"
 #include "view/style.h"
@@ -79,6 +82,13 @@ static int choose_threads(
 	return status;
 }
 
+static const struct neighbours *neighbours_of(struct result *r, uint32_t function)
+{
+	if (r->exact)
+		return exact_neighbours(&r->arena, r->exact, function);
+	return neighbours_build(&r->arena, r->stacks, r->profile->lost_share, function);
+}
+
 static int find_neighbours(
 	struct result *r, const char *text, struct result_neighbours *ret, struct err *e)
 {
@@ -91,8 +101,7 @@ static int find_neighbours(
 		n = NEIGHBOURS_MOST;
 	v = arena_new_n(&r->arena, const struct neighbours *, n);
 	for (size_t i = 0; i < n; i++)
-		v[i] = neighbours_build(&r->arena, r->stacks, r->profile->lost_share,
-			r->profile->functions[found[i]].function);
+		v[i] = neighbours_of(r, r->profile->functions[found[i]].function);
 	*ret = (struct result_neighbours){ v, n };
 	return 0;
 }
@@ -132,6 +141,38 @@ static int choose_rows(struct result *r, const struct result_choice *c, struct e
 	return 0;
 }
 
+/* What was counted call by call, or line by line, stands where samples would. */
+static int load_exact(struct result *r, const struct result_choice *c,
+	const struct stacks_options *o, struct err *e)
+{
+	const uint32_t *threads = o->n_threads ? o->threads : NULL;
+	bool is_part = o->state != STACKS_WALL || o->from_s > 0 || o->to_s > 0;
+
+	r->exact = exact_build(&r->arena, r->tables, r->stacks->frames, r->stacks->nodes);
+	r->exact_lines =
+		exact_lines_build(&r->arena, r->tables, r->stacks->frames, threads, o->n_threads);
+	r->order_words = c->order_words ? c->order_words : "internal time";
+	if (r->exact && is_part)
+		return err_set(e, ERR_USAGE,
+			"traced calls are sums over the whole run: --state, --from and --to need "
+			"samples");
+	if (r->exact && !r->exact->has_contexts && (c->tree || o->only_mine))
+		return err_set(e, ERR_USAGE,
+			"%s needs calling contexts, and such a file only says who called whom; "
+			"use --callers or --callees",
+			c->tree ? "--tree" : "--only-mine");
+	if (c->line_profiler && !r->exact_lines)
+		return err_set(e, ERR_USAGE,
+			"no lines were counted in it: --line-profiler needs leadline run --lines, "
+			"or "
+			"a .lprof file");
+	if (!r->exact && (c->order == PROFILE_CALLS || c->order == PROFILE_PRIMITIVE))
+		return err_set(e, ERR_USAGE,
+			"this recording holds samples, and counts of calls need leadline run "
+			"--trace");
+	return 0;
+}
+
 static int load(struct result *r, const struct result_choice *c, const char *name, struct err *e)
 {
 	struct stacks_options o = c->stacks;
@@ -153,9 +194,12 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 	if (c->threads && choose_threads(r, c->threads, &o, e) < 0)
 		return -(int)e->code;
 	r->stacks = stacks_build(&r->arena, r->tables, &o);
-	if (!r->stacks->n && !r->stacks->n_threads)
+	if (load_exact(r, c, &o, e) < 0)
+		return err_note(e, "%s", name);
+	if (!r->exact && !r->exact_lines && !r->stacks->n && !r->stacks->n_threads)
 		return 0;
-	r->profile = profile_build(&r->arena, r->stacks);
+	r->profile =
+		r->exact ? exact_profile(&r->arena, r->exact) : profile_build(&r->arena, r->stacks);
 	r->endings = endings_build(&r->arena, r->tables, r->stacks, &r->n_endings);
 	if (c->tasks)
 		r->tasks = tasks_build(&r->arena, r->tables, r->stacks);
@@ -229,7 +273,7 @@ static void print_origin(const struct result *r, const struct result_page *page,
 	text_add_printable(out, r->name, strlen(r->name));
 	style_end(out, STYLE_BOLD, page->output.colour);
 	buf_printf(out, "  %s file\n", r->origin.format);
-	if (r->origin.unit != UNIT_COUNT || *r->origin.measure)
+	if (!r->exact && !r->exact_lines && (r->origin.unit != UNIT_COUNT || *r->origin.measure))
 		buf_printf(&text, "%s", units_format(value, r->origin.unit, s->seconds));
 	if (*r->origin.measure) {
 		buf_adds(&text, " of ");
@@ -238,7 +282,9 @@ static void print_origin(const struct result *r, const struct result_page *page,
 	if (s->n_samples)
 		buf_printf(&text, "%s%s samples", text.n ? " in " : "",
 			units_format(samples, UNIT_COUNT, (double)s->n_samples));
-	buf_printf(&text, ", %zu %s. ", s->n_threads, s->n_threads == 1 ? "thread" : "threads");
+	if (!r->exact && !r->exact_lines)
+		buf_printf(&text, ", %zu %s. ", s->n_threads,
+			s->n_threads == 1 ? "thread" : "threads");
 	if (*r->origin.note) {
 		text_add_printable(&text, r->origin.note, strlen(r->origin.note));
 		buf_adds(&text, ". ");
@@ -255,6 +301,12 @@ static void print_origin(const struct result *r, const struct result_page *page,
 static void print_lines(const struct result *r, const struct result_page *page,
 	const struct profile_view *v, struct buf *out)
 {
+	if (r->exact_lines) {
+		exact_print_lines(r->exact_lines, r->texts, v, out);
+		return;
+	}
+	if (r->exact) /* calls were counted, lines were not */
+		return;
 	if (page->source && r->texts && profile_print_source(r->profile, r->texts, v, out))
 		return;
 	profile_print_lines(r->profile, r->texts, v, out);
@@ -288,7 +340,9 @@ static void print_profile(const struct result *r, const struct result_page *page
 	struct profile_view tree = v;
 
 	tree.limit = page->tree_limit;
-	if (page->functions)
+	if (page->functions && r->exact)
+		exact_print_functions(r->exact, r->profile, r->order_words, page->raw, &v, out);
+	else if (page->functions && !r->exact_lines)
 		profile_print_functions(r->profile, &v, out);
 	if (page->lines)
 		print_lines(r, page, &v, out);
@@ -305,9 +359,11 @@ static void print_profile(const struct result *r, const struct result_page *page
 	if (r->tasks)
 		tasks_print(r->tasks, r->stacks, &v, out);
 	profile_print_idle(r->stacks, &v, out);
-	if (!r->origin.is_foreign)
+	if (r->exact && !r->origin.is_foreign)
+		exact_print_fidelity(r->exact, &v, out);
+	if (!r->origin.is_foreign && *r->fidelity.engine)
 		print_fidelity(r, page, out);
-	if (page->legend && (page->functions || page->lines))
+	if (page->legend && (page->functions || page->lines) && !r->exact && !r->exact_lines)
 		print_legend(page, out);
 	profile_print_endings(r->endings, r->n_endings, r->stacks, &v, out);
 }
@@ -319,6 +375,10 @@ void result_print(const struct result *r, const struct result_page *page, struct
 		.tree = page->processes,
 		.legend = page->legend };
 
+	if (page->line_profiler && r->exact_lines) {
+		exact_print_line_profiler(r->exact_lines, r->texts, 1e-6, out);
+		return;
+	}
 	if (r->origin.is_foreign)
 		print_origin(r, page, out);
 	else if (page->host || !r->profile)
@@ -366,7 +426,12 @@ void result_json_page(const struct result *r, const struct result_page *page, st
 	if (r->profile) {
 		json_fidelity(&r->fidelity, &w);
 		json_idle(r->stacks, &w);
-		profile_json(r->profile, &w);
+		if (r->exact)
+			exact_json_functions(r->exact, r->profile, &w);
+		if (r->exact_lines)
+			exact_json_lines(r->exact_lines, &w);
+		if (!r->exact && !r->exact_lines)
+			profile_json(r->profile, &w);
 		profile_json_endings(r->endings, r->n_endings, r->stacks, &w);
 		if (page && page->threads)
 			profile_json_threads(r->stacks, &w);

@@ -18,6 +18,8 @@ struct buf;
 struct calltree_node;
 struct ending;
 struct err;
+struct exact;
+struct exact_lines;
 struct neighbours;
 struct regions;
 struct tasks;
@@ -30,7 +32,9 @@ struct result_choice {
 	const char *filter;           /* pattern of rows */
 	const char *callers, *callees; /* of which functions */
 	enum profile_order order;
+	const char *order_words;  /* what the order is called; NULL: by self time */
 	bool tree, tasks, source; /* wanted */
+	bool line_profiler;       /* exact lines must be there */
 };
 
 struct result_neighbours {
@@ -49,6 +53,10 @@ struct result {
 	const struct profile *profile; /* rows as chosen; NULL without samples */
 	struct fidelity fidelity;
 	struct origin origin;
+	/* Counted one by one; the profile then has the same functions. NULL without such calls, or lines. */
+	const struct exact *exact;
+	const struct exact_lines *exact_lines;
+	const char *order_words;
 	const struct texts *texts;        /* NULL unless source was wanted */
 	const struct calltree_node *tree; /* NULL unless wanted */
 	const struct tasks *tasks;        /* NULL unless wanted */
@@ -66,6 +74,8 @@ struct result_page {
 	bool source; /* lines where they stand, as far as the text is there; else a table of them */
 	bool idle;   /* list idle threads one by one */
 	bool ci;     /* intervals of self and total */
+	bool raw;    /* traced times with what tracing cost */
+	bool line_profiler; /* nothing but exact lines, as that tool prints them */
 	bool legend;
 	size_t limit;
 	size_t tree_limit; /* rows of the tree; 0: all */

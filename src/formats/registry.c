@@ -10,6 +10,7 @@
 #include "formats/collapsed.h"
 #include "formats/gperftools.h"
 #include "formats/pprof.h"
+#include "formats/pstats.h"
 #include "formats/speedscope.h"
 #include "base/banned.h"
 
@@ -17,6 +18,7 @@ const struct format *const formats[] = {
 	&format_collapsed,
 	&format_gperftools,
 	&format_pprof,
+	&format_pstats,
 	&format_speedscope,
 	&format_speedscope_evented,
 };

@@ -2,6 +2,7 @@
  * See profile.h: the JSON of sampled time. */
 #include "analyze/calltree.h"
 #include "analyze/neighbours.h"
+#include "analyze/nodes.h"
 #include "analyze/profile.h"
 #include "analyze/stacks.h"
 #include "base/json_write.h"
@@ -130,6 +131,8 @@ static void json_node(const struct calltree_node *n, const struct stacks *s, uns
 	json_seconds(w, "total_s", s->unit, n->total_s);
 	json_value(w, "self", s->unit, n->self_s);
 	json_value(w, "total", s->unit, n->total_s);
+	if (s->nodes->n)
+		json_kv_u64(w, "calls", n->n_calls);
 	json_kv_u64(w, "total_samples", n->total_n);
 	json_kv_bool(w, "is_recursive", n->is_recursive);
 	json_key(w, "children");
@@ -160,7 +163,7 @@ static void json_neighbour(const struct neighbours *of, const struct neighbour *
 		json_function(s, n->function, w);
 	json_seconds(w, "seconds", s->unit, n->seconds);
 	json_value(w, "value", s->unit, n->seconds);
-	json_kv_u64(w, "samples", n->n);
+	json_kv_u64(w, of->is_exact ? "calls" : "samples", n->n);
 	json_kv_double(w, "share", of->total_s > 0 ? n->seconds / of->total_s : 0);
 	json_object_end(w);
 }

@@ -5,10 +5,12 @@
  * on are left out and counted on the line that follows. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "analyze/calltree.h"
 #include "analyze/neighbours.h"
+#include "analyze/nodes.h"
 #include "analyze/profile.h"
 #include "analyze/stacks.h"
 #include "base/buf.h"
@@ -22,7 +24,7 @@
 #include "base/banned.h"
 
 static const double SMALLEST = 0.01; /* share of the whole tree that is worth a line */
-enum { INDENT_MOST = 40, DEPTH_MOST = 500, COST_COLUMNS = 17 };
+enum { INDENT_MOST = 40, DEPTH_MOST = 500, COST_COLUMNS = 17, CALLS_COLUMNS = 10 };
 
 struct page {
 	const struct stacks *s;
@@ -87,6 +89,22 @@ static bool is_passing(const struct page *p, const struct calltree_node *n)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+/* Calls are known where they were traced. */
+static bool has_calls(const struct page *p)
+{
+	return p->s->nodes->n > 0;
+}
+
+static void print_calls(struct page *p, uint64_t calls)
+{
+	char text[UNITS_TEXT];
+
+	units_format(text, UNIT_COUNT, (double)calls);
+	buf_fill(p->out, ' ', CALLS_COLUMNS - 2 - text_width(text));
+	style_add(p->out, STYLE_DIM, p->v->colour, "%s", text);
+	buf_adds(p->out, "  ");
+}
+
 static void print_cost(struct page *p, double total_s, double self_s)
 {
 	char total[UNITS_TEXT], self[UNITS_TEXT] = "";
@@ -147,13 +165,17 @@ static void print_node(struct page *p, const struct calltree_node *n, bool is_la
 	}
 	shown = n_shown(p, n);
 	print_cost(p, n->total_s, n->self_s);
+	if (has_calls(p))
+		print_calls(p, n->n_calls);
 	style_begin(p->out, STYLE_DIM, p->v->colour);
 	buf_adds(p->out, buf_str(&p->guide));
 	if (has_guide)
 		buf_adds(p->out, is_last ? "└ " : "├ ");
 	style_end(p->out, STYLE_DIM, p->v->colour);
-	print_function(
-		p, n, COST_COLUMNS + text_width(buf_str(&p->guide)) + (has_guide ? 2 : 0), skipped);
+	print_function(p, n,
+		COST_COLUMNS + (has_calls(p) ? CALLS_COLUMNS : 0) + text_width(buf_str(&p->guide)) +
+			(has_guide ? 2 : 0),
+		skipped);
 	if (has_guide)
 		buf_adds(&p->guide, is_last ? "  " : "│ ");
 	for (size_t i = 0; depth < DEPTH_MOST && i < shown; i++)
@@ -189,7 +211,8 @@ void profile_print_tree(const struct calltree_node *root, const struct stacks *s
 		buf_adds(out, "no samples match\n");
 		return;
 	}
-	style_add(out, STYLE_BOLD, v->colour, "  total    self  function\n");
+	style_add(out, STYLE_BOLD, v->colour, "  total    self  %sfunction\n",
+		has_calls(&page) ? "   calls  " : "");
 	for (size_t i = 0; i < shown; i++)
 		print_node(&page, root->children[i], i + 1 == shown, 0);
 	if (page.least_s > 0 && v->legend)
@@ -211,6 +234,8 @@ static void add_neighbour(struct table *t, const struct neighbours *of, const st
 	table_cell_unit(t, UNIT_SHARE, part);
 	table_cell(t, "%s", buf_str(&bar));
 	table_cell(t, "%s", units_format(text, s->unit, n->seconds));
+	if (of->is_exact)
+		table_cell(t, n->is_none ? "" : "%" PRIu64, n->n);
 	table_cell(t, "%s",
 		!n->is_none          ? f->name
 			: is_callers ? "(nobody: a root)"
@@ -222,19 +247,29 @@ static void add_neighbour(struct table *t, const struct neighbours *of, const st
 	buf_done(&bar);
 }
 
+static struct table *neighbour_table(
+	const struct neighbours *x, const struct stacks *s, bool is_callers)
+{
+	struct table_column columns[6];
+	size_t n = 0;
+
+	columns[n++] = (struct table_column){ "of it", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ profile_unit(s->unit), TABLE_RIGHT, TEXT_CUT_END, 0 };
+	if (x->is_exact)
+		columns[n++] = (struct table_column){ "ncalls", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ is_callers ? "called by" : "calls", TABLE_LEFT,
+		TEXT_CUT_MIDDLE, 16 };
+	columns[n++] = (struct table_column){ "where", TABLE_LEFT, TEXT_CUT_START, 14 };
+	return table_new(columns, n);
+}
+
 static void print_neighbours(const struct neighbours *x, const struct stacks *s,
 	const struct profile *p, const struct profile_view *v, bool is_callers, struct buf *out)
 {
-	const struct table_column columns[] = {
-		{ "of it", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "", TABLE_LEFT, TEXT_CUT_END, 0 },
-		{ profile_unit(s->unit), TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ is_callers ? "called by" : "calls", TABLE_LEFT, TEXT_CUT_MIDDLE, 16 },
-		{ "where", TABLE_LEFT, TEXT_CUT_START, 14 },
-	};
 	const struct stack_function *f = frames_function(s->frames, x->function);
 	size_t all = is_callers ? x->n_callers : x->n_callees, n = profile_rows(v, all);
-	struct table *t = table_new(columns, sizeof columns / sizeof *columns);
+	struct table *t = neighbour_table(x, s, is_callers);
 	char time[UNITS_TEXT], share[UNITS_TEXT];
 	struct buf title = BUF_INIT;
 
@@ -245,9 +280,10 @@ static void print_neighbours(const struct neighbours *x, const struct stacks *s,
 	text_add_printable(&title, profile_path(v, f->file), strlen(profile_path(v, f->file)));
 	if (f->first_line)
 		buf_printf(&title, ":%u", f->first_line);
-	style_add(out, STYLE_DIM, v->colour, "%s%stotal %s, %s of the sampled time\n",
-		buf_str(&title), title.n ? ", " : "", units_format(time, s->unit, x->total_s),
-		units_format(share, UNIT_SHARE, profile_share(p, x->total_s)));
+	style_add(out, STYLE_DIM, v->colour, "%s%stotal %s, %s of the %s time\n", buf_str(&title),
+		title.n ? ", " : "", units_format(time, s->unit, x->total_s),
+		units_format(share, UNIT_SHARE, profile_share(p, x->total_s)),
+		x->is_exact ? "traced" : "sampled");
 	for (size_t i = 0; i < n; i++)
 		add_neighbour(t, x, is_callers ? &x->callers[i] : &x->callees[i], s, v, is_callers);
 	table_emit(t, out, v->width, v->colour);

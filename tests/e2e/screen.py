@@ -114,6 +114,10 @@ class Terminal:
             screen.column = (values[1] if len(values) > 1 else 1) - 1
         elif final == "J":
             screen.cells = [[" "] * screen.size[1] for _ in range(screen.size[0])]
+        elif final == "K":
+            screen.cells[screen.row][screen.column:] = [" "] * (screen.size[1] - screen.column)
+        elif final == "C":
+            screen.column += values[0] or 1
         else:
             assert final == "m" or (private and values == [25]), f"unexpected {numbers}{final}"
 

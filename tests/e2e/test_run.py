@@ -132,7 +132,7 @@ def test_every_view_and_its_json(tool, script, python, tmp_path):
     (["--sort=ncalls"], "counts need leadline run --trace"),
     (["--sort=size"], "--sort wants self, total, name"),
     (["--filter=("], "'(' is no regular expression"),
-    (["--callers=nobody_here"], "no sampled function matches 'nobody_here'"),
+    (["--callers=nobody_here"], "no function in it matches 'nobody_here'"),
     (["--thread=99999999"], "no sampled thread is '99999999'"),
     (["--from=2s", "--to=1s"], "--to must lie behind --from"),
     (["--from=soon"], "--from wants a time"),

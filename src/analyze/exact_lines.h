@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lines that were counted one by one (rec_line_count), by function and line, over the threads that count.
+ *
+ *	const struct exact_lines *l = exact_lines_build(&a, tables, frames, NULL, 0);
+ *
+ * A line's time is from its begin to the begin of the next, callees included; own is without what they
+ * took. Time suspended at an await or a yield is in neither. */
+#ifndef ANALYZE_EXACT_LINES_H
+#define ANALYZE_EXACT_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct frames;
+struct tables;
+
+struct exact_line {
+	uint32_t line;
+	uint64_t hits;
+	double total_s, own_s, callees_s;
+	double max_s; /* of one hit */
+};
+
+struct exact_lines_function {
+	const char *name, *file; /* as in frames.h */
+	uint32_t function;       /* number */
+	uint32_t first_line;
+	uint32_t last_line; /* of those that can be reached, as far as the line table says */
+	uint64_t calls;     /* 0: not told */
+	double total_s;     /* of its activations, each once however it recurs; else of its lines */
+	const struct exact_line *lines; /* by number */
+	size_t n_lines;
+};
+
+struct exact_lines {
+	const struct exact_lines_function *functions; /* by file, then first line */
+	size_t n_functions;
+	double own_s; /* of all lines */
+};
+
+/* Threads that count, rows; NULL: all. NULL when the recording has no such lines. */
+const struct exact_lines *exact_lines_build(struct arena *a, struct tables *t, struct frames *f,
+	const uint32_t *threads, size_t n_threads);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ * See exact.h: functions; exact_lines.c has lines. */
+#include "view/exact.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/exact.h"
+#include "analyze/profile.h"
+#include "base/buf.h"
+#include "base/json_write.h"
+#include "base/table.h"
+#include "base/units.h"
+#include "view/profile.h"
+#include "view/profile_parts.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+enum { NARROW = 90 }; /* below it the longest call gives way to names */
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+struct page {
+	const struct exact *x;
+	const struct profile *p;
+	const struct profile_view *v;
+	bool is_raw, has_resumes, has_max, has_doubtful;
+};
+
+static struct page page_of(
+	const struct exact *x, const struct profile *p, bool is_raw, const struct profile_view *v)
+{
+	struct page g = { .x = x,
+		.p = p,
+		.v = v,
+		.is_raw = is_raw,
+		.has_max = x->has_contexts && v->width >= NARROW };
+
+	for (size_t i = 0; i < profile_rows(v, p->n_functions); i++) {
+		const struct exact_function *f = &x->functions[p->functions[i].exact];
+
+		g.has_resumes |= f->cost.resumes > 0;
+		g.has_doubtful |= f->is_doubtful && !is_raw;
+	}
+	return g;
+}
+
+static struct table *new_table(const struct page *g)
+{
+	static const char *const familiar[] = { "ncalls", "tottime", "percall", "cumtime",
+		"percall" };
+	struct table_column columns[12];
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof familiar / sizeof *familiar; i++)
+		columns[n++] = (struct table_column){ familiar[i], TABLE_RIGHT, TEXT_CUT_END, 0 };
+	if (g->has_max)
+		columns[n++] = (struct table_column){ "max", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	if (g->has_resumes) {
+		columns[n++] = (struct table_column){ "resumes", TABLE_RIGHT, TEXT_CUT_END, 0 };
+		columns[n++] = (struct table_column){ "awaited", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	}
+	if (g->has_doubtful)
+		columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "filename:lineno(function)", TABLE_LEFT,
+		TEXT_CUT_MIDDLE, 24 };
+	return table_new(columns, n);
+}
+
+static void add_per_call(struct table *t, double seconds, uint64_t calls)
+{
+	char text[UNITS_TEXT];
+
+	table_cell(t, "%s", calls ? units_format(text, UNIT_SECONDS, seconds / (double)calls) : "");
+}
+
+static void add_row(struct table *t, const struct page *g, const struct exact_function *f)
+{
+	const struct exact_cost *c = &f->cost;
+	double self_s = g->is_raw ? c->raw.self_s : c->self_s,
+	       total_s = g->is_raw ? c->raw.total_s : c->total_s;
+
+	if (c->calls == c->primitive_calls)
+		table_cell(t, "%" PRIu64, c->calls);
+	else
+		table_cell(t, "%" PRIu64 "/%" PRIu64, c->calls, c->primitive_calls);
+	table_cell(t, "%.3f", self_s);
+	add_per_call(t, self_s, c->calls);
+	table_cell(t, "%.3f", total_s);
+	add_per_call(t, total_s, c->primitive_calls);
+	if (g->has_max)
+		table_cell_unit(t, UNIT_SECONDS, f->max_s);
+	if (g->has_resumes) {
+		table_cell(t, c->resumes ? "%" PRIu64 : "", c->resumes);
+		table_cell(t, c->resumes ? "%.3f" : "", f->awaited_s);
+	}
+	if (g->has_doubtful)
+		table_cell(t, "%s", f->is_doubtful ? "≈" : "");
+	if (f->is_builtin || !*f->file)
+		table_cell(t, "%s", f->name);
+	else
+		table_cell(t, "%s:%u(%s)", profile_path(g->v, f->file), f->first_line, f->name);
+}
+
+static void print_sum(const struct page *g, struct buf *out)
+{
+	const struct exact *x = g->x;
+
+	buf_addc(out, '\n');
+	style_begin(out, STYLE_BOLD, g->v->colour);
+	buf_printf(out, "%" PRIu64 " function calls", x->calls);
+	if (x->calls != x->primitive_calls)
+		buf_printf(out, " (%" PRIu64 " primitive calls)", x->primitive_calls);
+	buf_printf(out, " in %.3f seconds", g->is_raw ? x->raw_self_s : x->self_s);
+	style_end(out, STYLE_BOLD, g->v->colour);
+	if (x->resumes)
+		buf_printf(out, ", and %" PRIu64 " resumptions of generators and coroutines",
+			x->resumes);
+	buf_addc(out, '\n');
+}
+
+void exact_print_functions(const struct exact *x, const struct profile *p, const char *order,
+	bool is_raw, const struct profile_view *v, struct buf *out)
+{
+	struct page g = page_of(x, p, is_raw, v);
+	size_t n = profile_rows(v, p->n_functions);
+	struct table *t = new_table(&g);
+
+	print_sum(&g, out);
+	style_add(out, STYLE_DIM, v->colour, "Ordered by: %s%s%s%s\n", order, *v->what ? " (" : "",
+		v->what, *v->what ? ")" : "");
+	buf_addc(out, '\n');
+	for (size_t i = 0; i < n; i++)
+		add_row(t, &g, &x->functions[p->functions[i].exact]);
+	if (n)
+		table_emit(t, out, v->width, v->colour);
+	else
+		buf_adds(out, "no function matches\n");
+	profile_more(v, n, p->n_functions, out);
+	if (g.has_doubtful && v->legend) {
+		style_begin(out, STYLE_DIM, v->colour);
+		style_wrap(out,
+			"≈ more than half of its own time was the cost of tracing, which is taken "
+			"off: ask the sampler about such rows",
+			0, v->width);
+		style_end(out, STYLE_DIM, v->colour);
+	}
+	table_free(t);
+}
+
+void exact_print_fidelity(const struct exact *x, const struct profile_view *v, struct buf *out)
+{
+	char events[UNITS_TEXT], cost[UNITS_TEXT], each[UNITS_TEXT], share[UNITS_TEXT], text[400];
+
+	units_format(events, UNIT_COUNT, (double)x->n_events);
+	if (!x->is_calibrated)
+		snprintf(text, sizeof text,
+			"Traced: %s calls and resumptions; what that cost was not calibrated, so "
+			"it is in the times.",
+			events);
+	else
+		snprintf(text, sizeof text,
+			"Traced: %s calls and resumptions; they cost %s (%s each, calibrated), %s "
+			"of the traced time, which is taken off the times above; --raw leaves it "
+			"in.",
+			events, units_format(cost, UNIT_SECONDS, x->cost_s),
+			units_format(each, UNIT_SECONDS,
+				x->n_events ? x->cost_s / (double)x->n_events : 0),
+			units_format(share, UNIT_SHARE,
+				x->raw_self_s > 0 ? x->cost_s / x->raw_self_s : 0));
+	buf_addc(out, '\n');
+	style_begin(out, STYLE_DIM, v->colour);
+	style_wrap(out, text, 0, v->width);
+	style_end(out, STYLE_DIM, v->colour);
+	if (v->legend)
+		style_add(out, STYLE_DIM, v->colour,
+			"Rank with this; quote speed from `leadline bench`.\n");
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void json_function(const struct exact_function *f, bool has_contexts, struct json_writer *w)
+{
+	const struct exact_cost *c = &f->cost;
+
+	json_object_begin(w);
+	json_kv_string(w, "name", f->name);
+	json_kv_string(w, "file", f->file);
+	json_kv_u64(w, "line", f->first_line);
+	json_kv_double(w, "self_s", c->self_s);
+	json_kv_double(w, "total_s", c->total_s);
+	json_kv_double(w, "self_low_s", UNITS_UNKNOWN); /* counted, not estimated */
+	json_kv_double(w, "self_high_s", UNITS_UNKNOWN);
+	json_kv_u64(w, "calls", c->calls);
+	json_kv_u64(w, "primitive_calls", c->primitive_calls);
+	json_kv_double(w, "resumes", has_contexts ? (double)c->resumes : UNITS_UNKNOWN);
+	json_kv_double(w, "awaited_s", has_contexts ? f->awaited_s : UNITS_UNKNOWN);
+	json_kv_double(w, "raw_self_s", c->raw.self_s);
+	json_kv_double(w, "raw_total_s", c->raw.total_s);
+	json_kv_double(w, "min_s", f->min_s);
+	json_kv_double(w, "p50_s", f->p50_s);
+	json_kv_double(w, "p99_s", f->p99_s);
+	json_kv_double(w, "max_s", f->max_s);
+	json_kv_bool(w, "doubtful", f->is_doubtful);
+	json_object_end(w);
+}
+
+void exact_json_functions(const struct exact *x, const struct profile *p, struct json_writer *w)
+{
+	json_key(w, "trace");
+	json_object_begin(w);
+	json_kv_u64(w, "calls", x->calls);
+	json_kv_u64(w, "primitive_calls", x->primitive_calls);
+	json_kv_double(w, "resumes", x->has_contexts ? (double)x->resumes : UNITS_UNKNOWN);
+	json_kv_double(w, "self_s", x->self_s);
+	json_kv_double(w, "raw_self_s", x->raw_self_s);
+	json_kv_double(w, "cost_s", x->is_calibrated ? x->cost_s : UNITS_UNKNOWN);
+	json_object_end(w);
+	json_key(w, "functions");
+	json_array_begin(w);
+	for (size_t i = 0; i < p->n_functions; i++)
+		json_function(&x->functions[p->functions[i].exact], x->has_contexts, w);
+	json_array_end(w);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See exact.h: lines. A function is shown from its first line to its last: what is indented further than
+ * its head, as far as the text of the file is there; else only the lines that ran. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/exact_lines.h"
+#include "analyze/texts.h"
+#include "base/buf.h"
+#include "base/json_write.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "view/exact.h"
+#include "view/profile.h"
+#include "view/profile_parts.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+enum { TAB = 4 };
+
+/* ---- the text of a function ------------------------------------------------------------------ */
+
+struct block {
+	const struct exact_lines_function *f;
+	const struct texts *texts; /* NULL: none */
+	uint32_t first, last;
+	bool has_text;
+};
+
+/* Columns before the first character; −1 for lines that say nothing. */
+static int indent_of(struct text_line line)
+{
+	int column = 0;
+
+	for (size_t i = 0; i < line.n; i++) {
+		if (line.p[i] == '\t')
+			column += TAB - column % TAB;
+		else if (line.p[i] == ' ')
+			column++;
+		else
+			return line.p[i] == '#' || line.p[i] == '\r' ? -1 : column;
+	}
+	return -1;
+}
+
+static char first_char(struct text_line line)
+{
+	size_t i = 0;
+
+	while (i < line.n && (line.p[i] == ' ' || line.p[i] == '\t'))
+		i++;
+	return i < line.n ? line.p[i] : '\0';
+}
+
+/* A function ends where a line stands as far left as its head does; decorators and the closing bracket of
+ * its head do not count. */
+static uint32_t last_line(const struct block *b)
+{
+	uint32_t n = (uint32_t)texts_n_lines(b->texts, b->f->file), last = b->f->last_line;
+	int head = indent_of(texts_line(b->texts, b->f->file, (int)b->first));
+	bool is_in_head = true;
+
+	for (uint32_t i = b->first; i <= n; i++) {
+		struct text_line line = texts_line(b->texts, b->f->file, (int)i);
+		int indent = indent_of(line);
+
+		if (indent < 0)
+			continue;
+		if (!is_in_head && indent <= head && !strchr(")]}", first_char(line)) &&
+			i > b->f->last_line)
+			break;
+		if (first_char(line) != '@')
+			is_in_head = false;
+		last = i > last ? i : last;
+	}
+	return last;
+}
+
+static struct block block_of(const struct exact_lines_function *f, const struct texts *texts)
+{
+	struct block b = { .f = f, .texts = texts, .first = f->first_line, .last = f->last_line };
+
+	if (f->n_lines && (!b.first || f->lines[0].line < b.first))
+		b.first = f->lines[0].line;
+	b.has_text = texts && texts_line(texts, f->file, (int)b.first).p;
+	if (b.has_text && strcmp(f->name, "<module>") != 0)
+		b.last = last_line(&b);
+	return b;
+}
+
+static const struct exact_line *line_at(const struct exact_lines_function *f, uint32_t line)
+{
+	for (size_t i = 0; i < f->n_lines; i++)
+		if (f->lines[i].line == line)
+			return &f->lines[i];
+	return NULL;
+}
+
+static void add_source(struct buf *out, struct text_line line)
+{
+	size_t column = 0;
+
+	for (size_t i = 0; i < line.n && (line.p[i] == '\t' || line.p[i] == ' '); i++)
+		column += line.p[i] == '\t' ? TAB - column % TAB : 1;
+	buf_fill(out, ' ', column);
+	while (line.n && (*line.p == '\t' || *line.p == ' ')) {
+		line.p++;
+		line.n--;
+	}
+	while (line.n && (line.p[line.n - 1] == '\r' || line.p[line.n - 1] == ' '))
+		line.n--;
+	text_add_printable(out, line.p, line.n);
+}
+
+/* ---- our page -------------------------------------------------------------------------------- */
+
+static void add_seconds(struct table *t, double seconds)
+{
+	char text[UNITS_TEXT];
+
+	table_cell(t, "%s", units_format(text, UNIT_SECONDS, seconds));
+}
+
+static void add_line(
+	struct table *t, const struct block *b, uint32_t number, const struct exact_line *l)
+{
+	struct buf text = BUF_INIT;
+
+	table_cell(t, "%u", number);
+	if (l) {
+		table_cell(t, "%" PRIu64, l->hits);
+		add_seconds(t, l->total_s);
+		add_seconds(t, l->own_s);
+		add_seconds(t, l->callees_s);
+		if (l->hits)
+			add_seconds(t, l->total_s / (double)l->hits);
+		else
+			table_cell(t, "%s", "");
+		add_seconds(t, l->max_s);
+		table_cell(t, "%.1f", b->f->total_s > 0 ? 100 * l->total_s / b->f->total_s : 0);
+	}
+	for (size_t i = 0; !l && i < 7; i++)
+		table_cell(t, "%s", "");
+	if (b->has_text)
+		add_source(&text, texts_line(b->texts, b->f->file, (int)number));
+	table_cell(t, "%s", buf_str(&text));
+	buf_done(&text);
+}
+
+static void print_head(
+	const struct exact_lines_function *f, const struct profile_view *v, struct buf *out)
+{
+	char time[UNITS_TEXT];
+	struct buf name = BUF_INIT;
+
+	text_add_printable(&name, f->name, strlen(f->name));
+	buf_addc(&name, ' ');
+	text_add_printable(&name, profile_path(v, f->file), strlen(profile_path(v, f->file)));
+	buf_addc(out, '\n');
+	style_add(out, STYLE_BOLD, v->colour, "%s:%u", buf_str(&name), f->first_line);
+	buf_printf(out, "  %s", units_format(time, UNIT_SECONDS, f->total_s));
+	if (f->calls)
+		buf_printf(out, " in %" PRIu64 " %s", f->calls, f->calls == 1 ? "call" : "calls");
+	buf_addc(out, '\n');
+	buf_done(&name);
+}
+
+static void print_function(const struct exact_lines_function *f, const struct texts *texts,
+	const struct profile_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = {
+		{ "line", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "hits", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "time", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "own", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "in callees", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "per hit", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "max", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "%", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "source", TABLE_LEFT, TEXT_CUT_END, 16 },
+	};
+	struct table *t = table_new(columns, sizeof columns / sizeof *columns);
+	struct block b = block_of(f, texts);
+
+	for (uint32_t i = b.first; i <= b.last; i++) {
+		const struct exact_line *l = line_at(f, i);
+
+		if (l || b.has_text)
+			add_line(t, &b, i, l);
+	}
+	print_head(f, v, out);
+	table_emit(t, out, v->width, v->colour);
+	if (!b.has_text && texts && *texts_note(texts, f->file))
+		style_add(out, STYLE_DIM, v->colour, "Without source: %s.\n",
+			texts_note(texts, f->file));
+	table_free(t);
+}
+
+void exact_print_lines(const struct exact_lines *l, const struct texts *t,
+	const struct profile_view *v, struct buf *out)
+{
+	for (size_t i = 0; i < l->n_functions; i++)
+		print_function(&l->functions[i], t, v, out);
+	if (v->legend) {
+		buf_addc(out, '\n');
+		style_begin(out, STYLE_DIM, v->colour);
+		style_wrap(out,
+			"time: from a line's begin to the next; own: without the functions it "
+			"calls; % of the function's time. Every hit was counted.",
+			0, v->width);
+		style_end(out, STYLE_DIM, v->colour);
+	}
+}
+
+/* ---- line_profiler's page -------------------------------------------------------------------- */
+
+enum { LINE = 6, HITS = 9, TIME = 12, PER_HIT = 8, PERCENT = 8, CELL = 40 };
+
+struct cells {
+	char hits[CELL], time[CELL], per_hit[CELL], percent[CELL];
+};
+
+/* With one decimal, or three digits where that does not fit. */
+static void format_time(char to[CELL], double value, size_t width)
+{
+	if ((size_t)snprintf(to, CELL, "%5.1f", value) > width)
+		snprintf(to, CELL, "%5.3g", value);
+}
+
+static struct cells cells_of(const struct exact_line *l, double all_s, double unit_s)
+{
+	struct cells c = { "", "", "", "" };
+
+	if (!l || !l->hits)
+		return c;
+	if (snprintf(c.hits, CELL, "%" PRIu64, l->hits) > HITS)
+		snprintf(c.hits, CELL, "%g", (double)l->hits);
+	format_time(c.time, l->total_s / unit_s, TIME);
+	format_time(c.per_hit, l->total_s / unit_s / (double)l->hits, PER_HIT);
+	if (all_s > 0)
+		snprintf(c.percent, CELL, "%5.1f", 100 * l->total_s / all_s);
+	return c;
+}
+
+static void print_line_profiler_function(const struct exact_lines_function *f,
+	const struct texts *texts, double unit_s, struct buf *out)
+{
+	struct block b = block_of(f, texts);
+	double all_s = 0;
+
+	for (size_t i = 0; i < f->n_lines; i++)
+		all_s += f->lines[i].total_s;
+	buf_printf(out, "Total time: %g s\nFile: ", all_s);
+	text_add_printable(out, f->file, strlen(f->file));
+	buf_adds(out, "\nFunction: ");
+	text_add_printable(out, f->name, strlen(f->name));
+	buf_printf(out, " at line %u\n\n%*s %*s %*s %*s %*s  Line Contents\n", f->first_line, LINE,
+		"Line #", HITS, "Hits", TIME, "Time", PER_HIT, "Per Hit", PERCENT, "% Time");
+	buf_fill(
+		out, '=', LINE + HITS + TIME + PER_HIT + PERCENT + 4 + 2 + strlen("Line Contents"));
+	buf_addc(out, '\n');
+	for (uint32_t i = b.first; i <= b.last; i++) {
+		struct cells c = cells_of(line_at(f, i), all_s, unit_s);
+		struct text_line line = { 0 };
+
+		if (b.has_text)
+			line = texts_line(texts, f->file, (int)i);
+		buf_printf(out, "%*u %*s %*s %*s %*s  ", LINE, i, HITS, c.hits, TIME, c.time,
+			PER_HIT, c.per_hit, PERCENT, c.percent);
+		add_source(out, line);
+		buf_addc(out, '\n');
+	}
+	buf_addc(out, '\n');
+}
+
+void exact_print_line_profiler(
+	const struct exact_lines *l, const struct texts *t, double unit_s, struct buf *out)
+{
+	buf_printf(out, "Timer unit: %g s\n\n", unit_s);
+	for (size_t i = 0; i < l->n_functions; i++)
+		print_line_profiler_function(&l->functions[i], t, unit_s, out);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+void exact_json_lines(const struct exact_lines *l, struct json_writer *w)
+{
+	json_key(w, "lines");
+	json_array_begin(w);
+	for (size_t i = 0; i < l->n_functions; i++) {
+		const struct exact_lines_function *f = &l->functions[i];
+
+		for (size_t k = 0; k < f->n_lines; k++) {
+			const struct exact_line *x = &f->lines[k];
+
+			json_object_begin(w);
+			json_kv_string(w, "file", f->file);
+			json_kv_u64(w, "line", x->line);
+			json_kv_string(w, "function", f->name);
+			json_kv_double(w, "self_s", x->own_s);
+			json_kv_double(w, "total_s", x->total_s);
+			json_kv_double(w, "callees_s", x->callees_s);
+			json_kv_double(w, "max_s", x->max_s);
+			json_kv_u64(w, "hits", x->hits);
+			json_object_end(w);
+		}
+	}
+	json_array_end(w);
+}
