@@ -118,7 +118,9 @@ struct bound bound_build(const struct usage *u)
 
 	for (int k = 0; k < BOUND_MAX_; k++)
 		b.share[k] = UNITS_UNKNOWN;
-	if (u->is_foreign) {
+	b.is_known = !u->is_foreign && u->wall_s > 0 && units_is_known(u->user_s + u->system_s);
+	b.verdict = BOUND_MIXED;
+	if (!b.is_known) {
 		b.parallelism_wanted = b.queue_s = b.faults_per_s = UNITS_UNKNOWN;
 		return b;
 	}

@@ -38,6 +38,7 @@ enum bound_kind {
 #define BOUND_LEAD  1.3
 
 struct bound {
+	bool is_known; /* else nothing else is: the recording ends before what the program used was seen */
 	enum bound_kind verdict;
 	double share[BOUND_MAX_];  /* of wall; UNITS_UNKNOWN where nothing can be said */
 	double parallelism_wanted; /* P */

@@ -287,6 +287,23 @@ static void a_cut_off_run_is_told_up_to_its_last_look(void **state)
 	done(&m);
 }
 
+/* The disk was full before the first look: nothing is known of it, and nothing is made up. */
+static void what_was_never_looked_at_is_unknown(void **state)
+{
+	const struct usage *u;
+	struct bound b;
+	struct made m;
+
+	(void)state;
+	begin(&m);
+	u = finish(&m, (double)NAN, 0);
+	b = bound_build(u);
+	assert_false(b.is_known);
+	for (int k = 0; k < BOUND_MAX_; k++)
+		assert_false(units_is_known(b.share[k]));
+	done(&m);
+}
+
 static void no_run_is_no_usage(void **state)
 {
 	struct made m = { 0 };
@@ -333,6 +350,7 @@ int main(void)
 		cmocka_unit_test(parallelism_counts_only_while_something_runs),
 		cmocka_unit_test(unseen_children_count),
 		cmocka_unit_test(a_cut_off_run_is_told_up_to_its_last_look),
+		cmocka_unit_test(what_was_never_looked_at_is_unknown),
 		cmocka_unit_test(no_run_is_no_usage),
 		cmocka_unit_test(growth_is_found),
 	};

@@ -223,10 +223,12 @@ int recording_open_named(struct recording *r, const char *name, pid_t pid,
 
 int recording_close(struct recording *r, int *ret_fd, struct err *e)
 {
-	int status =
-		ret_fd ? writer_close_keep_fd(r->writer, ret_fd, e) : writer_close(r->writer, e);
+	int status;
 
+	signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is as good as a full disk */
+	status = ret_fd ? writer_close_keep_fd(r->writer, ret_fd, e) : writer_close(r->writer, e);
 	r->writer = NULL;
+	r->is_short = status < 0;
 	if (status < 0)
 		fprintf(stderr, "leadline: %s; the report tells what was recorded until then\n",
 			e->text);
@@ -348,6 +350,7 @@ static int show(const struct recording *r, const struct recording_options *o,
 		if (!result.profile)
 			buf_printf(&text, "No Python stacks were seen: %s.\n",
 				*result.fidelity.no_python ? result.fidelity.no_python
+					: r->is_short      ? "the recording ends before"
 							   : "it did not run long enough");
 		buf_adds(&text, note);
 		if (r->format)
@@ -375,7 +378,10 @@ int recording_end(const struct command *self, struct recording *r,
 	recording_close(r, NULL, &closing);
 	if (result->end == PROGRAM_INTERRUPTED)
 		signal(SIGINT, SIG_IGN); /* pressed twice: the report still comes */
-	if (show(r, o, page, state, note, &e) < 0)
-		return command_fail(self, &e);
+	if (show(r, o, page, state, note, &e) < 0) {
+		if (!r->is_short || e.code != ERR_BAD_FILE)
+			return command_fail(self, &e);
+		fprintf(stderr, "leadline: nothing of the run was recorded until then\n");
+	}
 	return closing.code ? err_exit_status(&closing) : 0;
 }

@@ -109,6 +109,7 @@ struct recording {
 	char path[4096];             /* of the recording */
 	char other_path[4096];       /* of the other tool's file, "" none */
 	const struct format *format; /* of it */
+	bool is_short;               /* not all could be written */
 };
 
 /* Creates the recording, which never replaces a file:

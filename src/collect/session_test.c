@@ -164,7 +164,7 @@ static int target_alone(struct rig_wires *w, void *arg)
 	RIG_CHECK(leadline_link_open("x") == want);
 	took_ns = clock_monotonic_ns() - start_ns;
 	if (want == -ETIMEDOUT)
-		RIG_CHECK(took_ns >= 190000000 && took_ns < 2000000000);
+		RIG_CHECK(took_ns >= 190000000 && took_ns < 10000000000u);
 	/* Final, for children too: a hundred of them do not wait 200 ms each. */
 	start_ns = clock_monotonic_ns();
 	for (int i = 0; i < 100; i++) {
@@ -404,14 +404,15 @@ static void *hold_slot(void *arg)
 
 static void *emit_one(void *arg)
 {
-	uint64_t *number = arg;
+	uint32_t *stream = arg;
 
-	while (!rig_emit(1, *number))
+	while (!rig_emit(*stream, 0))
 		sched_yield(); /* until the tool has given a slot back */
 	return NULL;
 }
 
-/* All slots taken: the main thread is homeless. Then 40 threads after one another share them. */
+/* All slots taken: the main thread is homeless. Then 40 threads after one another share them. Each has a stream
+ * of its own: slots are read in their order, not in that of the threads that had them. */
 static int target_crowd(struct rig_wires *w, void *arg)
 {
 	struct crowd c = { .w = w };
@@ -430,7 +431,7 @@ static int target_crowd(struct rig_wires *w, void *arg)
 	pthread_barrier_wait(&c.over);
 	for (int i = 0; i < 8; i++)
 		pthread_join(threads[i], NULL);
-	for (uint64_t i = 0; i < 40; i++) {
+	for (uint32_t i = 1; i <= 40; i++) {
 		RIG_CHECK(pthread_create(&one, NULL, emit_one, &i) == 0);
 		pthread_join(one, NULL);
 	}
@@ -451,7 +452,8 @@ static void slots_run_out_and_are_used_again(void **state)
 	assert_true(rig_until(&g, NULL, NULL));
 	p = rig_find(&g, pid, 1);
 	assert_int_equal(p->streams[0].n, 0);
-	assert_int_equal(p->streams[1].n, 40);
+	for (int i = 1; i <= 40; i++)
+		assert_int_equal(p->streams[i].n, 1);
 	assert_true(p->n_homeless >= 10);
 	assert_int_equal(p->n_dropped, 0);
 	assert_int_equal(session_stats(g.s)->n_threads, 8 + 40);

@@ -127,9 +127,14 @@ void usage_print_head(
 	print_exit(u, v, out);
 	buf_addc(out, '\n');
 	style_begin(out, STYLE_ACCENT, v->colour);
-	style_wrap(out, headline[b->verdict], 0, v->width);
+	style_wrap(out,
+		b->is_known
+			? headline[b->verdict]
+			: "What it is bound by is unknown: the recording ends before it was seen",
+		0, v->width);
 	style_end(out, STYLE_ACCENT, v->colour);
-	print_rule(u, b, v, out);
+	if (b->is_known)
+		print_rule(u, b, v, out);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -151,6 +156,11 @@ static void end_line(struct buf *out)
 	while (out->n && out->data[out->n - 1] == ' ')
 		out->data[--out->n] = '\0';
 	buf_addc(out, '\n');
+}
+
+static double cpus_used(const struct usage *u)
+{
+	return u->wall_s > 0 ? (u->user_s + u->system_s) / u->wall_s : UNITS_UNKNOWN;
 }
 
 static void print_io(const struct usage *u, struct buf *out)
@@ -185,14 +195,16 @@ static void print_processes(const struct usage *u, struct buf *out)
 
 static void print_numbers(const struct usage *u, struct buf *out)
 {
+	double cpus = cpus_used(u);
 	char text[UNITS_TEXT];
 
 	label(out, "time");
 	number(out, "real", UNIT_SECONDS, u->wall_s);
 	number(out, "user", UNIT_SECONDS, u->user_s);
 	number(out, "system", UNIT_SECONDS, u->system_s);
-	buf_printf(out, "CPUs used %.2f of %s", (u->user_s + u->system_s) / u->wall_s,
-		units_format(text, UNIT_COUNT, u->cpus_allowed));
+	if (units_is_known(cpus))
+		buf_printf(out, "CPUs used %.2f of %s", cpus,
+			units_format(text, UNIT_COUNT, u->cpus_allowed));
 	end_line(out);
 	label(out, "memory");
 	number(out, "largest process", UNIT_BYTES, u->max_rss_bytes);
@@ -340,13 +352,16 @@ static void print_series(const struct usage *u, const struct usage_view *v, stru
 
 static void print_fidelity(const struct usage *u, const struct usage_view *v, struct buf *out)
 {
+	bool is_known = u->wall_s > 0 && units_is_known(u->own_cpu_s);
 	char own[UNITS_TEXT], share[UNITS_TEXT], text[300];
 
+	if (is_known)
+		units_format(share, UNIT_SHARE, u->own_cpu_s / u->wall_s);
 	snprintf(text, sizeof text,
-		"Looked %.0f times at /proc; own cost %s of CPU (%s of a core); processes found by "
-		"%s%s.",
+		"Looked %.0f times at /proc; own cost %s%s%s%s; processes found by %s%s.",
 		u->n_looks, units_format(own, UNIT_SECONDS, u->own_cpu_s),
-		units_format(share, UNIT_SHARE, u->own_cpu_s / u->wall_s), u->method,
+		is_known ? " of CPU (" : "", is_known ? share : "", is_known ? " of a core)" : "",
+		u->method,
 		u->is_complete ? "" : ", short-lived ones can be missing (their CPU time is not)");
 	buf_addc(out, '\n');
 	style_begin(out, STYLE_DIM, v->colour);
@@ -367,7 +382,8 @@ void usage_print(
 	usage_print_head(u, b, v, out);
 	buf_addc(out, '\n');
 	print_numbers(u, out);
-	print_shares(b, v, out);
+	if (b->is_known)
+		print_shares(b, v, out);
 	if (u->n_ticks >= 8)
 		print_series(u, v, out);
 	if (v->tree)
@@ -382,11 +398,11 @@ void usage_print_posix(const struct usage *u, struct buf *out)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void json_bound(const struct usage *u, const struct bound *b, struct json_writer *w)
+static void json_bound(const struct bound *b, struct json_writer *w)
 {
 	json_key(w, "bound");
 	json_object_begin(w);
-	json_kv_string(w, "verdict", u->is_foreign ? NULL : bound_names[b->verdict]);
+	json_kv_string(w, "verdict", b->is_known ? bound_names[b->verdict] : NULL);
 	json_kv_bool(w, "is_estimate", b->is_estimate);
 	json_key(w, "shares");
 	json_object_begin(w);
@@ -450,7 +466,7 @@ void usage_json(const struct usage *u, const struct bound *b, struct json_writer
 		{ "wall_s", u->wall_s },
 		{ "user_s", u->user_s },
 		{ "sys_s", u->system_s },
-		{ "parallelism", (u->user_s + u->system_s) / u->wall_s },
+		{ "parallelism", cpus_used(u) },
 		{ "parallelism_wanted", b->parallelism_wanted },
 		{ "cpus_allowed", u->cpus_allowed },
 		{ "max_rss_bytes", u->max_rss_bytes },
@@ -496,7 +512,7 @@ void usage_json(const struct usage *u, const struct bound *b, struct json_writer
 		json_i64(w, WTERMSIG(u->status));
 	else
 		json_null(w);
-	json_bound(u, b, w);
+	json_bound(b, w);
 	json_processes(u, w);
 	json_series(u, w);
 }

@@ -10,12 +10,11 @@ import time
 import conftest
 import pytest
 from conftest import running, wait_for_bytes
-from interpreters import EXPECTED, require
+from interpreters import EXPECTED, inside, require
 
 SPIN = ("import sys, time\ndef spin(n):\n    for i in range(n): i * i\n"
         "print('ready', flush=True)\nend = time.time() + float(sys.argv[1])\n"
         "while time.time() < end: spin(20000)\n")
-SAMPLED = ["3.11", "3.12", "3.13", "3.13t"]
 
 
 @pytest.fixture
@@ -41,17 +40,17 @@ def names(result):
 # ---- what it records ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("label", SAMPLED)
+@pytest.mark.parametrize("label", EXPECTED)
 def test_a_running_program_is_recorded_and_goes_on(tool, label, script, tmp_path):
-    with running(require(label).exe, script, 30) as p:
-        r = tool("attach", "-d", "1", p.pid, cwd=tmp_path)
+    with inside(label, script) as path, running(*require(label).command(path, 30)) as p:
+        r = tool("attach", "-d", "0.5", p.pid, cwd=tmp_path)
         assert r.returncode == 0, r.stderr
         assert p.poll() is None
     for words in ("still running", "Functions", "spin", "spin_around.py:3", "Recording: spin_around.lead"):
         assert words in r.stderr, r.stderr
     result = report(tool, tmp_path / "spin_around.lead")
     assert "spin" in names(result)
-    assert result["fidelity"]["samples"] > 100 and 0.9 < result["wall_s"] < 10
+    assert result["fidelity"]["samples"] > 50 and result["wall_s"] > 0.4
     assert result["exit_status"] is None
 
 
@@ -342,11 +341,22 @@ def test_a_virtual_environment(tool, python, script, tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a namespace")
-def test_a_pid_namespace(tool, python, script, tmp_path):
+def test_a_pid_namespace(tool, python, tmp_path):
+    """Its threads have other numbers for themselves than the kernel has for us: states are found all the same."""
+    script = tmp_path / "two.py"
+    script.write_text("import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n" + SPIN)
     with running("unshare", "-p", "-f", "--mount-proc", "--kill-child", python, script, 30) as p:
+        inner = int(open(f"/proc/{p.pid}/task/{p.pid}/children").read())
+        tids = {int(t) for t in os.listdir(f"/proc/{inner}/task")}
         r = tool("attach", "-d", "0.7", "-o", tmp_path / "a.lead", p.pid)
         assert r.returncode == 0, r.stderr
     assert "spin" in names(report(tool, tmp_path / "a.lead"))
+    threads = {t["tid"]: t for t in json.loads(tool("report", "--threads", "--json", tmp_path / "a.lead").stdout)["threads"]}
+    assert set(threads) == tids and len(tids) == 2
+    busy = threads.pop(inner)
+    (idle,) = threads.values()
+    assert busy["on_cpu_s"] > 0.5 * busy["all_s"] and busy["gil_s"] > 0.5 * busy["all_s"] > 0
+    assert idle["on_cpu_s"] < 0.2 * idle["all_s"] and idle["is_idle"]
 
 
 # ---- the beginning and the end of an interpreter ------------------------------------------------------------------

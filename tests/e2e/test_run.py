@@ -329,14 +329,28 @@ def test_a_duration_ends_the_recording_not_the_program(tool, script, python, tmp
 
 
 def test_a_full_disk_lets_the_program_run_on(tool, python, tmp_path):
-    code = ("import time\ndef spin(n):\n    for i in range(n): i * i\nend = time.time() + 6\n"
-            "while time.time() < end: spin(20000)\nprint('end')\n")
-    r = subprocess.run(["sh", "-c", 'ulimit -f 256; exec "$@"', "-", tool.binary, "run", "--rate", "20k", "-o", tmp_path / "f.lead",
-                        python, "-c", code], capture_output=True, text=True, timeout=50)
+    # It runs until nothing has been written for three seconds; while all is well that is once a second.
+    code = ("import os, sys, time\ndef spin(n):\n    for i in range(n): i * i\nsize, since = 0, time.time()\n"
+            "while size == 0 or time.time() < since + 3:\n    spin(2_000_000)\n    now = os.path.getsize(sys.argv[1])\n"
+            "    if now != size: size, since = now, time.time()\nprint('end')\n")
+    r = subprocess.run(["sh", "-c", 'ulimit -f 256; exec "$@"', "-", tool.binary, "run", "--rate", "10k", "-o", tmp_path / "f.lead",
+                        python, "-c", code, tmp_path / "f.lead"], capture_output=True, text=True, timeout=50)
     assert r.returncode == 0 and r.stdout == "end\n"
     assert "writing the recording" in r.stderr and "spin" in r.stderr, r.stderr
     assert (tmp_path / "f.lead").stat().st_size <= 256 * 1024
     assert tool("report", tmp_path / "f.lead").returncode == 0
+
+
+def test_a_disk_that_is_full_from_the_beginning(tool, python, tmp_path):
+    """What is not known is said so; no verdict, no nan."""
+    for blocks, words in (("1", "nothing of the run was recorded"), ("4", "What it is bound by is unknown")):
+        record = tmp_path / f"{blocks}.lead"
+        r = subprocess.run(["sh", "-c", f'ulimit -f {blocks}; exec "$@"', "-", tool.binary, "run", "-o", record, python, "-c",
+                            "import time; time.sleep(0.1); print('end')"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=50)
+        assert r.returncode == 0 and r.stdout == "end\n"
+        assert "writing the recording" in r.stderr and words in r.stderr and "nan" not in r.stderr, r.stderr
+    result = json.loads(tool("report", "--json", record).stdout)
+    assert result["bound"]["verdict"] is None and result["parallelism"] is None
 
 
 def test_names_of_recordings(tool, tmp_path):

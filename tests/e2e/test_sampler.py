@@ -5,25 +5,31 @@ import subprocess
 
 import conftest
 import pytest
-from interpreters import inside, require
+from interpreters import EXPECTED, inside, require
 from truth import ORACLE, impossible, legal_pairs, parse_collapsed, stacks_from
 
 TARGETS = conftest.ROOT / "tests" / "targets"
 FLUTTER = conftest.ROOT / "benchmarks" / "flutter.py"
 PACE = FLUTTER.with_name("pace.py")
 HEAP_FRAMES = ["3.8", "3.9", "3.10"]
-VERSIONS = [*HEAP_FRAMES, "3.11", "3.12", "3.13", "3.13t", "3.14", "3.15"]
 
 
-def sample(tool, label, script, *args, rate="1k", prefix=()):
-    """Runs a script under the sampler: (its stdout, the report's JSON, collapsed stacks as {frames: count})."""
+def sample(tool, label, script, seconds, *args, rate="1k", prefix=(), least=0):
+    """Runs a script under the sampler: (its stdout, the report's JSON, collapsed stacks as {frames: count}).
+
+    On a busy machine `seconds` may give fewer samples than `least`: then it is run again for longer.
+    """
     record, out = tool.tmp / "s.lead", tool.tmp / "s.json"
     record.unlink(missing_ok=True)
     with inside(label, script, PACE) as path:
         r = tool("run", f"--rate={rate}", "-o", record, f"--json={out}", "--", *prefix,
-                 *require(label).command(str(path), *map(str, args)), timeout=120)
+                 *require(label).command(str(path), str(seconds), *map(str, args)), timeout=120)
     assert r.returncode == 0, r.stderr
     stacks = parse_collapsed(tool("export", record, "--format", "collapsed").stdout)
+    n = sum(stacks.values())
+    if n < least and seconds < 60:
+        return sample(tool, label, script, 1.2 * seconds * least / max(n, least / 4), *args, rate=rate, prefix=prefix, least=least)
+    assert n >= least
     return r.stdout, json.loads(out.read_text()), stacks
 
 
@@ -44,13 +50,12 @@ def true_shares(label, kind, out):
     return sorted(json.loads(text)["short"] for text in (out, alone.stdout))
 
 
-@pytest.mark.parametrize("rate, seconds", [("1k", 22), ("10k", 4), ("max", 4)])
-@pytest.mark.parametrize("label", VERSIONS)
+@pytest.mark.parametrize("rate, seconds", [("1k", 20.8), ("10k", 3), ("max", 4)])
+@pytest.mark.parametrize("label", EXPECTED)
 def test_short_calls_get_their_true_share(tool, label, rate, seconds):
     """The bias test: sub-microsecond calls beside C calls of 10 µs. A sampler that waits for stable stacks says 5 %."""
-    out, report, stacks = sample(tool, label, TARGETS / "bias.py", seconds, "plain", rate=rate)
+    out, report, _ = sample(tool, label, TARGETS / "bias.py", seconds, "plain", rate=rate, least=20_000)
     low, high = true_shares(label, "plain", out) if rate == "max" else [json.loads(out)["short"]] * 2
-    assert sum(stacks.values()) >= 20_000
     assert low - 0.03 <= share(report, "fib", "loop") <= high + 0.03
     assert low - 0.03 <= share(report, "fib", "loop", "self_s") <= high + 0.03
     assert report["fidelity"]["lost"] <= 0.001 * report["fidelity"]["samples"]
@@ -58,7 +63,7 @@ def test_short_calls_get_their_true_share(tool, label, rate, seconds):
 
 # Up to 3.10 a leaf that ends while it is copied has the position it was last seen at, so that two looks agree too often
 # for retrying to show.
-@pytest.mark.parametrize("label", [v for v in VERSIONS if v not in HEAP_FRAMES])
+@pytest.mark.parametrize("label", [v for v in EXPECTED if v not in HEAP_FRAMES])
 def test_a_sampler_that_retries_until_stable_fails_the_bias_test(tool, label):
     """On the program's own CPU, or while others have it, it would see the program stopped, and so be right: hence a CPU
     for the program, and not more than the bias test's bar. The C calls are long enough for two looks."""
@@ -68,32 +73,29 @@ def test_a_sampler_that_retries_until_stable_fails_the_bias_test(tool, label):
     tool.binary = conftest.RETRYING
     os.sched_setaffinity(0, cpus - {min(cpus)})
     try:
-        out, report, _ = sample(tool, label, TARGETS / "bias.py", 3, "plain", 4, rate="10k",
+        out, report, _ = sample(tool, label, TARGETS / "bias.py", 2, "plain", 4, rate="10k", least=5_000,
                                 prefix=["taskset", "-c", str(min(cpus))])
     finally:
         os.sched_setaffinity(0, cpus)
-    assert report["fidelity"]["samples"] > 5_000
     assert share(report, "fib", "loop") < json.loads(out)["short"] - 0.03
 
 
-@pytest.mark.parametrize("kind, rate, seconds", [("generator", "10k", 3), ("exception", "10k", 3), ("deep", "1k", 10)])
-@pytest.mark.parametrize("label", VERSIONS)
+@pytest.mark.parametrize("kind, rate, seconds", [("generator", "10k", 1.2), ("exception", "10k", 1.2), ("deep", "1k", 8.5)])
+@pytest.mark.parametrize("label", EXPECTED)
 def test_generators_exceptions_and_recursion_get_their_true_share(tool, label, kind, rate, seconds):
-    out, report, stacks = sample(tool, label, TARGETS / "bias.py", seconds, kind, rate=rate)
+    out, report, _ = sample(tool, label, TARGETS / "bias.py", seconds, kind, rate=rate, least=8_000)
     low, high = true_shares(label, kind, out) if kind == "deep" else [json.loads(out)["short"]] * 2
-    assert sum(stacks.values()) >= 8_000
     assert low - 0.03 <= share(report, f"short_{kind}", "loop") <= high + 0.03
 
 
-@pytest.mark.parametrize("rate, seconds", [("1k", 22), ("10k", 4)])
-@pytest.mark.parametrize("label", HEAP_FRAMES)
+@pytest.mark.parametrize("label, rate, seconds", [*((v, "1k", 10.5) for v in HEAP_FRAMES), *((v, "10k", 2.4) for v in EXPECTED)])
 def test_functions_called_in_turn_get_their_true_share(tool, label, rate, seconds):
     """Sixteen short functions. One whose frames are copied at different instants may see two of them at once, or none."""
-    out, report, stacks = sample(tool, label, TARGETS / "bias.py", seconds, "several", rate=rate)
+    out, report, _ = sample(tool, label, TARGETS / "bias.py", seconds, "several", rate=rate, least=10_000)
     full, bare = ([f["self_s"] for f in report["functions"] if f["name"].startswith(prefix)] for prefix in ("full_", "bare_"))
     total = sum(f["total_s"] for f in report["functions"] if f["name"] == "turns")
-    assert sum(stacks.values()) >= 20_000 and len(full) == 8
-    # Some callers are inferred from earlier looks: 0.02 low on 3.10, with the loop's own overhead in the difference.
+    assert len(full) == 8
+    # Up to 3.10 some callers are inferred from earlier looks: 0.02 low on 3.10.
     assert (sum(full) - sum(bare)) / total == pytest.approx(json.loads(out)["short"], abs=0.05)
     assert all(f == pytest.approx(sum(full) / 8, abs=0.03 * total) for f in full)
 
@@ -101,25 +103,24 @@ def test_functions_called_in_turn_get_their_true_share(tool, label, rate, second
 @pytest.mark.parametrize("label", HEAP_FRAMES)
 def test_a_recursion_of_a_thousand_is_whole(tool, label):
     """Frames are learned as they are met: far more of them than a look at usual stacks needs."""
-    code = "import time\ndef down(n):\n    return time.sleep(1.5) if n == 0 else down(n - 1)\ndown(960)\n"
+    code = "import sys, time\ndef down(n):\n    return time.sleep(float(sys.argv[1])) if n == 0 else down(n - 1)\ndown(960)\n"
     script = tool.tmp / "down.py"
     script.write_text(code)
-    _, report, stacks = sample(tool, label, script)
+    _, report, stacks = sample(tool, label, script, 1.3, least=1_000)
     whole = sum(count for names, count in stacks.items() if names.count("down") == 961)
-    assert whole > 1_000 and whole > 0.9 * sum(stacks.values())
+    assert whole > 0.9 * sum(stacks.values())
     assert report["fidelity"]["lost"] + report["fidelity"]["shortened"] <= 0.01 * sum(stacks.values())
 
 
-@pytest.mark.parametrize("label", [v for v in VERSIONS if not v.endswith("t")])
+@pytest.mark.parametrize("label", [v for v in EXPECTED if not v.endswith("t")])
 def test_hardly_any_stack_is_impossible(tool, label):
     """On the same run nearly nothing is lost or cut: a sampler that drops what moves would pass the first half."""
-    _, report, stacks = sample(tool, label, FLUTTER, 10, rate="10k")
+    _, report, stacks = sample(tool, label, FLUTTER, 6, rate="10k", least=50_000)
     with inside(label, FLUTTER, PACE, ORACLE) as path:
         oracle = path.with_name(ORACLE.name) if path != FLUTTER else ORACLE
         pairs = legal_pairs(require(label), path, "0.3", oracle=oracle)
     stacks = stacks_from(stacks, "unit")
-    assert sum(stacks.values()) > 50_000
-    assert impossible(stacks, pairs) <= (0.01 if label in HEAP_FRAMES else 0.002)
+    assert impossible(stacks, pairs) <= (0.01 if label in HEAP_FRAMES else 0.0005)
     fidelity = report["fidelity"]
     assert fidelity["lost"] <= 0.001 * fidelity["samples"]
     assert fidelity["lost"] + fidelity["shortened"] <= 0.01 * fidelity["samples"]
@@ -136,3 +137,41 @@ def test_threads_that_sleep_are_seen_when_they_wake(tool, label, rate):
     assert told["first"] == pytest.approx(true["first"], rel=0.1)
     assert told["second"] == pytest.approx(true["second"], rel=0.1)
     assert told["work"] == pytest.approx(true["work"], rel=0.6 if rate == "100" else 0.3)
+
+
+REUSED = """
+import sys, time
+# Code objects live for some milliseconds each, all of one size: the next one often gets the address of the last.
+BODY = "def {name}(n):\\n{blank}    t = 0\\n    for i in range(n):\\n        t += i * i\\n    return t\\n"
+end = time.time() + float(sys.argv[1])
+addresses, made = set(), 0
+while time.time() < end:
+    name, lines = ("even", 0) if made % 2 == 0 else ("odds", 100)
+    space = {}
+    exec(compile(BODY.format(name=name, blank="\\n" * lines), name + ".py", "exec"), space)
+    addresses.add(id(space[name].__code__))
+    space[name](20000)
+    made += 1
+    space.clear()  # a cycle
+print(made, len(addresses))
+"""
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_an_address_that_other_code_takes_over_gets_the_right_name(tool, label):
+    """A name, file or line that is kept by address would be that of the code object before."""
+    script = tool.tmp / "reused.py"
+    script.write_text(REUSED)
+    out, report, stacks = sample(tool, label, script, 2, rate="2k", least=1_500)
+    made, addresses = map(int, out.split())
+    assert made > 2 * addresses, "the program must use addresses again"
+    spent, wrong = {"even": 0, "odds": 0}, 0
+    for x in report["lines"]:
+        name, first = os.path.splitext(os.path.basename(x["file"]))[0], {"even": 1, "odds": 101}
+        if x["function"] == name and name in spent and first[name] <= x["line"] <= first[name] + 4:
+            spent[name] += x["self_s"]
+        elif x["file"] != str(script) and x["function"] in spent:
+            wrong += x["self_s"]
+    assert spent["even"] == pytest.approx(spent["odds"], rel=0.25)
+    # A name that is read while the next object takes the place of the last: 0.0 to 1.5 % were measured.
+    assert wrong <= 0.05 * sum(spent.values())

@@ -192,7 +192,7 @@ def test_orphans_that_outlive_the_program_go_on(tool):
     r = tool.time_json("sh", "-c", "sleep 20 >/dev/null 2>&1 & echo $!")
     orphan = int(tool.last.stdout)
     try:
-        assert r["wall_s"] < 5
+        assert r["wall_s"] < 20  # it was not waited for
         assert [p["is_running"] for p in r["process_list"] if p["pid"] == orphan] == [True]
         os.kill(orphan, 0)
         assert "1 still running" in tool.last.stderr
@@ -399,7 +399,7 @@ def test_no_recording_stays_behind_when_nothing_ran(tool, tmp_path):
 
 
 def test_a_full_disk_lets_the_program_run_on(tool, tmp_path):
-    r = subprocess.run(["sh", "-c", f"ulimit -f 1; exec {tool.binary} time -o {tmp_path}/x.lead sh -c 'sleep 2.5; exit 6'"],
+    r = subprocess.run(["sh", "-c", f"ulimit -f 1; exec {tool.binary} time -o {tmp_path}/x.lead sh -c 'sleep 1.3; exit 6'"],
                        capture_output=True, text=True)
     assert r.returncode == 6
     assert "File too large" in r.stderr
