@@ -11,6 +11,7 @@ that puts a stack together of what it saw at different instants gives it to seve
 import json
 import sys
 import time
+import types
 
 SCALE = int(sys.argv[3]) if len(sys.argv) > 3 else 1
 NUMBERS = list(range(1000 * SCALE))
@@ -118,8 +119,14 @@ def loop(seconds, short):
     return in_short, in_long, blocks
 
 
+def named(function, name):
+    """The same code under another name, so that its time is not that of the other."""
+    names = {"co_name": name, "co_qualname": name} if hasattr(function.__code__, "co_qualname") else {"co_name": name}
+    return types.FunctionType(function.__code__.replace(**names), globals(), name)
+
+
 def share_of(seconds, short):
-    idle, _, idle_blocks = loop(0.05, short_nothing)
+    idle, _, idle_blocks = named(loop, "calibration")(0.05, short_nothing)
     in_short, in_long, blocks = loop(seconds, short)
     return (in_short - idle / idle_blocks * blocks) / (in_short + in_long)
 
