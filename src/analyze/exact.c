@@ -259,6 +259,7 @@ const struct exact *exact_build(
 	walk(&b);
 	read_totals(&b, t);
 	finish(a, &b, x);
+	x->is_timed = x->raw_self_s > 0;
 	map_done(&b.functions);
 	map_done(&b.links);
 	vec_done(&b.rows);

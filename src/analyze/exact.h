@@ -58,6 +58,7 @@ struct exact {
 	uint64_t n_events;                        /* that tracing had to handle */
 	double cost_s;                            /* of them */
 	bool is_calibrated, has_contexts;
+	bool is_timed; /* else calls were counted without a clock */
 	const struct nodes *nodes;
 };
 

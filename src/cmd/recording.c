@@ -336,8 +336,9 @@ static int show(const struct recording *r, const struct recording_options *o,
 	struct err *e)
 {
 	struct buf text = BUF_INIT, json = BUF_INIT;
+	struct result_choice choice = { .stacks = *state, .source = true, .sort = o->sort };
 	struct result result;
-	int status = result_open(&result, r->path, state, e);
+	int status = result_open_choice(&result, r->path, &choice, e);
 
 	page.output = recording_output(o);
 	if (status == 0 && r->format)
@@ -355,8 +356,10 @@ static int show(const struct recording *r, const struct recording_options *o,
 		buf_adds(&text, note);
 		if (r->format)
 			buf_printf(&text, "Written: %s (%s)\n", r->other_path, r->format->name);
-		buf_printf(&text, "Recording: %s   more: leadline report %s --lines --limit 40\n",
-			r->path, r->path);
+		buf_printf(&text, "Recording: %s   more: leadline report %s %s\n", r->path, r->path,
+			result.exact ? "--tree" : "--lines --limit 40");
+		if (result.exact)
+			buf_printf(&text, "Ask it as pstats: leadline stats %s\n", r->path);
 		result_json(&result, &json);
 		status = recording_emit(o, &text, &json, e);
 	}

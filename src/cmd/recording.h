@@ -31,7 +31,7 @@ struct writer;
 struct writer_options;
 
 struct recording_options {
-	const char *output, *rate, *report, *json, *format;
+	const char *output, *rate, *report, *json, *format, *sort;
 	bool has_json, no_legend, no_source;
 	uint64_t limit, duration_ns;
 	int color;
@@ -61,6 +61,12 @@ struct recording_options {
 		'f', "format", OPT_STRING, "NAME", false,                                          \
 			"also write another tool's file, as export does", RECORDING_FIELD(format), \
 			SIZE_MAX, NULL                                                             \
+	}
+#define RECORDING_SORT                                                                     \
+	{                                                                                  \
+		's', "sort", OPT_STRING, "KEY", false,                                     \
+			"order functions by self, total, calls, name or a key of pstats'", \
+			RECORDING_FIELD(sort), SIZE_MAX, NULL                              \
 	}
 #define RECORDING_LIMIT                                                                    \
 	{                                                                                  \

@@ -115,41 +115,6 @@ static void tell_damage(const struct reader *r, const struct tables *t, const ch
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-/* Our keys and those pstats users type. */
-static int parse_order(
-	const char *key, enum profile_order *ret, const char **ret_words, struct err *e)
-{
-	static const struct {
-		const char *key;
-		enum profile_order order;
-		const char *words;
-	} keys[] = { { "self", PROFILE_SELF, "internal time" },
-		{ "tottime", PROFILE_SELF, "internal time" },
-		{ "time", PROFILE_SELF, "internal time" },
-		{ "total", PROFILE_TOTAL, "cumulative time" },
-		{ "cumulative", PROFILE_TOTAL, "cumulative time" },
-		{ "cumtime", PROFILE_TOTAL, "cumulative time" },
-		{ "calls", PROFILE_CALLS, "call count" }, { "ncalls", PROFILE_CALLS, "call count" },
-		{ "pcalls", PROFILE_PRIMITIVE, "primitive call count" },
-		{ "name", PROFILE_NAME, "function name" },
-		{ "nfl", PROFILE_NAME, "name/file/line" },
-		{ "stdname", PROFILE_FILE, "standard name" },
-		{ "filename", PROFILE_FILE, "file name" }, { "module", PROFILE_FILE, "file name" },
-		{ "line", PROFILE_LINE, "line number" } };
-
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (strcmp(key, keys[i].key) == 0) {
-			*ret = keys[i].order;
-			*ret_words = keys[i].words;
-			return 0;
-		}
-	return err_set(e, ERR_USAGE,
-		"--sort wants self, total, calls, name, or pstats' tottime, cumtime, ncalls, "
-		"pcalls, "
-		"filename, line, stdname, nfl, not '%s'",
-		key);
-}
-
 /* "on a CPU, only mine, 1 s to 2 s": what the numbers are of. */
 static void describe(const struct options *o, struct buf *to)
 {
@@ -176,8 +141,7 @@ static void describe(const struct options *o, struct buf *to)
 	buf_done(&range);
 }
 
-static struct result_choice choice_of(
-	const struct options *o, enum profile_order order, const char *words)
+static struct result_choice choice_of(const struct options *o)
 {
 	/* Who asks for threads, or for what waits, gets all of it. */
 	return (struct result_choice){ .stacks = { .state = (enum stacks_state)o->state,
@@ -190,8 +154,7 @@ static struct result_choice choice_of(
 		.filter = o->filter,
 		.callers = o->callers,
 		.callees = o->callees,
-		.order = order,
-		.order_words = words,
+		.sort = o->sort,
 		.tree = o->tree,
 		.tasks = o->tasks,
 		.source = !o->json,
@@ -225,10 +188,9 @@ static struct result_page page_of(
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int report(const struct command *self, const char *path, const struct options *o,
-	enum profile_order order, const char *words)
+static int report(const struct command *self, const char *path, const struct options *o)
 {
-	struct result_choice choice = choice_of(o, order, words);
+	struct result_choice choice = choice_of(o);
 	struct buf text = BUF_INIT, what = BUF_INIT;
 	struct err e = ERR_INIT;
 	struct result_page page;
@@ -253,8 +215,6 @@ static int report(const struct command *self, const char *path, const struct opt
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct options o = { 0 };
-	enum profile_order order = PROFILE_SELF;
-	const char *words = NULL;
 	struct err e = ERR_INIT;
 	int first;
 
@@ -267,9 +227,7 @@ static int run(const struct command *self, int argc, char **argv)
 				      : "one recording at a time");
 	else if (o.has_to && o.to_ns <= o.from_ns)
 		err_set(&e, ERR_USAGE, "--to must lie behind --from");
-	else if (o.sort)
-		parse_order(o.sort, &order, &words, &e);
-	return e.code ? command_fail(self, &e) : report(self, argv[first], &o, order, words);
+	return e.code ? command_fail(self, &e) : report(self, argv[first], &o);
 }
 
 const struct command command_report = {

@@ -133,12 +133,59 @@ static int choose_rows(struct result *r, const struct result_choice *c, struct e
 	if (c->tree)
 		r->tree = calltree_build(&r->arena, r->stacks, r->profile->lost_share,
 			pattern ? functions_that_match(r, pattern) : NULL);
-	if (c->order != PROFILE_SELF)
-		r->profile = profile_sorted(&r->arena, r->profile, c->order);
+	if (r->order != PROFILE_SELF)
+		r->profile = profile_sorted(&r->arena, r->profile, r->order);
 	if (pattern)
 		r->profile = pattern_rows(&r->arena, r->profile, pattern);
 	pattern_free(pattern);
 	return 0;
+}
+
+/* Our keys and those pstats users type. */
+static int parse_order(const char *key, bool has_calls, enum profile_order *ret,
+	const char **ret_words, struct err *e)
+{
+	static const struct {
+		const char *key;
+		enum profile_order order;
+		const char *words;
+	} keys[] = { { "self", PROFILE_SELF, "internal time" },
+		{ "tottime", PROFILE_SELF, "internal time" },
+		{ "time", PROFILE_SELF, "internal time" },
+		{ "total", PROFILE_TOTAL, "cumulative time" },
+		{ "cumulative", PROFILE_TOTAL, "cumulative time" },
+		{ "cumtime", PROFILE_TOTAL, "cumulative time" },
+		{ "calls", PROFILE_CALLS, "call count" }, { "ncalls", PROFILE_CALLS, "call count" },
+		{ "pcalls", PROFILE_PRIMITIVE, "primitive call count" },
+		{ "name", PROFILE_NAME, "function name" },
+		{ "nfl", PROFILE_NAME, "name/file/line" },
+		{ "stdname", PROFILE_FILE, "standard name" },
+		{ "filename", PROFILE_FILE, "file name" }, { "module", PROFILE_FILE, "file name" },
+		{ "line", PROFILE_LINE, "line number" } };
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		if (strcmp(key, keys[i].key) != 0)
+			continue;
+		if (!has_calls && keys[i].order >= PROFILE_CALLS)
+			return err_set(e, ERR_USAGE,
+				"--sort %s: samples do not count calls; leadline run --trace does",
+				key);
+		*ret = keys[i].order;
+		*ret_words = keys[i].words;
+		return 0;
+	}
+	return err_set(e, ERR_USAGE,
+		"--sort wants self, total, calls, name, or pstats' tottime, cumtime, ncalls, "
+		"pcalls, filename, line, stdname, nfl, not '%s'",
+		key);
+}
+
+int result_check_sort(const char *key, bool has_calls, struct err *e)
+{
+	enum profile_order order;
+	const char *words;
+
+	return parse_order(key, has_calls, &order, &words, e);
 }
 
 /* What was counted call by call, or line by line, stands where samples would. */
@@ -151,7 +198,6 @@ static int load_exact(struct result *r, const struct result_choice *c,
 	r->exact = exact_build(&r->arena, r->tables, r->stacks->frames, r->stacks->nodes);
 	r->exact_lines =
 		exact_lines_build(&r->arena, r->tables, r->stacks->frames, threads, o->n_threads);
-	r->order_words = c->order_words ? c->order_words : "internal time";
 	if (r->exact && is_part)
 		return err_set(e, ERR_USAGE,
 			"traced calls are sums over the whole run: --state, --from and --to need "
@@ -166,10 +212,6 @@ static int load_exact(struct result *r, const struct result_choice *c,
 			"no lines were counted in it: --line-profiler needs leadline run --lines, "
 			"or "
 			"a .lprof file");
-	if (!r->exact && (c->order == PROFILE_CALLS || c->order == PROFILE_PRIMITIVE))
-		return err_set(e, ERR_USAGE,
-			"this recording holds samples, and counts of calls need leadline run "
-			"--trace");
 	return 0;
 }
 
@@ -196,6 +238,11 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 	r->stacks = stacks_build(&r->arena, r->tables, &o);
 	if (load_exact(r, c, &o, e) < 0)
 		return err_note(e, "%s", name);
+	if (parse_order(c->sort                               ? c->sort
+			    : r->exact && !r->exact->is_timed ? "calls"
+							      : "self",
+		    r->exact != NULL, &r->order, &r->order_words, e) < 0)
+		return -(int)e->code;
 	if (!r->exact && !r->exact_lines && !r->stacks->n && !r->stacks->n_threads)
 		return 0;
 	r->profile =

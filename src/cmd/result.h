@@ -31,10 +31,9 @@ struct result_choice {
 	const char *threads;          /* tid, #number or name (with * and ?), separated by commas */
 	const char *filter;           /* pattern of rows */
 	const char *callers, *callees; /* of which functions */
-	enum profile_order order;
-	const char *order_words;  /* what the order is called; NULL: by self time */
-	bool tree, tasks, source; /* wanted */
-	bool line_profiler;       /* exact lines must be there */
+	const char *sort;              /* one of our keys or of pstats'; NULL: self time */
+	bool tree, tasks, source;      /* wanted */
+	bool line_profiler;            /* exact lines must be there */
 };
 
 struct result_neighbours {
@@ -56,7 +55,8 @@ struct result {
 	/* Counted one by one; the profile then has the same functions. NULL without such calls, or lines. */
 	const struct exact *exact;
 	const struct exact_lines *exact_lines;
-	const char *order_words;
+	enum profile_order order;
+	const char *order_words;          /* what that is called */
 	const struct texts *texts;        /* NULL unless source was wanted */
 	const struct calltree_node *tree; /* NULL unless wanted */
 	const struct tasks *tasks;        /* NULL unless wanted */
@@ -81,6 +81,9 @@ struct result_page {
 	size_t tree_limit; /* rows of the tree; 0: all */
 	const char *what;  /* which samples are shown, in words; NULL or "" for all */
 };
+
+/* Whether --sort KEY can be had of what counts calls, or does not. */
+int result_check_sort(const char *key, bool has_calls, struct err *e);
 
 /* From a file, or from a descriptor that becomes the result's. result_done accepts a failed one. */
 int result_open(struct result *r, const char *path, const struct stacks_options *o, struct err *e);

@@ -40,6 +40,7 @@ static const struct opt options_table[] = {
 	{ 0, "sample", OPT_FLAG, NULL, false, "sample as well, beside --trace", FIELD(sample),
 		SIZE_MAX, NULL },
 	RECORDING_FORMAT,
+	RECORDING_SORT,
 	RECORDING_LIMIT,
 	RECORDING_JSON(RECORDING_JSON_HELP),
 	RECORDING_REPORT,
@@ -114,7 +115,8 @@ static int run(const struct command *self, int argc, char **argv)
 	start.module = o.module;
 	if (first >= argc && !o.module)
 		err_set(&e, ERR_USAGE, "which program? For example: leadline run script.py");
-	else if (recording_rate(o.shared.rate, &rate_hz, &e) == 0)
+	else if (recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
+		(!o.shared.sort || result_check_sort(o.shared.sort, o.trace, &e) == 0))
 		start_make(&start, argv + first, &e);
 	if (e.code) {
 		start_done(&start);

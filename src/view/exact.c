@@ -35,7 +35,7 @@ static struct page page_of(
 		.p = p,
 		.v = v,
 		.is_raw = is_raw,
-		.has_max = x->has_contexts && v->width >= NARROW };
+		.has_max = x->has_contexts && x->is_timed && v->width >= NARROW };
 
 	for (size_t i = 0; i < profile_rows(v, p->n_functions); i++) {
 		const struct exact_function *f = &x->functions[p->functions[i].exact];
@@ -53,14 +53,14 @@ static struct table *new_table(const struct page *g)
 	struct table_column columns[12];
 	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof familiar / sizeof *familiar; i++)
+	for (size_t i = 0; i < (g->x->is_timed ? sizeof familiar / sizeof *familiar : 1); i++)
 		columns[n++] = (struct table_column){ familiar[i], TABLE_RIGHT, TEXT_CUT_END, 0 };
 	if (g->has_max)
 		columns[n++] = (struct table_column){ "max", TABLE_RIGHT, TEXT_CUT_END, 0 };
-	if (g->has_resumes) {
+	if (g->has_resumes)
 		columns[n++] = (struct table_column){ "resumes", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	if (g->has_resumes && g->x->is_timed)
 		columns[n++] = (struct table_column){ "awaited", TABLE_RIGHT, TEXT_CUT_END, 0 };
-	}
 	if (g->has_doubtful)
 		columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0 };
 	columns[n++] = (struct table_column){ "filename:lineno(function)", TABLE_LEFT,
@@ -85,16 +85,18 @@ static void add_row(struct table *t, const struct page *g, const struct exact_fu
 		table_cell(t, "%" PRIu64, c->calls);
 	else
 		table_cell(t, "%" PRIu64 "/%" PRIu64, c->calls, c->primitive_calls);
-	table_cell(t, "%.3f", self_s);
-	add_per_call(t, self_s, c->calls);
-	table_cell(t, "%.3f", total_s);
-	add_per_call(t, total_s, c->primitive_calls);
+	if (g->x->is_timed) {
+		table_cell(t, "%.3f", self_s);
+		add_per_call(t, self_s, c->calls);
+		table_cell(t, "%.3f", total_s);
+		add_per_call(t, total_s, c->primitive_calls);
+	}
 	if (g->has_max)
 		table_cell_unit(t, UNIT_SECONDS, f->max_s);
-	if (g->has_resumes) {
+	if (g->has_resumes)
 		table_cell(t, c->resumes ? "%" PRIu64 : "", c->resumes);
+	if (g->has_resumes && g->x->is_timed)
 		table_cell(t, c->resumes ? "%.3f" : "", f->awaited_s);
-	}
 	if (g->has_doubtful)
 		table_cell(t, "%s", f->is_doubtful ? "≈" : "");
 	if (f->is_builtin || !*f->file)
@@ -112,7 +114,8 @@ static void print_sum(const struct page *g, struct buf *out)
 	buf_printf(out, "%" PRIu64 " function calls", x->calls);
 	if (x->calls != x->primitive_calls)
 		buf_printf(out, " (%" PRIu64 " primitive calls)", x->primitive_calls);
-	buf_printf(out, " in %.3f seconds", g->is_raw ? x->raw_self_s : x->self_s);
+	if (x->is_timed)
+		buf_printf(out, " in %.3f seconds", g->is_raw ? x->raw_self_s : x->self_s);
 	style_end(out, STYLE_BOLD, g->v->colour);
 	if (x->resumes)
 		buf_printf(out, ", and %" PRIu64 " resumptions of generators and coroutines",
@@ -154,7 +157,11 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 	char events[UNITS_TEXT], cost[UNITS_TEXT], each[UNITS_TEXT], share[UNITS_TEXT], text[400];
 
 	units_format(events, UNIT_COUNT, (double)x->n_events);
-	if (!x->is_calibrated)
+	if (!x->is_timed)
+		snprintf(text, sizeof text,
+			"Counted: %s calls and resumptions, without a clock; --trace times them.",
+			events);
+	else if (!x->is_calibrated)
 		snprintf(text, sizeof text,
 			"Traced: %s calls and resumptions; what that cost was not calibrated, so "
 			"it is in the times.",
@@ -173,9 +180,10 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 	style_begin(out, STYLE_DIM, v->colour);
 	style_wrap(out, text, 0, v->width);
 	style_end(out, STYLE_DIM, v->colour);
-	if (v->legend)
+	if (v->legend && x->is_timed)
 		style_add(out, STYLE_DIM, v->colour,
-			"Rank with this; quote speed from `leadline bench`.\n");
+			"Rank with this; quote speed from a run without tracing (leadline "
+			"time).\n");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

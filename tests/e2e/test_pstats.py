@@ -1,13 +1,16 @@
 """Files of cProfile: read from every version, written so that their own tools take them."""
 import json
 import marshal
+import os
 import pstats
+import shutil
 import subprocess
 import sys
+import tempfile
 
 import conftest
 import pytest
-from interpreters import EXPECTED, inside, require
+from interpreters import EXPECTED, inside, require, shared_folder
 
 CALLS = conftest.ROOT / "tests" / "targets" / "calls.py"
 
@@ -83,3 +86,71 @@ def test_what_such_a_file_cannot_say_is_said(tool, written):
     assert done.returncode == 2 and "leadline run --trace" in done.stderr
     done = tool("export", "-f", "pstats", conftest.ROOT / "tests" / "data" / "busy.lead")
     assert done.returncode == 2 and "leadline run --trace" in done.stderr
+
+
+# ---- traced by us, against cProfile ----------------------------------------------------------------------
+
+
+def own_calls(stats):
+    """Rows of calls.py, and edges that begin or end there; what is outside main() differs by how it was started."""
+    outside = ("<module>", "main", "Book")
+
+    def is_mine(f):
+        return f[0].endswith("calls.py")
+
+    rows = {f[1:]: row[:2] for f, row in stats.items() if is_mine(f) and f[2] not in outside}
+    edges = {}
+    for f, row in stats.items():
+        for caller, counts in row[4].items():
+            if (is_mine(caller) and caller[2] != "<module>") or (is_mine(f) and f[2] not in outside):
+                edges[os.path.basename(caller[0]), *caller[1:], os.path.basename(f[0]), *f[1:]] = counts[:2]
+    return rows, edges
+
+
+UNDER_CPROFILE = """
+import cProfile, marshal, sys
+sys.path.insert(0, {folder!r})
+import calls
+p = cProfile.Profile()
+p.enable()
+calls.main()
+p.disable()
+p.create_stats()
+sys.stdout.buffer.write(marshal.dumps({{k: v for k, v in p.stats.items() if "disable" not in k[2]}}))
+"""
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_calls_edges_and_names_are_those_of_cprofile(tool, label):
+    interpreter, shared = require(label), shared_folder(label)
+    with tempfile.TemporaryDirectory(dir=shared) as folder:
+        os.chmod(folder, 0o755)
+        script = shutil.copy(CALLS, folder)
+        ours = os.path.join(folder, "ours.prof")
+        done = tool("run", "--trace", "-s", "cumtime", "-o", ours, "--", *interpreter.command(script),
+                    env={**os.environ, "TMPDIR": shared})
+        assert done.returncode == 0, done.stderr
+        assert "function calls (" in done.stderr and "Ordered by: cumulative time" in done.stderr
+        with open(ours, "rb") as f:
+            traced = own_calls(marshal.load(f))
+        theirs = subprocess.run(interpreter.command("-c", UNDER_CPROFILE.format(folder=folder)), capture_output=True, check=True)
+        profiled = own_calls(marshal.loads(theirs.stdout))
+    assert len(profiled[0]) == 9 and len(profiled[1]) == 16
+    assert traced == profiled
+
+
+def test_samples_give_way_to_counted_calls_in_one_recording(tool, tmp_path):
+    path = tmp_path / "both.lead"
+    done = tool("run", "--trace", "--sample", "-o", path, "--python", require("3.13").exe, CALLS)
+    assert done.returncode == 0, done.stderr
+    both = json.loads(tool("report", "--json", "--tree", "--callers=fib", path).stdout)
+    fib = next(f for f in both["functions"] if f["name"] == "fib")
+    assert fib["calls"] == 465 and fib["primitive_calls"] == 1 and fib["max_s"] > 0
+    assert fib["min_s"] <= fib["p50_s"] <= fib["p99_s"] <= fib["max_s"]
+    assert {c["name"]: c["calls"] for c in both["callers"][0]["callers"]} == {"main": 1, "fib": 464}
+    squares = next(f for f in both["functions"] if f["name"] == "squares")
+    assert (squares["calls"], squares["resumes"]) == (1, 300)
+    total = sum(f["raw_self_s"] for f in both["functions"])
+    assert abs(total - both["trace"]["raw_self_s"]) < 1e-6
+    done = tool("report", "--state=cpu", path)
+    assert done.returncode == 2 and "need samples" in done.stderr

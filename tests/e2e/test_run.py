@@ -129,7 +129,7 @@ def test_every_view_and_its_json(tool, script, python, tmp_path):
 
 
 @pytest.mark.parametrize("args, words", [
-    (["--sort=ncalls"], "counts need leadline run --trace"),
+    (["--sort=ncalls"], "leadline run --trace does"),
     (["--sort=size"], "--sort wants self, total, name"),
     (["--filter=("], "'(' is no regular expression"),
     (["--callers=nobody_here"], "no function in it matches 'nobody_here'"),
