@@ -104,7 +104,7 @@ static void watch_all(void)
 
 	for (; thread; thread = PyThreadState_Next(thread))
 		watch_thread(thread);
-	compat_watch_threads(watch_thread);
+	compat_watch_threads(COMPAT_WATCH_PROFILE, watch_thread);
 }
 
 /* Quiet until the outermost function returns, which is the end of site. */
@@ -144,7 +144,7 @@ void calls_stop(void)
 {
 	PyThreadState *thread = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
 
-	compat_watch_threads(NULL);
+	compat_watch_threads(COMPAT_WATCH_PROFILE, NULL);
 	for (; thread; thread = PyThreadState_Next(thread))
 		if (thread->c_profilefunc == ours())
 			compat_set_profile(thread, NULL, NULL);

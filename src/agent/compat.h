@@ -244,30 +244,57 @@ static inline void compat_set_profile(PyThreadState *thread, Py_tracefunc functi
 	Py_XDECREF(before);
 }
 
-/* Calls look(thread) in each thread before it runs its first Python function, however it was made. */
+/* Calls look(thread) in each thread before it runs its first Python function, however it was made: one look for
+ * those who want a profile function in each, one for those who want a trace function. */
+enum compat_watch { COMPAT_WATCH_PROFILE, COMPAT_WATCH_TRACE, COMPAT_WATCHES };
+
 typedef void compat_new_thread_fn(PyThreadState *thread);
-extern compat_new_thread_fn *compat_new_thread;
+extern compat_new_thread_fn *compat_new_thread[COMPAT_WATCHES];
+
+void compat_watch_threads(enum compat_watch which, compat_new_thread_fn *look);
+
+/* In compat.c alone: functions whose addresses the interpreter is given must be one each. */
+#ifdef COMPAT_VARIABLES
+static void compat_look_at(PyThreadState *thread)
+{
+	for (int i = 0; i < COMPAT_WATCHES; i++)
+		if (compat_new_thread[i])
+			compat_new_thread[i](thread);
+}
+
+/* Sets it; false when nobody looks any more. */
+static bool compat_set_look(enum compat_watch which, compat_new_thread_fn *look)
+{
+	compat_new_thread[which] = look;
+	return compat_new_thread[COMPAT_WATCH_PROFILE] || compat_new_thread[COMPAT_WATCH_TRACE];
+}
+
+static inline bool compat_is_new(const PyThreadState *thread)
+{
+	return (!thread->c_profilefunc && compat_new_thread[COMPAT_WATCH_PROFILE]) ||
+		(!thread->c_tracefunc && compat_new_thread[COMPAT_WATCH_TRACE]);
+}
 
 #if PY_VERSION_HEX >= 0x030B0000
 /* A thread's first frame needs a piece of data stack, and asks the allocator of arenas for it. */
 extern PyObjectArenaAllocator compat_arenas;
 
-static inline void *compat_arena_alloc(void *ctx, size_t size)
+static void *compat_arena_alloc(void *ctx, size_t size)
 {
 	PyThreadState *thread = compat_thread();
 
-	if (thread && compat_new_thread && thread->datastack_chunk == NULL)
-		compat_new_thread(thread);
+	if (thread && thread->datastack_chunk == NULL)
+		compat_look_at(thread);
 	return compat_arenas.alloc(ctx, size);
 }
 
-static inline void compat_watch_threads(compat_new_thread_fn *look)
+void compat_watch_threads(enum compat_watch which, compat_new_thread_fn *look)
 {
 	PyObjectArenaAllocator ours;
+	bool is_watched = compat_set_look(which, look);
 
-	compat_new_thread = look;
 	PyObject_GetArenaAllocator(&ours);
-	if (!look || ours.alloc == compat_arena_alloc)
+	if (!is_watched || ours.alloc == compat_arena_alloc)
 		return;
 	compat_arenas = ours;
 	ours.alloc = compat_arena_alloc;
@@ -278,48 +305,49 @@ static inline void compat_watch_threads(compat_new_thread_fn *look)
 extern _PyFrameEvalFunction compat_eval_before;
 
 #if PY_VERSION_HEX >= 0x03090000
-static inline PyObject *compat_eval(PyThreadState *thread, PyFrameObject *frame, int throwing)
+static PyObject *compat_eval(PyThreadState *thread, PyFrameObject *frame, int throwing)
 {
-	if (__builtin_expect(!thread->c_profilefunc && compat_new_thread, 0))
-		compat_new_thread(thread);
+	if (__builtin_expect(compat_is_new(thread), 0))
+		compat_look_at(thread);
 	return compat_eval_before(thread, frame, throwing);
 }
 
-static inline void compat_watch_threads(compat_new_thread_fn *look)
+void compat_watch_threads(enum compat_watch which, compat_new_thread_fn *look)
 {
 	PyInterpreterState *interpreter = PyInterpreterState_Get();
 	_PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+	bool is_watched = compat_set_look(which, look);
 
-	compat_new_thread = look;
-	if (look && now != compat_eval) {
+	if (is_watched && now != compat_eval) {
 		compat_eval_before = now;
 		_PyInterpreterState_SetEvalFrameFunc(interpreter, compat_eval);
-	} else if (!look && now == compat_eval) {
+	} else if (!is_watched && now == compat_eval) {
 		_PyInterpreterState_SetEvalFrameFunc(interpreter, compat_eval_before);
 	}
 }
 #else
-static inline PyObject *compat_eval(PyFrameObject *frame, int throwing)
+static PyObject *compat_eval(PyFrameObject *frame, int throwing)
 {
 	PyThreadState *thread = compat_thread();
 
-	if (__builtin_expect(!thread->c_profilefunc && compat_new_thread, 0))
-		compat_new_thread(thread);
+	if (__builtin_expect(compat_is_new(thread), 0))
+		compat_look_at(thread);
 	return compat_eval_before(frame, throwing);
 }
 
-static inline void compat_watch_threads(compat_new_thread_fn *look)
+void compat_watch_threads(enum compat_watch which, compat_new_thread_fn *look)
 {
 	PyInterpreterState *interpreter = compat_thread()->interp;
+	bool is_watched = compat_set_look(which, look);
 
-	compat_new_thread = look;
-	if (look && interpreter->eval_frame != compat_eval) {
+	if (is_watched && interpreter->eval_frame != compat_eval) {
 		compat_eval_before = interpreter->eval_frame;
 		interpreter->eval_frame = compat_eval;
-	} else if (!look && interpreter->eval_frame == compat_eval) {
+	} else if (!is_watched && interpreter->eval_frame == compat_eval) {
 		interpreter->eval_frame = compat_eval_before;
 	}
 }
+#endif
 #endif
 #endif
 #endif
@@ -329,13 +357,130 @@ static inline void compat_watch_threads(compat_new_thread_fn *look)
 compat_died_fn *compat_died;
 #if PY_VERSION_HEX < 0x030C0000
 Py_ssize_t compat_extra = -1;
-compat_new_thread_fn *compat_new_thread;
+compat_new_thread_fn *compat_new_thread[COMPAT_WATCHES];
 #if PY_VERSION_HEX >= 0x030B0000
 PyObjectArenaAllocator compat_arenas;
 #else
 _PyFrameEvalFunction compat_eval_before;
 #endif
 #endif
+#endif
+
+/* ---- for lines ------------------------------------------------------------------------------- */
+
+/* Takes the error that is set out of the way, and puts it back. */
+#if PY_VERSION_HEX >= 0x030C0000
+struct compat_error {
+	PyObject *raised;
+};
+
+static inline struct compat_error compat_error_take(void)
+{
+	return (struct compat_error){ PyErr_GetRaisedException() };
+}
+
+static inline void compat_error_put(struct compat_error e)
+{
+	PyErr_SetRaisedException(e.raised);
+}
+#else
+struct compat_error {
+	PyObject *type, *value, *traceback;
+};
+
+static inline struct compat_error compat_error_take(void)
+{
+	struct compat_error e;
+
+	PyErr_Fetch(&e.type, &e.value, &e.traceback);
+	return e;
+}
+
+static inline void compat_error_put(struct compat_error e)
+{
+	PyErr_Restore(e.type, e.value, e.traceback);
+}
+#endif
+
+/* Whether code objects know their qualified names. */
+#define COMPAT_HAS_QUALNAME (PY_VERSION_HEX >= 0x030B0000)
+
+/* Calls look(ctx, line) for the line of each piece of the code object that has one. */
+typedef void compat_line_fn(void *ctx, uint32_t line);
+
+#if PY_VERSION_HEX >= 0x030A0000
+static inline void compat_code_each_line(PyCodeObject *code, compat_line_fn *look, void *ctx)
+{
+	PyObject *lines = PyObject_CallMethod((PyObject *)code, "co_lines", NULL), *piece;
+
+	while (lines && (piece = PyIter_Next(lines))) {
+		PyObject *line = PyTuple_Check(piece) && PyTuple_GET_SIZE(piece) == 3
+			? PyTuple_GET_ITEM(piece, 2)
+			: Py_None;
+
+		if (PyLong_Check(line))
+			look(ctx, (uint32_t)PyLong_AsUnsignedLongMask(line));
+		Py_DECREF(piece);
+	}
+	Py_XDECREF(lines);
+	PyErr_Clear();
+}
+#else
+/* co_lnotab: pairs of bytes, how far the next piece and, signed, its line lie from these. */
+static inline void compat_code_each_line(PyCodeObject *code, compat_line_fn *look, void *ctx)
+{
+	const unsigned char *p = (const unsigned char *)PyBytes_AS_STRING(code->co_lnotab);
+	int line = code->co_firstlineno;
+
+	look(ctx, (uint32_t)line);
+	for (Py_ssize_t i = 0; i + 1 < PyBytes_GET_SIZE(code->co_lnotab); i += 2) {
+		line += (signed char)p[i + 1];
+		look(ctx, (uint32_t)line);
+	}
+}
+#endif
+
+#if PY_VERSION_HEX >= 0x030C0000
+/* Of a line or an offset, which are never negative and fit one digit. */
+static inline uint32_t compat_small_int(PyObject *number)
+{
+	return ((PyLongObject *)number)->long_value.ob_digit[0];
+}
+
+/* Whether exits by exceptions can be watched in single code objects. */
+#define COMPAT_HAS_LOCAL_UNWIND (PY_VERSION_HEX >= 0x030F0000)
+#else
+/* Of the line the trace function is called for. */
+static inline int compat_frame_line(PyFrameObject *frame)
+{
+	return frame->f_lineno;
+}
+
+/* Of the instruction it stands at, in bytes. */
+static inline int compat_frame_offset(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	return PyFrame_GetLasti(frame);
+#elif PY_VERSION_HEX >= 0x030A0000
+	return frame->f_lasti * (int)sizeof(_Py_CODEUNIT);
+#else
+	return frame->f_lasti;
+#endif
+}
+
+/* As compat_set_profile, for the trace function, which gets no object. That somebody traces at all must
+ * have been told by PyEval_SetTrace. */
+static inline void compat_set_trace(PyThreadState *thread, Py_tracefunc function)
+{
+	thread->c_tracefunc = function;
+#if PY_VERSION_HEX >= 0x030B0000
+	thread->cframe->use_tracing = function || thread->c_profilefunc ? 255 : 0;
+#elif PY_VERSION_HEX >= 0x030A0000
+	thread->cframe->use_tracing = function || thread->c_profilefunc;
+#else
+	thread->use_tracing = function || thread->c_profilefunc;
+#endif
+}
 #endif
 
 #pragma GCC visibility pop

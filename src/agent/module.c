@@ -13,6 +13,8 @@
 #include "agent/calls.h"
 #include "agent/codes.h"
 #include "agent/compat.h"
+#include "agent/line_codes.h"
+#include "agent/line_module.h"
 #include "agent/link.h"
 #include "agent/tree.h"
 #include "wire/session_layout.h"
@@ -34,6 +36,7 @@ static void in_child(void)
 {
 	tree_forget();
 	codes_forget();
+	line_codes_forget();
 }
 
 static bool begin(void)
@@ -61,6 +64,8 @@ static PyObject *start(PyObject *self, PyObject *after_site)
 		Py_RETURN_FALSE;
 	}
 	h = leadline_link_header();
+	if (!(h->agent_options & TRACE_CALLS))
+		Py_RETURN_TRUE;
 	is_started = calls_start(PyObject_IsTrue(after_site) == 1,
 		!(h->agent_options & TRACE_NO_CLOCK), why, sizeof why);
 	PyErr_Clear();
@@ -83,6 +88,7 @@ static PyObject *stop(PyObject *self, PyObject *unused)
 static PyMethodDef methods[] = {
 	{ "start", start, METH_O, "start(after_site): begin to trace" },
 	{ "stop", stop, METH_NOARGS, "stop(): end it" },
+	LINE_MODULE_METHODS,
 	{ 0 },
 };
 

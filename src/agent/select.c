@@ -44,7 +44,7 @@ bool leadline_select_init(struct select *s, const char *text)
 	strncpy(s->text, text, sizeof s->text - 1);
 	s->text[sizeof s->text - 1] = '\0';
 	while (*line) {
-		char *end = line + strcspn(line, "\n"), *next = *end ? end + 1 : end;
+		char *end = line + strcspn(line, ",\n"), *next = *end ? end + 1 : end;
 
 		*end = '\0';
 		if (*line && s->n == SELECT_PATTERNS_MAX)

@@ -47,7 +47,7 @@ struct select_subject {
 
 #pragma GCC visibility push(hidden)
 
-/* Patterns, one per line. False when there are too many or they are too long: those that fit are
+/* Patterns, separated by commas or ends of lines. False when there are too many or they are too long: those that fit are
  * taken. */
 bool leadline_select_init(struct select *s, const char *text);
 

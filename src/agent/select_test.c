@@ -84,7 +84,7 @@ static void patterns_in_turn(void **state)
 	struct select s;
 
 	(void)state;
-	assert_true(leadline_select_init(&s, "\nnothing\n\nModel.step\nstep\n"));
+	assert_true(leadline_select_init(&s, "\nnothing\n,Model.step,step\n"));
 	assert_int_equal(s.n, 3);
 	assert_int_equal(leadline_select_match(&s, &step), 1);
 	assert_int_equal(leadline_select_match(&s, &inner), 2);

@@ -20,7 +20,7 @@
 
 struct options {
 	struct recording_options shared;
-	const char *python, *module;
+	const char *python, *module, *lines;
 	bool trace, sample;
 };
 
@@ -37,6 +37,11 @@ static const struct opt options_table[] = {
 	{ 0, "trace", OPT_FLAG, NULL, false,
 		"count and time every call, by an agent inside the program (instead of sampling)",
 		FIELD(trace), SIZE_MAX, NULL },
+	{ 0, "lines", OPT_STRING, "WHAT", false,
+		"count and time every line of these functions: FUNCTION, MODULE, "
+		"MODULE:CLASS.METHOD, "
+		"FILE.py, with * and ?; several with commas",
+		FIELD(lines), SIZE_MAX, NULL },
 	{ 0, "sample", OPT_FLAG, NULL, false, "sample as well, beside --trace", FIELD(sample),
 		SIZE_MAX, NULL },
 	RECORDING_FORMAT,
@@ -66,7 +71,10 @@ static void note_early_end(const struct program_result *result, char *to, size_t
 
 static unsigned wanted(const struct options *o)
 {
-	return (o->trace ? COLLECT_CALLS : 0) | (!o->trace || o->sample ? COLLECT_SAMPLES : 0);
+	bool is_exact = o->trace || o->lines;
+
+	return (o->trace ? COLLECT_CALLS : 0) | (o->lines ? COLLECT_LINES : 0) |
+		(!is_exact || o->sample ? COLLECT_SAMPLES : 0);
 }
 
 static int run_and_show(const struct command *self, const struct options *o, char *const *argv,
@@ -77,7 +85,8 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 	struct program_options p = { .argv = argv,
 		.collectors = chosen,
 		.n_collectors = collectors_pick(wanted(o), chosen),
-		.trace_options = TRACE_CALLS,
+		.trace_options = (o->trace ? TRACE_CALLS : 0) | (o->lines ? TRACE_LINES : 0),
+		.lines = o->lines,
 		.rate_hz = rate_hz,
 		.no_source = o->shared.no_source,
 		.duration_ns = o->shared.duration_ns,

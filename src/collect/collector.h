@@ -36,12 +36,14 @@ struct collect_context {
 	double rate_hz;          /* of samplers; 0: as often as possible */
 	struct sources *sources; /* told of source files; NULL: nobody wants them */
 	uint64_t trace_options;  /* enum trace_option, of agents */
+	const char *lines;       /* with TRACE_LINES: patterns of functions, separated by commas */
 };
 
 /* What a user asks for; a collector without any of it is always there. */
 enum collect_what {
 	COLLECT_SAMPLES = 1 << 0,
 	COLLECT_CALLS = 1 << 1,
+	COLLECT_LINES = 1 << 2,
 };
 
 struct collector {

@@ -350,7 +350,8 @@ static int start_collectors(struct running *r, struct err *e)
 		.tree = r->tree,
 		.rate_hz = r->o->rate_hz,
 		.sources = r->sources,
-		.trace_options = r->o->trace_options };
+		.trace_options = r->o->trace_options,
+		.lines = r->o->lines };
 
 	for (size_t i = 0; i < r->o->n_collectors && i < COLLECTORS_MOST; i++) {
 		if (r->o->collectors[i]->start(&r->state[i], &c, e) < 0)

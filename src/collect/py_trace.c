@@ -19,10 +19,12 @@
 #include "base/xalloc.h"
 #include "collect/collector.h"
 #include "collect/embedded.h"
+#include "collect/line_wishes.h"
 #include "collect/rows.h"
 #include "collect/session.h"
 #include "collect/sources.h"
 #include "collect/trace_functions.h"
+#include "collect/trace_lines.h"
 #include "collect/trace_tree.h"
 #include "store/writer.h"
 #include "sys/clocksource.h"
@@ -49,6 +51,7 @@ struct traced {
 	struct session_process *process; /* borrowed from the session */
 	struct trace_tree tree;
 	struct trace_functions functions;
+	struct trace_lines lines;
 	char *interpreter; /* owned */
 	uint32_t row, segment;
 	uint64_t n_resynced, n_folded; /* told so far */
@@ -63,6 +66,7 @@ struct trace {
 	VEC(struct traced *) processes;
 	uint32_t next_id;
 	uint64_t next_snapshot_ns;
+	struct line_wishes wishes;
 	struct buf notes; /* lines */
 	unsigned n_notes;
 	bool has_cost;
@@ -165,6 +169,26 @@ static void write_node(void *ctx, const struct trace_tree_node *n)
 	writer_add(t->c.writer, RECORD_node, &r);
 }
 
+static void write_line(
+	void *ctx, const struct trace_counted *of, uint32_t line, const struct trace_line *c)
+{
+	const struct writing *to = ctx;
+	struct trace *t = to->t;
+	struct rec_thread thread = { .process = process_row(t, to->p), .tid = (uint32_t)of->tid };
+	struct rec_line_count r = { .thread = writer_row(t->c.writer, RECORD_thread, &thread),
+		.code = trace_functions_row(&to->p->functions, of->function, t->c.writer).code,
+		.line = line,
+		.hits = c->hits,
+		.total_ns = to_ns(t, c->total),
+		.own_ns = to_ns(t, c->own),
+		.callees_ns = to_ns(t, c->total > c->own ? c->total - c->own : 0),
+		.max_ns = to_ns(t, c->max) };
+
+	if (line == 0) /* a function has no time of its own beside its lines' */
+		r.own_ns = r.callees_ns = RECORD_UNKNOWN;
+	writer_add(t->c.writer, RECORD_line_count, &r);
+}
+
 static void write_loss(struct trace *t, struct traced *p, const char *what, uint64_t count)
 {
 	if (count)
@@ -186,6 +210,7 @@ static void snapshot(struct trace *t, struct traced *p)
 
 	session_snapshot(p->process, &area);
 	clock_triple_take(&t->now);
+	trace_lines_take(&p->lines, &area);
 	trace_tree_take(&p->tree, &area);
 }
 
@@ -194,6 +219,7 @@ static void write_tree(struct trace *t, struct traced *p)
 	struct writing to = { .t = t, .p = p };
 
 	trace_tree_each(&p->tree, write_node, &to);
+	trace_lines_each(&p->lines, write_line, &to);
 }
 
 static void snapshot_all(struct trace *t, uint64_t now_ns)
@@ -236,6 +262,7 @@ static struct traced *traced_new(struct trace *t, struct session_process *proces
 static void traced_free(struct traced *p)
 {
 	trace_tree_done(&p->tree);
+	trace_lines_done(&p->lines);
 	trace_functions_done(&p->functions);
 	free(p->interpreter);
 	free(p);
@@ -272,10 +299,22 @@ static void write_cost(struct trace *t, const struct trace_cost *c)
 	writer_meta(t->c.writer, "trace_cost_ns", text);
 }
 
+static bool on_lines_record(struct trace *t, struct traced *p, const struct session_event *ev)
+{
+	if (ev->kind == TRACE_RECORD_LINES_NEAR)
+		return line_wishes_near(&t->wishes, ev->data, ev->n_bytes);
+	if (!trace_lines_add(&p->lines, ev->thread->tid, ev->data, ev->n_bytes))
+		return false;
+	line_wishes_found(&t->wishes, ((const struct line_block *)ev->data)->pattern);
+	return true;
+}
+
 static void on_record(struct trace *t, struct traced *p, const struct session_event *ev)
 {
 	if (ev->kind == TRACE_RECORD_NOTE)
 		add_note(t, ev->process, ev->data, ev->n_bytes);
+	else if (ev->kind == TRACE_RECORD_LINES || ev->kind == TRACE_RECORD_LINES_NEAR)
+		p->n_nonsense += !on_lines_record(t, p, ev);
 	else if (ev->kind == TRACE_RECORD_COST && ev->n_bytes == sizeof(struct trace_cost) &&
 		!t->has_cost) {
 		t->has_cost = true;
@@ -349,8 +388,24 @@ static int set_environment(const char *dir, struct err *e)
 	return status;
 }
 
-static int prepare(const char *dir, struct err *e)
+/* The file whose being there tells the agents to count lines. */
+static int save_lines(const char *dir, const char *patterns, struct err *e)
 {
+	struct buf path = BUF_INIT, text = BUF_INIT;
+	int status;
+
+	buf_printf(&path, "%s/lines", dir);
+	buf_printf(&text, "%s", patterns);
+	status = buf_save(&text, buf_str(&path), e);
+	buf_done(&path);
+	buf_done(&text);
+	return status;
+}
+
+static int prepare(const char *dir, const struct collect_context *c, struct err *e)
+{
+	if (c->trace_options & TRACE_LINES && save_lines(dir, c->lines ? c->lines : "", e) < 0)
+		return -(int)e->code;
 	for (const struct embedded_file *f = embedded_files; f->name; f++)
 		if (unpack_one(dir, f, e) < 0)
 			return -(int)e->code;
@@ -414,15 +469,20 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 	t->c = *c;
 	t->clock_mode = o.clock_mode;
 	t->next_id = 1;
+	t->wishes.patterns = c->lines;
 	o.ns_per_tick = measure_tick(o.clock_mode);
 	clock_triple_take(&t->first);
 	t->now = t->first;
-	if (session_open(&t->session, &o, e) < 0 || prepare(session_dir(t->session), e) < 0) {
+	if (session_open(&t->session, &o, e) < 0 || prepare(session_dir(t->session), c, e) < 0) {
 		session_close(t->session);
 		free(t);
 		return -(int)e->code;
 	}
-	writer_meta(c->writer, "trace", c->trace_options & TRACE_NO_CLOCK ? "counts" : "calls");
+	if (c->trace_options & TRACE_CALLS)
+		writer_meta(
+			c->writer, "trace", c->trace_options & TRACE_NO_CLOCK ? "counts" : "calls");
+	if (c->trace_options & TRACE_LINES)
+		writer_meta(c->writer, "lines", c->lines ? c->lines : "");
 	*ret_state = t;
 	return 0;
 }
@@ -459,6 +519,7 @@ static void trace_stop(void *state)
 	while (t->processes.n)
 		traced_end(t, t->processes.v[0]);
 	note_missing(t);
+	line_wishes_tell(&t->wishes, &t->notes);
 	snprintf(text, sizeof text, "%llu", (unsigned long long)stats->n_processes);
 	writer_meta(t->c.writer, "trace_processes", text);
 	if (t->notes.n)
@@ -471,7 +532,7 @@ static void trace_stop(void *state)
 
 const struct collector collector_trace = {
 	.name = "trace",
-	.what = COLLECT_CALLS,
+	.what = COLLECT_CALLS | COLLECT_LINES,
 	.sees = "every call of Python and C functions, by agents inside the program",
 	.probe = trace_probe,
 	.start = trace_start,

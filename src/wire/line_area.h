@@ -5,7 +5,7 @@
  *
  * A block belongs to one thread and one code object. Cell 0 is the function as a whole, cell i the
  * line first_line + i - 1. The agent announces a block by a record in the thread's ring, whose
- * payload is struct line_block; from then on the cells lie at `cells_offset`. Each thread has one
+ * payload is struct line_block; from then on the cells lie at `cells_offset`, a multiple of their size. Each thread has one
  * further word, the stamp of its latest event, at `last_offset`.
  *
  *	total   counted while the cell is open in at least one activation: with recursion the time
@@ -22,13 +22,18 @@
 #include <stdint.h>
 
 struct line_cell {
-	uint64_t hits; /* line: how often it was begun; function: calls, resumptions not counted */
+	/* First, because a number this low never looks like the head of a granule (wire/trace.h). */
+	uint64_t depth;  /* activations in which it is open */
+	uint64_t opened; /* stamp of when depth became 1 */
+	uint64_t hits;   /* line: how often it was begun; function: calls, without resumptions */
 	uint64_t own;
 	uint64_t total;
 	uint64_t max;
-	uint64_t depth;  /* activations in which it is open */
-	uint64_t opened; /* stamp of when depth became 1 */
+	uint64_t reserved[2];
 };
+
+enum { LINE_CELL_BYTES = 64 };
+_Static_assert(sizeof(struct line_cell) == LINE_CELL_BYTES, "cell");
 
 /* The most lines one code object may span: more is no program but damage. */
 enum { LINE_CELLS_MAX = 1 << 20 };
@@ -37,7 +42,7 @@ struct line_block {
 	uint64_t cells_offset, last_offset; /* in the sparse area */
 	uint32_t code;                      /* the agent's number of the code object */
 	uint32_t first_line, n_cells;
-	uint32_t pad;
+	uint32_t pattern; /* which of the user's patterns chose it, from 1; 0: the program itself */
 };
 
 #endif

@@ -27,6 +27,7 @@
 enum trace_option {
 	TRACE_CALLS = 1 << 0,    /* calls of Python and C functions */
 	TRACE_NO_CLOCK = 1 << 1, /* count only */
+	TRACE_LINES = 1 << 2,    /* lines of selected functions (line_area.h) */
 };
 
 /* ---- records in the rings -------------------------------------------------------------------- */
@@ -36,6 +37,8 @@ enum trace_record {
 	TRACE_RECORD_BUILTIN,    /* struct trace_builtin, then its name */
 	TRACE_RECORD_NOTE,       /* text for the user: what could not be done */
 	TRACE_RECORD_COST,       /* struct trace_cost */
+	TRACE_RECORD_LINES,      /* struct line_block (line_area.h): where lines are counted */
+	TRACE_RECORD_LINES_NEAR, /* uint32_t pattern, then text: what a pattern that chose nothing may have meant */
 };
 
 /* A Python function. The parts hold file, qualified name, line table and instructions (as compiled, not as
@@ -73,6 +76,8 @@ enum {
 
 enum trace_granule_kind {
 	TRACE_GRANULE_NODES = 1,
+	TRACE_GRANULE_LINES =
+		2, /* counters of lines (line_area.h); n: granules, of which only the first has a head */
 };
 
 struct trace_granule {

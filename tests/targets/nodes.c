@@ -2,7 +2,8 @@
  * Prints what exact tracing recorded, for tests that know better: nodes RECORDING
  *
  * One JSON object: meta (key → value), losses (what → count) and nodes, the last state of each: id, parent, pid, tid,
- * file, line, name, calls, resumes, recursive, and times in ns. */
+ * file, line, name, calls, resumes, recursive, and times in ns; and lines, every state of each as it was written:
+ * tid, file, row, first line and name of the function, line, hits, and times in ns. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -58,6 +59,33 @@ static void put_node(struct json_writer *j, struct tables *t, const struct rec_n
 	json_object_end(j);
 }
 
+static void put_lines(struct json_writer *j, struct tables *t)
+{
+	struct record_iter it = record_iter(t, RECORD_line_count);
+
+	json_key(j, "lines");
+	json_array_begin(j);
+	for (const struct rec_line_count *l; (l = record_next(&it));) {
+		const struct rec_thread *thread = tables_row(t, RECORD_thread, l->thread);
+		const struct rec_code *code = tables_row(t, RECORD_code, l->code);
+
+		json_object_begin(j);
+		json_kv_u64(j, "tid", thread ? thread->tid : 0);
+		json_kv_string(j, "file", code ? tables_string(t, code->file) : "");
+		json_kv_u64(j, "code", l->code);
+		json_kv_u64(j, "first_line", code ? code->first_line : 0);
+		json_kv_string(j, "name", code ? tables_string(t, code->qualname) : "");
+		json_kv_u64(j, "line", l->line);
+		json_kv_u64(j, "hits", l->hits);
+		json_kv_u64(j, "total_ns", l->total_ns);
+		json_kv_u64(j, "own_ns", l->own_ns);
+		json_kv_u64(j, "max_ns", l->max_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	record_iter_done(&it);
+}
+
 static void put_meta(struct json_writer *j, struct tables *t)
 {
 	struct record_iter it = record_iter(t, RECORD_meta);
@@ -106,6 +134,7 @@ int main(int argc, char **argv)
 	json_object_begin(&j);
 	put_meta(&j, t);
 	put_losses(&j, t);
+	put_lines(&j, t);
 	json_key(&j, "nodes");
 	json_array_begin(&j);
 	vec_each (&nodes, n)

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT
+ * See line_codes.h. The file-scope state is the process's one selection. Adding to it and judging
+ * by it is done under a lock of our own, which no hook holds while Python code could run. */
+#include "agent/line_codes.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/compat.h"
+#include "agent/line_names.h"
+#include "agent/link.h"
+#include "agent/memory.h"
+#include "agent/select.h"
+#include "wire/line_area.h"
+#include "wire/trace.h"
+
+_Thread_local struct line_thread *line_mine __attribute__((tls_model("initial-exec")));
+_Atomic uint32_t line_codes_version;
+
+enum {
+	ADDED_MAX = 4096, /* code objects a program may name itself */
+	CODES_LOG2_MIN = 6,
+	CODES_LOG2_MAX = 20,
+};
+
+static struct {
+	struct select select;
+	char library[1024];
+	const struct function *added[ADDED_MAX];
+	uint32_t n_added;
+	pthread_mutex_t lock;
+	pthread_key_t key; /* its destructor frees a thread's part */
+	bool has_key;
+} chosen = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- the selection --------------------------------------------------------------------------- */
+
+static void thread_end(void *arg)
+{
+	struct line_thread *m = arg;
+
+	line_mine = NULL;
+	leadline_lines_close_all(&m->t, *m->t.last);
+	leadline_lines_done(&m->t);
+	memory_unmap(m->codes, sizeof *m->codes << m->codes_log2);
+	memory_unmap(m, sizeof *m);
+}
+
+bool line_codes_start(const char *patterns, const char *library)
+{
+	chosen.n_added = 0;
+	strncpy(chosen.library, library, sizeof chosen.library - 1);
+	if (!chosen.has_key)
+		chosen.has_key = pthread_key_create(&chosen.key, thread_end) == 0;
+	return leadline_select_init(&chosen.select, patterns) && chosen.has_key;
+}
+
+void line_codes_forget(void)
+{
+	static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+
+	chosen.lock = fresh; /* its holder may not have come along */
+	if (chosen.has_key)
+		pthread_setspecific(chosen.key, NULL);
+	line_mine = NULL; /* its memory is lost: it may be in use up the stack */
+}
+
+bool line_codes_add(PyCodeObject *code)
+{
+	const struct function *f = codes_get(code, NULL);
+	bool fits;
+
+	if (!f)
+		return false;
+	pthread_mutex_lock(&chosen.lock);
+	fits = chosen.n_added < ADDED_MAX;
+	if (fits)
+		chosen.added[chosen.n_added++] = f;
+	line_codes_version++;
+	pthread_mutex_unlock(&chosen.lock);
+	return fits;
+}
+
+static bool is_added(const void *code)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&chosen.lock);
+	for (uint32_t i = 0; i < chosen.n_added && !found; i++)
+		found = chosen.added[i]->key == code;
+	pthread_mutex_unlock(&chosen.lock);
+	return found;
+}
+
+static bool is_library(const char *file)
+{
+	size_t n = strlen(chosen.library);
+
+	return (n && strncmp(file, chosen.library, n) == 0 && file[n] == '/') ||
+		strncmp(file, "<frozen ", 8) == 0 || strstr(file, "/site-packages/") ||
+		strstr(file, "/dist-packages/");
+}
+
+static const char *text_of(PyObject *o)
+{
+	const char *text = o && PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : NULL;
+
+	if (!text)
+		PyErr_Clear();
+	return text ? text : "";
+}
+
+/* By which pattern, from 1, or 0 because the program did, this code object was chosen; -1: by nobody. The
+ * function that runs now must be the one: its module is asked for. */
+static int chosen_by(PyCodeObject *code)
+{
+	struct compat_error error = compat_error_take();
+	PyObject *globals = PyEval_GetGlobals(); /* borrowed */
+	struct select_subject subject = { .file = text_of(code->co_filename),
+		.module = text_of(globals ? PyDict_GetItemString(globals, "__name__") : NULL),
+		.name = text_of(compat_code_name(code)) };
+	char qualified[512];
+	int found = is_added(code) ? 0 : -1;
+
+	subject.is_library = is_library(subject.file);
+	if (found < 0 && chosen.select.n) {
+		if (!COMPAT_HAS_QUALNAME && globals &&
+			leadline_select_may_mean(&chosen.select, text_of(code->co_name)) &&
+			line_names_find(globals, code, qualified, sizeof qualified))
+			subject.name = qualified;
+		pthread_mutex_lock(&chosen.lock);
+		found = leadline_select_match(&chosen.select, &subject);
+		found = found < 0 ? -1 : found + 1;
+		pthread_mutex_unlock(&chosen.lock);
+	}
+	compat_error_put(error);
+	return found;
+}
+
+long line_codes_found(uint32_t i)
+{
+	return i < chosen.select.n ? (long)chosen.select.patterns[i].n_found : -1;
+}
+
+/* ---- a thread's counters --------------------------------------------------------------------- */
+
+/* Zeroed memory of the thread in the session's; NULL when there is no room. Whole granules are
+ * taken, because the tool goes through the area by granules. */
+static void *take(struct line_thread *m, uint32_t n_bytes)
+{
+	uint32_t head = sizeof(struct trace_granule), n_granules;
+	unsigned char *p;
+
+	n_bytes = (n_bytes + LINE_CELL_BYTES - 1) & ~(LINE_CELL_BYTES - 1u);
+	if (!m->run || m->run_bytes - m->run_used < n_bytes) {
+		n_granules = (head + n_bytes + TRACE_GRANULE_BYTES - 1) / TRACE_GRANULE_BYTES;
+		m->run = leadline_link_alloc(n_granules * TRACE_GRANULE_BYTES);
+		if (!m->run)
+			return NULL;
+		m->run->kind = TRACE_GRANULE_LINES;
+		m->run->tid = (int32_t)syscall(SYS_gettid);
+		m->run->n = n_granules;
+		__atomic_store_n(&m->run->magic, TRACE_GRANULE_MAGIC, __ATOMIC_RELEASE);
+		m->run_used = head;
+		m->run_bytes = n_granules * TRACE_GRANULE_BYTES;
+	}
+	p = (unsigned char *)m->run + m->run_used;
+	m->run_used += n_bytes;
+	return p;
+}
+
+struct line_thread *line_thread_attach(void)
+{
+	struct line_thread *m;
+	uint64_t *last;
+
+	if (line_mine || !leadline_link_thread())
+		return line_mine;
+	m = memory_map(sizeof *m);
+	if (!m)
+		return NULL;
+	m->codes_log2 = CODES_LOG2_MIN;
+	m->codes = memory_map(sizeof *m->codes << m->codes_log2);
+	last = take(m, sizeof *last);
+	if (!m->codes || !last || !leadline_lines_init(&m->t, last) ||
+		pthread_setspecific(chosen.key, m) != 0) {
+		leadline_lines_done(&m->t);
+		memory_unmap(m->codes, sizeof *m->codes << m->codes_log2);
+		memory_unmap(m, sizeof *m);
+		return NULL;
+	}
+	line_mine = m;
+	return m;
+}
+
+struct span {
+	uint32_t first, last;
+};
+
+static void widen(void *ctx, uint32_t line)
+{
+	struct span *s = ctx;
+
+	if (line < s->first)
+		s->first = line;
+	if (line > s->last)
+		s->last = line;
+}
+
+static void judge(struct line_thread *m, struct line_code *c, PyCodeObject *code)
+{
+	struct line_block block = { 0 };
+	struct span span = { .first = UINT32_MAX };
+	int pattern;
+
+	*c = (struct line_code){ .key = code,
+		.name = code->co_name,
+		.first_line = code->co_firstlineno,
+		.version = line_codes_version };
+	pattern = chosen_by(code);
+	if (pattern < 0)
+		return;
+	compat_code_each_line(code, widen, &span);
+	if (span.first > span.last || span.last - span.first >= LINE_CELLS_MAX - 1)
+		return;
+	c->function = codes_get(code, NULL);
+	c->lines = (struct lines_code){ .first_line = span.first,
+		.n_cells = span.last - span.first + 2 };
+	c->lines.cells = take(m, c->lines.n_cells * (uint32_t)sizeof(struct line_cell));
+	if (!c->function || !c->lines.cells)
+		return;
+	for (int i = 0; i < LINE_PLACES; i++)
+		c->places[i].offset = -1;
+	block.cells_offset = leadline_link_offset(c->lines.cells);
+	block.last_offset = leadline_link_offset(m->t.last);
+	block.code = c->function->number;
+	block.first_line = span.first;
+	block.n_cells = c->lines.n_cells;
+	block.pattern = (uint32_t)pattern;
+	c->is_counted = leadline_link_emit(TRACE_RECORD_LINES, &block, sizeof block);
+}
+
+static bool grow(struct line_thread *m)
+{
+	struct line_thread bigger = { .codes_log2 = m->codes_log2 + 1 };
+	uint32_t mask = (1u << bigger.codes_log2) - 1;
+
+	if (m->codes_log2 == CODES_LOG2_MAX)
+		return false;
+	bigger.codes = memory_map(sizeof *m->codes << bigger.codes_log2);
+	if (!bigger.codes)
+		return false;
+	for (uint32_t i = 0; i < 1u << m->codes_log2; i++) {
+		struct line_code *to = line_code_slot(&bigger, m->codes[i].key);
+
+		if (!m->codes[i].key)
+			continue;
+		while (to->key)
+			to = &bigger.codes[(to - bigger.codes + 1) & mask];
+		*to = m->codes[i];
+	}
+	memory_unmap(m->codes, sizeof *m->codes << m->codes_log2);
+	m->codes = bigger.codes;
+	m->codes_log2 = bigger.codes_log2;
+	return true;
+}
+
+struct line_code *line_code_learn(struct line_thread *m, PyCodeObject *code)
+{
+	struct line_code *c;
+	uint32_t mask;
+
+	if (m->n_codes * 2 >= 1u << m->codes_log2 && !grow(m))
+		return NULL;
+	mask = (1u << m->codes_log2) - 1;
+	c = line_code_slot(m, code);
+	while (c->key && c->key != code)
+		c = &m->codes[(c - m->codes + 1) & mask];
+	if (c->key && line_code_is(c, code))
+		return c;
+	m->n_codes += !c->key;
+	judge(m, c, code);
+	return c;
+}
+
+uint32_t line_code_line(struct line_code *c, int offset)
+{
+	int i = (offset >> 1) & (LINE_PLACES - 1);
+
+	if (c->places[i].offset != offset) {
+		c->places[i].line = PyCode_Addr2Line((PyCodeObject *)(uintptr_t)c->key, offset);
+		c->places[i].offset = offset;
+	}
+	return (uint32_t)c->places[i].line;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How the interpreter's events reach the line counters. Two implementations, one for each kind of
+ * hook; meson.build takes the one for the version:
+ *
+ *	lines_trace.c		up to 3.11: the trace function of every thread
+ *	lines_monitoring.c	from 3.12 on: local events of the selected code objects only
+ *
+ * All need the GIL where there is one, and leave no Python error behind. */
+#ifndef AGENT_LINE_HOOKS_H
+#define AGENT_LINE_HOOKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "agent/compat.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Begins. On failure ret_why says what is in the way, for the user. */
+bool line_hooks_start(char *ret_why, size_t n_why);
+/* Ends; what is open in the calling thread is closed. */
+void line_hooks_stop(void);
+
+/* Lines of this code object are to be counted from its next call on. */
+void line_hooks_arm(PyCodeObject *code);
+
+#pragma GCC visibility pop
+
+#endif

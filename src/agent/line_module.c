@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * See line_module.h. */
+#include "agent/line_module.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/line_codes.h"
+#include "agent/line_hooks.h"
+#include "agent/link.h"
+#include "wire/trace.h"
+
+enum { NEAR_BYTES = 400 };
+
+/* The answer; whatever error was set is nobody's. */
+static PyObject *answer(bool yes)
+{
+	PyErr_Clear();
+	return PyBool_FromLong(yes);
+}
+
+PyObject *line_module_start(PyObject *self, PyObject *args)
+{
+	const char *patterns, *library;
+	char why[200] = "these are more patterns than fit", text[300];
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "ss", &patterns, &library))
+		return answer(false);
+	if (line_codes_start(patterns, library) && line_hooks_start(why, sizeof why))
+		return answer(true);
+	snprintf(text, sizeof text, "lines are not counted: %s", why);
+	leadline_link_emit(TRACE_RECORD_NOTE, text, (uint32_t)strlen(text));
+	return answer(false);
+}
+
+PyObject *line_module_add(PyObject *self, PyObject *code)
+{
+	(void)self;
+	if (!PyCode_Check(code) || !line_codes_add((PyCodeObject *)code))
+		return answer(false);
+	line_hooks_arm((PyCodeObject *)code);
+	return answer(true);
+}
+
+PyObject *line_module_found(PyObject *self, PyObject *pattern)
+{
+	long i = PyLong_AsLong(pattern);
+
+	(void)self;
+	PyErr_Clear();
+	return PyLong_FromLong(i < 0 || i > UINT32_MAX ? -1 : line_codes_found((uint32_t)i));
+}
+
+PyObject *line_module_near(PyObject *self, PyObject *args)
+{
+	struct {
+		uint32_t pattern;
+		char text[NEAR_BYTES];
+	} record = { 0 };
+	const char *text;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "Is", &record.pattern, &text))
+		return answer(false);
+	strncpy(record.text, text, sizeof record.text - 1);
+	return answer(leadline_link_emit(TRACE_RECORD_LINES_NEAR, &record,
+		(uint32_t)(offsetof(__typeof__(record), text) + strlen(record.text))));
+}
+
+PyObject *line_module_stop(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	line_hooks_stop();
+	return answer(true);
+}

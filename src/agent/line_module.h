@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What Python code can ask of line counting: rows for the module's table. Functions answer with a
+ * bool and do not raise.
+ *
+ *	lines_start(patterns, library)	begins; patterns separated by commas, the library's folder
+ *	lines_add(code)			counts the lines of a code object
+ *	lines_found(i)			how many code objects pattern i chose, from 0; -1: no such
+ *	lines_near(i, text)		what pattern i, which chose none, may have meant
+ *	lines_stop()			ends */
+#ifndef AGENT_LINE_MODULE_H
+#define AGENT_LINE_MODULE_H
+
+#include "agent/compat.h"
+
+#pragma GCC visibility push(hidden)
+
+PyObject *line_module_start(PyObject *self, PyObject *args);
+PyObject *line_module_add(PyObject *self, PyObject *code);
+PyObject *line_module_found(PyObject *self, PyObject *pattern);
+PyObject *line_module_near(PyObject *self, PyObject *args);
+PyObject *line_module_stop(PyObject *self, PyObject *unused);
+
+#pragma GCC visibility pop
+
+#define LINE_MODULE_METHODS                                                                   \
+	{ "lines_start", line_module_start, METH_VARARGS, "begin to count lines" },           \
+		{ "lines_add", line_module_add, METH_O, "count the lines of a code object" }, \
+		{ "lines_found", line_module_found, METH_O, "code objects a pattern chose" }, \
+		{ "lines_near", line_module_near, METH_VARARGS, "what it may have meant" },   \
+	{                                                                                     \
+		"lines_stop", line_module_stop, METH_NOARGS, "count lines no more"            \
+	}
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ * Line events from 3.12 on: sys.monitoring. PY_START is watched everywhere, and switched off at
+ * each function the user does not mean at its first call, so that those cost nothing afterwards.
+ * The others get local events. PY_UNWIND and PY_THROW are known only interpreter-wide before 3.15;
+ * those of strangers are ignored.
+ *
+ * The callbacks are objects with a vectorcall slot of their own: the cheapest the interpreter can
+ * call. They return None, never raise and run no Python code. */
+#include "agent/line_hooks.h"
+
+#include "agent/line_codes.h"
+#include "agent/monitor.h"
+#include "agent/tree.h"
+
+static struct monitor monitor = MONITOR_INIT;
+static long local_events;
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* The counters of the calling thread for the code object; NULL: it is not counted. ret_mine may
+ * be set to NULL too: nobody listens. */
+static inline struct line_code *counted(struct line_thread **ret_mine, PyObject *code)
+{
+	struct line_thread *m = line_mine ? line_mine : line_thread_attach();
+
+	*ret_mine = m;
+	return likely(m) ? line_code_find(m, (PyCodeObject *)code) : NULL;
+}
+
+/* A line of an activation that is not the top one. */
+static __attribute__((noinline)) void line_elsewhere(PyObject *code, uint32_t line, uint64_t now)
+{
+	struct line_thread *m;
+	struct line_code *c = counted(&m, code);
+
+	if (!c)
+		return;
+	if (leadline_lines_find(&m->t, code, now) || lines_push(&m->t, code, &c->lines, now))
+		lines_at(&m->t, line, now);
+}
+
+#define CALLBACK(name, ...)                                                              \
+	static PyObject *name(                                                           \
+		PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) \
+	{                                                                                \
+		(void)self;                                                              \
+		(void)nargsf;                                                            \
+		(void)kwnames;                                                           \
+		__VA_ARGS__;                                                             \
+	}
+
+CALLBACK(on_line, {
+	uint64_t now = clock_read(tree_clock);
+	struct line_thread *m = line_mine;
+	uint32_t line = compat_small_int(args[1]);
+
+	if (likely(m && m->t.top->key == args[0]))
+		lines_at(&m->t, line, now);
+	else
+		line_elsewhere(args[0], line, now);
+	return Py_None; /* immortal */
+})
+
+/* Also the first call of every function there is: those not meant are switched off. */
+CALLBACK(on_start, {
+	struct line_thread *m;
+	struct line_code *c = counted(&m, args[0]);
+
+	if (unlikely(!c)) {
+		if (!m)
+			return Py_None;
+		Py_INCREF(monitor.disable);
+		return monitor.disable;
+	}
+	if (unlikely(!c->is_armed)) {
+		c->is_armed = true;
+		monitor_set_local_events(&monitor, (PyCodeObject *)args[0], local_events);
+	}
+	lines_enter(&m->t, args[0], &c->lines, clock_read(tree_clock));
+	return Py_None;
+})
+
+CALLBACK(on_resume, {
+	struct line_thread *m;
+	struct line_code *c = counted(&m, args[0]);
+
+	if (c)
+		lines_resume(&m->t, args[0], &c->lines,
+			line_code_line(c, (int)compat_small_int(args[1])), clock_read(tree_clock));
+	return Py_None;
+})
+
+CALLBACK(on_leave, {
+	uint64_t now = clock_read(tree_clock);
+	struct line_thread *m = line_mine;
+
+	if (likely(m && (m->t.top->key == args[0] || leadline_lines_find(&m->t, args[0], now))))
+		lines_leave(&m->t, now);
+	return Py_None;
+})
+
+/* An exception leaves a frame, anyone's: only the top is meant. */
+CALLBACK(on_unwind, {
+	struct line_thread *m = line_mine;
+
+	if (m && m->t.top->key == args[0])
+		lines_leave(&m->t, clock_read(tree_clock));
+	return Py_None;
+})
+
+/* ---- registration ---------------------------------------------------------------------------- */
+
+static const struct {
+	const char *event;
+	monitor_fn *fn;
+	bool is_local;  /* of the code objects that are counted */
+	bool is_global; /* of all */
+} events[] = {
+	{ "PY_START", on_start, true, true },
+	{ "PY_RESUME", on_resume, true, false },
+	{ "PY_RETURN", on_leave, true, false },
+	{ "PY_YIELD", on_leave, true, false },
+	{ "LINE", on_line, true, false },
+	{ "PY_THROW", on_resume, COMPAT_HAS_LOCAL_UNWIND, !COMPAT_HAS_LOCAL_UNWIND },
+	{ "PY_UNWIND", on_unwind, COMPAT_HAS_LOCAL_UNWIND, !COMPAT_HAS_LOCAL_UNWIND },
+};
+
+bool line_hooks_start(char *ret_why, size_t n_why)
+{
+	long everywhere = 0;
+
+	if (!monitor_take(&monitor, ret_why, n_why))
+		return false;
+	local_events = 0;
+	for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
+		long event = monitor_event(&monitor, events[i].event);
+
+		if (!event || !monitor_set_callback(&monitor, event, events[i].fn))
+			break;
+		local_events |= events[i].is_local ? event : 0;
+		everywhere |= events[i].is_global ? event : 0;
+	}
+	if (monitor_set_events(&monitor, everywhere))
+		return true;
+	monitor_release(&monitor);
+	return false;
+}
+
+void line_hooks_arm(PyCodeObject *code)
+{
+	struct line_thread *m = line_mine;
+	const struct line_code *c = m ? line_code_slot(m, code) : NULL;
+
+	if (monitor.tool < 0)
+		return;
+	monitor_set_local_events(&monitor, code, local_events);
+	if (c && c->key == code && !c->is_counted)
+		monitor_restart(&monitor); /* it was called before anybody asked for it */
+}
+
+void line_hooks_stop(void)
+{
+	monitor_release(&monitor);
+	if (line_mine)
+		leadline_lines_close_all(&line_mine->t, clock_read(tree_clock));
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ * Line events up to 3.11: a trace function in every thread, known by its address alone, so that
+ * sys.gettrace() still says None. It is called for the lines of all functions; those not meant are
+ * told by their frame not being the top of the shadow stack. */
+#include "agent/line_hooks.h"
+
+#include "agent/line_codes.h"
+#include "agent/tree.h"
+
+static void on_call(struct line_thread *m, PyFrameObject *frame)
+{
+	PyCodeObject *code = compat_frame_code(frame);
+	struct line_code *c = line_code_find(m, code);
+
+	if (!c)
+		return;
+	if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR) &&
+		compat_moment_of_call(frame) == COMPAT_RESUME)
+		lines_resume(&m->t, frame, &c->lines, line_code_line(c, compat_frame_offset(frame)),
+			clock_read(tree_clock));
+	else
+		lines_enter(&m->t, frame, &c->lines, clock_read(tree_clock));
+}
+
+/* A line of a frame that is not the top: of a function nobody asked for, or one that went on
+ * without a call event (an exception thrown into a generator of 3.11). */
+static __attribute__((noinline)) void line_elsewhere(
+	struct line_thread *m, PyFrameObject *frame, uint64_t now)
+{
+	struct line_code *c = line_code_find(m, compat_frame_code(frame));
+
+	if (!c)
+		return;
+	if (leadline_lines_find(&m->t, frame, now) || lines_push(&m->t, frame, &c->lines, now))
+		lines_at(&m->t, (uint32_t)compat_frame_line(frame), now);
+}
+
+static int trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
+{
+	struct line_thread *m = line_mine ? line_mine : line_thread_attach();
+	uint64_t now;
+
+	(void)obj;
+	(void)arg;
+	if (unlikely(!m))
+		return 0;
+	switch (what) {
+	case PyTrace_LINE:
+		now = clock_read(tree_clock);
+		if (likely(m->t.top->key == frame))
+			lines_at(&m->t, (uint32_t)compat_frame_line(frame), now);
+		else
+			line_elsewhere(m, frame, now);
+		break;
+	case PyTrace_CALL:
+		on_call(m, frame);
+		break;
+	case PyTrace_RETURN:
+		if (m->t.top->key == frame)
+			lines_leave(&m->t, clock_read(tree_clock));
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* A trace function of the program's own is left alone. */
+static void watch_thread(PyThreadState *thread)
+{
+	if (!thread->c_tracefunc)
+		compat_set_trace(thread, trace);
+}
+
+bool line_hooks_start(char *ret_why, size_t n_why)
+{
+	PyThreadState *thread = PyThreadState_Get();
+
+	if (thread->c_tracefunc) {
+		snprintf(ret_why, n_why, "the program has set a trace function of its own");
+		return false;
+	}
+	PyEval_SetTrace(trace, NULL); /* tells the interpreter that there is tracing */
+	for (thread = PyInterpreterState_ThreadHead(thread->interp); thread;
+		thread = PyThreadState_Next(thread))
+		watch_thread(thread);
+	compat_watch_threads(COMPAT_WATCH_TRACE, watch_thread);
+	return true;
+}
+
+void line_hooks_arm(PyCodeObject *code)
+{
+	(void)code; /* judged anew at its next call */
+}
+
+void line_hooks_stop(void)
+{
+	PyThreadState *thread = PyThreadState_Get();
+
+	compat_watch_threads(COMPAT_WATCH_TRACE, NULL);
+	for (thread = PyInterpreterState_ThreadHead(thread->interp); thread;
+		thread = PyThreadState_Next(thread))
+		if (thread->c_tracefunc == trace)
+			compat_set_trace(thread, NULL);
+	if (line_mine)
+		leadline_lines_close_all(&line_mine->t, clock_read(tree_clock));
+}

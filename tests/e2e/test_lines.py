@@ -1,0 +1,145 @@
+"""Exact lines: what `run --lines` counts, on every interpreter, against a counter written in Python and the clock."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from interpreters import EXPECTED, require, shared_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+LEADLINE = Path(os.environ.get("LEADLINE") or ROOT / "build" / "leadline")
+NODES = LEADLINE.parent / "tests" / "nodes"
+TARGETS = ROOT / "tests" / "targets"
+SECONDS = 60
+OLD = ("3.8", "3.9", "3.10")  # code objects do not know their qualified names
+
+
+class Lines:
+    """The lines of a recording, as targets/nodes.c prints them: the last state of each."""
+
+    def __init__(self, path, result):
+        said = json.loads(subprocess.run([NODES, path], check=True, stdout=subprocess.PIPE, timeout=SECONDS).stdout)
+        self.result, self.meta, self.losses, self.nodes = result, said["meta"], said["losses"], said["nodes"]
+        self.all = {(c["tid"], c["code"], c["line"]): c for c in said["lines"]}
+
+    def sums(self, key):
+        """{(function, its first line, line): sum over the threads}; line 0 is the function."""
+        sums = Counter()
+        for c in self.all.values():
+            sums[c["name"], c["first_line"], c["line"]] += c[key]
+        return sums
+
+    def hits(self):
+        return {k: n for k, n in self.sums("hits").items() if k[2]}
+
+    def of(self, name, line):
+        """One line of a function, counted from its first; None: all of it."""
+        found = [c for c in self.all.values() if c["name"].rpartition(".")[2] == name
+                 and c["line"] == (0 if line is None else c["first_line"] + line)]
+        assert len(found) == 1, (name, line, self.result.stderr)
+        return found[0]
+
+
+def run(label, what, *files, arguments=(), options=(), script=None, check=True):
+    """Counts lines of a program, whose files come along, with that interpreter; without files its text is `script`."""
+    shared = shared_folder(label)
+    with tempfile.TemporaryDirectory(dir=shared) as folder, tempfile.TemporaryDirectory() as own:
+        os.chmod(folder, 0o755)
+        program = Path(folder) / (files[0].name if files else "program.py")
+        for file in files:
+            shutil.copy(file, folder)
+        if script:
+            program.write_text(script)
+        r = subprocess.run(
+            [LEADLINE, "run", f"--lines={what}", "-o", f"{own}/x.lead", *options, "--",
+             *require(label).command(str(program), *arguments)],
+            env={**os.environ, "TMPDIR": shared}, capture_output=True, text=True, timeout=SECONDS)
+        if check:
+            assert r.returncode == 0, r.stderr
+        lines = Lines(f"{own}/x.lead", r)
+        lines.script = str(program)
+        oracle = Path(folder) / "line_oracle.py"
+        if oracle.exists():
+            r = subprocess.run(require(label).command(str(oracle), str(program)), capture_output=True, text=True, timeout=SECONDS)
+            lines.oracle = {tuple(key): n for *key, n in json.loads(r.stderr.splitlines()[-1])}
+        return lines
+
+
+@pytest.mark.parametrize("options", [(), ("--trace",)], ids=["lines", "with calls"])
+@pytest.mark.parametrize("label", EXPECTED)
+def test_hits_are_those_of_a_counter_in_python(label, options):
+    """Recursion, generators, coroutines in turn, exceptions, comprehensions, loops, withs, threads, exec …"""
+    lines = run(label, "line_corpus.py", TARGETS / "line_corpus.py", TARGETS / "line_oracle.py", options=options)
+    assert lines.hits() == lines.oracle
+    assert len(lines.oracle) > 150 and lines.losses == []
+    calls = {name.rpartition(".")[2]: n for (name, _, line), n in lines.sums("hits").items() if line == 0}
+    assert (calls["fib"], calls["count_to"], calls["worker"], calls["body"]) == (109, 4, 3, 8)
+
+
+RECURSIVE = """
+import time
+
+def wait(s):
+    end = time.perf_counter() + s
+    while time.perf_counter() < end:
+        pass
+
+def down(n):
+    wait(0.02)
+    if n:
+        down(n - 1)
+    wait(0.01)
+
+down(4)
+"""
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_recursive_lines_have_their_time(label):
+    """Five activations: 0.02 s before and 0.01 s after each call of the next. The call's line is open all the while."""
+    lines = run(label, "down", script=RECURSIVE)
+    before, call, after = (lines.of("down", n) for n in (1, 3, 4))
+    assert (before["hits"], call["hits"], after["hits"]) == (5, 4, 5)
+    assert 0.1e9 <= before["own_ns"] and 0.05e9 <= after["own_ns"]
+    # What is below the outermost call: four activations, none twice; of its own it has next to nothing.
+    whole = lines.of("down", None)
+    assert 0.12e9 <= call["total_ns"] <= whole["total_ns"] - 0.03e9
+    assert call["own_ns"] < 0.3 * call["total_ns"]
+    assert whole["total_ns"] >= 0.15e9 and whole["hits"] == 5
+    assert before["own_ns"] + after["own_ns"] + call["own_ns"] <= whole["total_ns"]
+
+
+COROUTINES = """
+import asyncio, time
+
+def wait(s):
+    end = time.perf_counter() + s
+    while time.perf_counter() < end:
+        pass
+
+async def turn(first, second):
+    x = wait(first) or await asyncio.sleep(0) or wait(second)
+    await asyncio.sleep(0.05)
+    return x
+
+async def main():
+    await asyncio.gather(turn(0.01, 0.03), turn(0.02, 0.04))
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_coroutines_in_turn_have_their_time(label):
+    """Both stand on one line, before and after an await in its middle: 0.1 s in all. Sleeping is nobody's time."""
+    lines = run(label, "turn", script=COROUTINES)
+    busy, asleep = lines.of("turn", 1), lines.of("turn", 2)
+    assert busy["hits"] == (4 if label == "3.12" else 2)  # 3.12 begins the line anew after the await
+    assert asleep["hits"] == 2
+    assert 0.1e9 <= busy["own_ns"]
+    assert asleep["total_ns"] < 0.02e9
