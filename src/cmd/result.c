@@ -14,6 +14,7 @@
 #include "analyze/exact_lines.h"
 #include "analyze/neighbours.h"
 #include "analyze/pattern.h"
+#include "analyze/probes.h"
 #include "analyze/regions.h"
 #include "analyze/texts.h"
 #include "analyze/tasks.h"
@@ -28,6 +29,7 @@
 #include "formats/format.h"
 #include "store/tables.h"
 #include "view/exact.h"
+#include "view/probes.h"
 #include "view/profile.h"
 #include "view/regions.h"
 #include "view/style.h"
@@ -247,6 +249,7 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 		return 0;
 	r->profile =
 		r->exact ? exact_profile(&r->arena, r->exact) : profile_build(&r->arena, r->stacks);
+	r->probes = probes_build(&r->arena, r->stacks, r->exact ? 0 : r->profile->lost_share);
 	r->endings = endings_build(&r->arena, r->tables, r->stacks, &r->n_endings);
 	if (c->tasks)
 		r->tasks = tasks_build(&r->arena, r->tables, r->stacks);
@@ -382,6 +385,7 @@ static void print_profile(const struct result *r, const struct result_page *page
 		.legend = page->legend,
 		.ci = page->ci,
 		.limit = page->limit,
+		.probes = r->probes,
 		.what = page->what ? page->what : "",
 		.folder = getcwd(folder, sizeof folder) ? folder : NULL };
 	struct profile_view tree = v;
@@ -479,6 +483,7 @@ void result_json_page(const struct result *r, const struct result_page *page, st
 			exact_json_lines(r->exact_lines, &w);
 		if (!r->exact && !r->exact_lines)
 			profile_json(r->profile, &w);
+		probes_json(r->probes, &w);
 		profile_json_endings(r->endings, r->n_endings, r->stacks, &w);
 		if (page && page->threads)
 			profile_json_threads(r->stacks, &w);

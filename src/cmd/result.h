@@ -49,6 +49,7 @@ struct result {
 	const struct usage *usage;
 	struct bound bound;
 	const struct stacks *stacks;
+	const struct probes *probes;   /* NULL without samples */
 	const struct profile *profile; /* rows as chosen; NULL without samples */
 	struct fidelity fidelity;
 	struct origin origin;

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
+#include "collect/py_bytecode.h"
 #include "collect/sources.h"
 #include "cpython/mem.h"
 #include "cpython/opcodes.h"
@@ -27,12 +28,16 @@ enum {
 	UNITS_READ_MOST = 1 << 18, /* of which returns are looked for */
 	FRAME_MOST = 16 << 20,
 	N_RECENT = 1024,
+	HOT_LEAVES = 10,     /* samples that end in a code until its instructions are recorded */
 	CODES_MOST = 200000, /* then all are forgotten: programs that make code all the time */
 };
 
 /* An object is checked again when it is a half older than at the last check: one that lives for
  * milliseconds (a module's, while it is imported) soon, one that proved to stay twice a second. */
 static const uint64_t CHECK_MOST_NS = 500000000, CHECK_LEAST_NS = 2000000;
+static const uint64_t BYTECODE_AGAIN_NS = 1000000000; /* when it could not be read */
+/* Between two looks at the specialised forms of one code, and of any. */
+static const uint64_t FORMS_NS = 300000000, FORMS_PAUSE_NS = 5000000;
 
 struct code {
 	uint64_t address;
@@ -48,6 +53,11 @@ struct code {
 	void *table;
 	uint32_t n_table;
 	uint32_t row, segment;
+	struct py_bytecode *bytecode; /* owned; NULL: not read */
+	uint64_t bytecode_ns;         /* when to try next */
+	uint32_t n_leaves;            /* samples that ended in it */
+	uint64_t forms_ns;            /* when to look for specialised forms next */
+	uint32_t forms_segment;       /* where they were told last */
 };
 
 struct py_codes {
@@ -61,7 +71,10 @@ struct py_codes {
 	struct sources *sources; /* NULL: nobody wants files */
 	unsigned source_process;
 	bool knows_returns, is_return[256]; /* by opcode */
-	uint64_t type; /* address of the code type, learned from the first that verified */
+	bool knows_opcodes;
+	struct opcodes opcodes;
+	uint64_t forms_ns; /* when any code may be looked at next */
+	uint64_t type;     /* address of the code type, learned from the first that verified */
 };
 
 /* Words of a frame of this code, 0 where frames are objects of their own, or -1 when the object makes no
@@ -157,6 +170,10 @@ static void forget_texts(struct code *x)
 	x->table = NULL;
 	x->is_read = false;
 	x->row = 0;
+	py_bytecode_free(x->bytecode);
+	x->bytecode = NULL;
+	x->bytecode_ns = x->forms_ns = 0;
+	x->n_leaves = 0;
 }
 
 static uint64_t next_check(const struct code *x)
@@ -250,6 +267,17 @@ bool py_codes_check(struct py_codes *c, uint64_t address)
 	return x->checked_ns != c->now_ns && read_head(c, x);
 }
 
+const struct py_bytecode *py_codes_bytecode(struct py_codes *c, uint64_t address)
+{
+	struct code *x = code_get(c, address);
+
+	if (x->bytecode || !x->is_code || !c->knows_opcodes || c->now_ns < x->bytecode_ns)
+		return x->bytecode;
+	x->bytecode_ns = c->now_ns + BYTECODE_AGAIN_NS;
+	x->bytecode = py_bytecode_new(c->l, c->mem, &c->opcodes, address, &x->walk);
+	return x->bytecode;
+}
+
 void py_codes_tick(struct py_codes *c, uint64_t now_ns)
 {
 	c->now_ns = now_ns;
@@ -287,9 +315,32 @@ static void read_table(struct py_codes *c, struct code *x)
 		x->n_table = (uint32_t)n;
 }
 
+static bool is_hot(const struct code *x)
+{
+	return x->n_leaves >= HOT_LEAVES && x->bytecode;
+}
+
+static struct rec_code row_of(struct py_codes *c, struct code *x, struct writer *w)
+{
+	struct rec_code r = { .file = writer_string(w, x->file),
+		.qualname = writer_string(w, x->qualname),
+		.first_line = x->first_line,
+		.n_code_bytes = x->walk.n_code_bytes,
+		.linetable = { x->table, x->n_table },
+		.interpreter = writer_string(w, c->interpreter) };
+
+	if (is_hot(x)) {
+		r.code_bytes = (rec_bytes){ x->bytecode->bytes, x->bytecode->n_bytes };
+		r.exceptions = (rec_bytes){ x->bytecode->table, x->bytecode->n_table_bytes };
+		r.words = (rec_bytes){ x->bytecode->words.data, (uint32_t)x->bytecode->words.n };
+	}
+	return r;
+}
+
 uint32_t py_codes_row(struct py_codes *c, uint64_t address, struct writer *w)
 {
 	struct code *x = code_get(c, address);
+	struct rec_code r;
 
 	if (!x->is_code)
 		return 0;
@@ -305,14 +356,52 @@ uint32_t py_codes_row(struct py_codes *c, uint64_t address, struct writer *w)
 			sources_file(c->sources, c->source_process, x->file);
 	}
 	x->segment = writer_segment(w);
-	x->row = writer_row(w, RECORD_code,
-		&(struct rec_code){ .file = writer_string(w, x->file),
-			.qualname = writer_string(w, x->qualname),
-			.first_line = x->first_line,
-			.n_code_bytes = x->walk.n_code_bytes,
-			.linetable = { x->table, x->n_table },
-			.interpreter = writer_string(w, c->interpreter) });
+	r = row_of(c, x, w);
+	x->row = writer_row(w, RECORD_code, &r);
 	return x->row;
+}
+
+/* ---- hot code -------------------------------------------------------------------------------- */
+
+static void record_hot(struct py_codes *c, struct code *x, struct writer *w)
+{
+	struct rec_code r;
+
+	if (!py_codes_bytecode(c, x->address))
+		return;
+	py_bytecode_read_words(x->bytecode, c->l, c->mem, x->address);
+	r = row_of(c, x, w);
+	x->row = writer_row_again(w, RECORD_code, &r);
+}
+
+static void record_forms(struct py_codes *c, struct code *x, struct writer *w, uint32_t process)
+{
+	bool is_new = py_bytecode_read_forms(x->bytecode, c->mem, &x->walk);
+
+	if (!is_new && (x->forms_segment == x->segment || !x->bytecode->forms.n))
+		return;
+	x->forms_segment = x->segment;
+	writer_add(w, RECORD_specialised,
+		&(struct rec_specialised){ .t_ns = c->now_ns,
+			.process = process,
+			.code = x->row,
+			.forms = { x->bytecode->forms.data, (uint32_t)x->bytecode->forms.n } });
+}
+
+void py_codes_leaf(struct py_codes *c, uint64_t address, struct writer *w, uint32_t process)
+{
+	struct code *x = code_get(c, address);
+
+	if (!x->is_code || !x->row || x->segment != writer_segment(w))
+		return;
+	if (x->n_leaves < HOT_LEAVES && ++x->n_leaves == HOT_LEAVES)
+		record_hot(c, x, w);
+	if (!is_hot(x) || c->now_ns < x->forms_ns || c->now_ns < c->forms_ns ||
+		c->l->flags & PY_HEAP_FRAMES)
+		return;
+	x->forms_ns = c->now_ns + FORMS_NS;
+	c->forms_ns = c->now_ns + FORMS_PAUSE_NS;
+	record_forms(c, x, w, process);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -326,6 +415,7 @@ struct py_codes *py_codes_new(
 	c->mem = mem;
 	c->interpreter = interpreter;
 	c->knows_returns = opcodes_returning(l, c->is_return);
+	c->knows_opcodes = opcodes_init(&c->opcodes, l->major, l->minor);
 	return c;
 }
 

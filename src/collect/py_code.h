@@ -11,6 +11,7 @@
 #include "cpython/walk.h"
 
 struct mem;
+struct py_bytecode;
 struct py_codes;
 struct py_layout;
 struct sources;
@@ -31,6 +32,13 @@ const struct walk_code *py_codes_find(struct py_codes *c, uint64_t address);
 bool py_codes_check(struct py_codes *c, uint64_t address);
 /* Called once per look. */
 void py_codes_tick(struct py_codes *c, uint64_t now_ns);
+
+/* Its instructions; read when first asked for. NULL: not known (now). Valid as the above. */
+const struct py_bytecode *py_codes_bytecode(struct py_codes *c, uint64_t address);
+
+/* A sample ended in it: of code that many end in the recording gets the instructions, and from time to time what
+ * specialised forms they have. process: its row. */
+void py_codes_leaf(struct py_codes *c, uint64_t address, struct writer *w, uint32_t process);
 
 /* The row in the code table of the writer's current segment; 0 when unknown. */
 uint32_t py_codes_row(struct py_codes *c, uint64_t address, struct writer *w);

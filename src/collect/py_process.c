@@ -8,6 +8,7 @@
 
 #include "base/xalloc.h"
 #include "collect/py_code.h"
+#include "collect/py_probe.h"
 #include "collect/py_tasks.h"
 #include "cpython/mem.h"
 #include "cpython/names.h"
@@ -339,6 +340,7 @@ void py_process_begin(struct py_process *p, uint64_t now_ns)
 		.l = &p->target.layout, .mem = &p->target.mem, .codes = p->codes
 	};
 	p->tasks = py_tasks_new(&p->target);
+	p->probes = py_probes_new(&p->target.layout, &p->target.mem);
 	py_process_list(p, now_ns);
 }
 
@@ -351,6 +353,7 @@ void py_process_free(struct py_process *p)
 	py_sleepers_done(&p->sleepers);
 	py_codes_free(p->codes);
 	py_tasks_free(p->tasks);
+	py_probes_free(p->probes);
 	py_tids_done(&p->tids);
 	py_target_close(&p->target);
 	free(p);

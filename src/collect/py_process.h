@@ -18,6 +18,7 @@
 #include "wire/records.h"
 
 struct py_codes;
+struct py_probes;
 struct py_tasks;
 
 struct sampled { /* a thread, and what of it is in the recording */
@@ -62,6 +63,7 @@ struct py_process {
 	struct py_target target;
 	struct py_codes *codes;
 	struct py_tasks *tasks;
+	struct py_probes *probes;
 	struct py_tids tids;
 	uint32_t n_without_id; /* times a thread was left out because it had none yet */
 	char interpreter[64];

@@ -18,6 +18,7 @@
 #include "collect/checks.h"
 #include "collect/collector.h"
 #include "collect/py_code.h"
+#include "collect/py_probe.h"
 #include "collect/py_process.h"
 #include "collect/py_sample.h"
 #include "collect/py_search.h"
@@ -41,6 +42,7 @@ enum {
 	KNOWN_STACKS_LOG2 = 13,
 	ASLEEP_MS = 50, /* between samples of a thread that sleeps */
 	CAP_MS = 250,   /* between two looks at what we cost */
+	PROBE_MS = 20,  /* between two looks at operands */
 };
 
 static const uint64_t MS = 1000000;
@@ -72,6 +74,8 @@ struct sampler {
 	uint64_t n_samples, n_lost, n_shortened, n_missed, n_ticks;
 	uint64_t told_lost;
 	uint64_t first_ns, last_ns;
+	uint64_t probe_ns; /* when operands may be looked at next */
+	uint64_t n_probes, n_probes_dropped;
 	struct walk walk;
 	struct known_stack known[1 << KNOWN_STACKS_LOG2]; /* by hash, the newest */
 };
@@ -201,6 +205,7 @@ static void record_sample(
 		r.stack = caller_stack(s, p, t, walk->n - 1);
 		r.leaf_code = py_codes_row(p->codes, leaf->code, s->c.writer);
 		r.leaf_offset = leaf->offset;
+		py_codes_leaf(p->codes, leaf->code, s->c.writer, process_row(s, p));
 	}
 	writer_add(s->c.writer, RECORD_sample, &r);
 	t->recorded = r;
@@ -228,6 +233,37 @@ static void record_task(struct sampler *s, struct py_process *p, struct sampled 
 		&(struct rec_task){ .t_ns = now_ns,
 			.thread = t->row,
 			.name = writer_string(s->c.writer, name) });
+}
+
+/* What the instruction the thread stands on works with. */
+static void record_probe(
+	struct sampler *s, struct py_process *p, struct sampled *t, uint64_t now_ns)
+{
+	struct py_probe probe;
+
+	if (now_ns < s->probe_ns || s->walk.is_shortened)
+		return;
+	switch (py_probe_take(p->probes, p->codes, &s->walk, now_ns, &probe)) {
+	case PY_PROBE_NONE:
+		return;
+	case PY_PROBE_DROPPED:
+		s->n_probes_dropped++;
+		break;
+	case PY_PROBE_TAKEN:
+		s->n_probes++;
+		for (size_t i = 0; i < probe.n; i++)
+			writer_add(s->c.writer, RECORD_probe,
+				&(struct rec_probe){ .t_ns = now_ns,
+					.thread = t->row,
+					.code = t->recorded.leaf_code,
+					.offset = t->recorded.leaf_offset,
+					.operand = probe.v[i].number,
+					.type = writer_string(s->c.writer, probe.v[i].what.type),
+					.name = writer_string(s->c.writer, probe.v[i].what.name),
+					.size = probe.v[i].what.size });
+		break;
+	}
+	s->probe_ns = now_ns + PROBE_MS * MS;
 }
 
 /* The same again: the thread has not run since. */
@@ -300,6 +336,7 @@ static void look_at_thread(
 		look_at_state(t, now_ns);
 		record_sample(s, p, t, now_ns);
 		record_task(s, p, t, now_ns);
+		record_probe(s, p, t, now_ns);
 		break;
 	case PY_LOOK_NONE:
 		break;
@@ -581,6 +618,8 @@ static void sample_stop(void *state)
 	meta_number(s->c.writer, "samples", (double)s->n_samples);
 	meta_number(s->c.writer, "samples_lost", (double)s->n_lost);
 	meta_number(s->c.writer, "samples_shortened", (double)s->n_shortened);
+	meta_number(s->c.writer, "probes", (double)s->n_probes);
+	meta_number(s->c.writer, "probes_dropped", (double)s->n_probes_dropped);
 	if (s->stretch_most > 1)
 		meta_number(s->c.writer, "rate_lowered_by", s->stretch_most);
 	meta_number(s->c.writer, "ticks_missed", (double)s->n_missed);

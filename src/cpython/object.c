@@ -52,8 +52,7 @@ int object_word(const struct objects *o, uint64_t address, uint32_t offset, uint
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* A C string of printable characters, cut to the room; false when it is none. */
-static bool read_name(const struct objects *o, uint64_t address, char *to, size_t size)
+bool object_c_text(const struct objects *o, uint64_t address, char *to, size_t size)
 {
 	size_t n = 0, step = 16;
 
@@ -104,7 +103,7 @@ static bool read_type(const struct objects *o, uint64_t address, struct object_t
 	if (t->basicsize < (int64_t)l->object_sizeof || t->basicsize > SIZE_MOST ||
 		t->itemsize < 0 || t->itemsize > SIZE_MOST ||
 		!is_type(o, u64_at(head, l->object_type)) ||
-		!read_name(o, u64_at(head, l->type_name), t->name, sizeof t->name))
+		!object_c_text(o, u64_at(head, l->type_name), t->name, sizeof t->name))
 		return false;
 	if (object_is(t, TYPE_HEAPTYPE) &&
 		object_word(o, address, l->heaptype_cached_keys, &t->cached_keys) < 0)

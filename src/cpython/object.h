@@ -66,6 +66,9 @@ void objects_done(struct objects *o);
 /* A pointer-sized field; 0 or -errno. */
 int object_word(const struct objects *o, uint64_t address, uint32_t offset, uint64_t *ret);
 
+/* A C string of printable characters, cut to the room; false when there is none. */
+bool object_c_text(const struct objects *o, uint64_t address, char *to, size_t size);
+
 /* The type of the object there, or NULL. Borrowed until objects_done. */
 const struct object_type *object_type(struct objects *o, uint64_t address);
 /* The type at this address itself, or NULL when there is none. */

@@ -11,7 +11,6 @@
 #include "base/banned.h"
 
 enum {
-	DIMENSIONS_MOST = 64,
 	IMPL_WORDS = 64,    /* of a C++ tensor, looked through */
 	INLINE_SIZES = 5,   /* more dimensions lie elsewhere */
 	BEHIND_OBJECT = 15, /* words behind the back pointer: all that is needed */
@@ -50,32 +49,24 @@ static const char *numpy_dtype(struct objects *o, uint64_t descr)
 	return strncmp(scalar->name, "numpy.", 6) == 0 ? scalar->name + 6 : scalar->name;
 }
 
-static bool add_numpy_array(
-	struct objects *o, uint64_t address, const struct object_type *t, struct buf *out)
+static bool read_numpy_array(
+	struct objects *o, uint64_t address, const struct object_type *t, struct value_array *ret)
 {
 	struct {
 		uint64_t data;
 		int32_t n_dimensions, gap;
 		uint64_t dimensions, strides, base, descr;
 	} array;
-	int64_t sizes[DIMENSIONS_MOST];
-	const char *dtype;
 
 	if (t->basicsize < (int64_t)(o->l->object_sizeof + sizeof array) ||
 		mem_read(o->mem, address + o->l->object_sizeof, &array, sizeof array) < 0 ||
-		array.n_dimensions < 0 || array.n_dimensions > DIMENSIONS_MOST)
+		array.n_dimensions < 0 || array.n_dimensions > VALUE_ARRAY_DIMENSIONS)
 		return false;
-	dtype = numpy_dtype(o, array.descr);
-	if (!dtype ||
-		(array.n_dimensions &&
-			mem_read(o->mem, array.dimensions, sizes, (size_t)array.n_dimensions * 8) <
-				0) ||
-		!are_sizes(sizes, (size_t)array.n_dimensions))
-		return false;
-	object_type_name(o, t, out);
-	buf_printf(out, " %s ", dtype);
-	add_shape(out, sizes, (size_t)array.n_dimensions);
-	return true;
+	*ret = (struct value_array){ .dtype = numpy_dtype(o, array.descr),
+		.n = (size_t)array.n_dimensions };
+	return ret->dtype &&
+		(!ret->n || mem_read(o->mem, array.dimensions, ret->sizes, ret->n * 8) == 0) &&
+		are_sizes(ret->sizes, ret->n);
 }
 
 /* numpy.int64(3): the value follows the object's head. */
@@ -144,12 +135,11 @@ static void add_device(struct buf *out, uint64_t word)
 		buf_printf(out, " cuda:%d", number < 0 ? 0 : number);
 }
 
-static bool add_tensor_at(struct objects *o, uint64_t address, uint64_t impl,
-	const struct object_type *t, struct buf *out)
+static bool read_tensor_at(
+	struct objects *o, uint64_t address, uint64_t impl, struct value_array *ret)
 {
-	uint64_t words[IMPL_WORDS], *behind;
-	int64_t sizes[DIMENSIONS_MOST], product = 1;
-	size_t at, n;
+	uint64_t words[IMPL_WORDS], *behind, elements;
+	size_t at;
 
 	if (!impl || impl % 8 || mem_read(o->mem, impl, words, sizeof words) < 0)
 		return false;
@@ -157,50 +147,70 @@ static bool add_tensor_at(struct objects *o, uint64_t address, uint64_t impl,
 	if (!at)
 		return false;
 	behind = words + at + 1; /* dimensions, 5 sizes, 5 strides, offset, elements, dtype */
-	n = (size_t)behind[0];
-	if (n > DIMENSIONS_MOST)
+	*ret = (struct value_array){ .n = (size_t)behind[0], .device = behind[13] };
+	if (ret->n > VALUE_ARRAY_DIMENSIONS)
 		return false;
-	if (n <= INLINE_SIZES)
-		memcpy(sizes, behind + 1, n * 8);
-	else if (mem_read(o->mem, behind[1], sizes, n * 8) < 0)
+	if (ret->n <= INLINE_SIZES)
+		memcpy(ret->sizes, behind + 1, ret->n * 8);
+	else if (mem_read(o->mem, behind[1], ret->sizes, ret->n * 8) < 0)
 		return false;
-	if (!are_sizes(sizes, n))
-		return false;
-	for (size_t i = 0; i < n; i++)
-		if (__builtin_mul_overflow(product, sizes[i], &product))
-			return false;
-	if (product != (int64_t)behind[12])
-		return false;
-	object_type_name(o, t, out);
 	if ((behind[13] & 0xffff) < sizeof torch_dtypes / sizeof *torch_dtypes)
-		buf_printf(out, " %s", torch_dtypes[behind[13] & 0xffff]);
-	buf_addc(out, ' ');
-	add_shape(out, sizes, n);
-	add_device(out, behind[13]);
-	return true;
+		ret->dtype = torch_dtypes[behind[13] & 0xffff];
+	ret->is_tensor = true;
+	return are_sizes(ret->sizes, ret->n) && value_array_elements(ret, &elements) &&
+		elements == behind[12];
 }
 
 /* The object holds the C++ tensor's address in its first or second word (a flag came before it). */
-static bool add_tensor(
-	struct objects *o, uint64_t address, const struct object_type *t, struct buf *out)
+static bool read_tensor(struct objects *o, uint64_t address, struct value_array *ret)
 {
 	uint64_t words[2];
 
 	if (mem_read(o->mem, address + o->l->object_sizeof, words, sizeof words) < 0)
 		return false;
-	return add_tensor_at(o, address, words[1], t, out) ||
-		add_tensor_at(o, address, words[0], t, out);
+	return read_tensor_at(o, address, words[1], ret) ||
+		read_tensor_at(o, address, words[0], ret);
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+bool value_array_elements(const struct value_array *a, uint64_t *ret)
+{
+	uint64_t product = 1;
+
+	for (size_t i = 0; i < a->n; i++)
+		if (__builtin_mul_overflow(product, (uint64_t)a->sizes[i], &product))
+			return false;
+	*ret = product;
+	return true;
+}
+
+bool value_array_read(
+	struct objects *o, uint64_t address, const struct object_type *t, struct value_array *ret)
+{
+	if (object_has_base(o, t, "numpy.ndarray"))
+		return read_numpy_array(o, address, t, ret);
+	if (object_has_base(o, t, "torch._C.TensorBase") ||
+		object_has_base(o, t, "torch._C._TensorBase"))
+		return read_tensor(o, address, ret);
+	return false;
 }
 
 bool value_array_format(
 	struct objects *o, uint64_t address, const struct object_type *t, struct buf *out)
 {
-	if (object_has_base(o, t, "numpy.ndarray"))
-		return add_numpy_array(o, address, t, out);
+	struct value_array a;
+
 	if (strncmp(t->name, "numpy.", 6) == 0 && object_has_base(o, t, "numpy.generic"))
 		return add_numpy_scalar(o, address, t, out);
-	if (object_has_base(o, t, "torch._C.TensorBase") ||
-		object_has_base(o, t, "torch._C._TensorBase"))
-		return add_tensor(o, address, t, out);
-	return false;
+	if (!value_array_read(o, address, t, &a))
+		return false;
+	object_type_name(o, t, out);
+	if (a.dtype)
+		buf_printf(out, " %s", a.dtype);
+	buf_addc(out, ' ');
+	add_shape(out, a.sizes, a.n);
+	if (a.is_tensor)
+		add_device(out, a.device);
+	return true;
 }

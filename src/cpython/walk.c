@@ -88,6 +88,7 @@ static bool push(struct walker *w, const struct frame *f, const struct walk_code
 	if (w->out->n == WALK_DEPTH)
 		return false;
 	w->out->frames[w->out->n++] = (struct walk_frame){ f->code, offset_of(code, f->instr) };
+	w->out->leaf = f->address;
 	return true;
 }
 
@@ -281,6 +282,7 @@ static void take_generator(struct walker *w, const struct frame *last)
 		return;
 	if (w->image->current == w->generator && !last->is_executing) {
 		w->out->n = w->n_up_to_generator;
+		w->out->leaf = w->generator;
 		w->out->is_shortened = false;
 		return;
 	}

@@ -66,6 +66,7 @@ struct walk {
 	struct walk_frame frames[WALK_DEPTH]; /* from the root on */
 	size_t n;
 	bool is_shortened; /* the leaf side was cut */
+	uint64_t leaf;     /* address of the frame of frames[n - 1], unless it is shortened */
 	uint64_t generators
 		[WALK_GENERATORS]; /* frames of generators among them, by address, root first */
 	size_t n_generators;

@@ -361,6 +361,7 @@ void walk_heap_stack(struct walk_heap *h, const struct py_layout *l, uint64_t le
 	h->n_walks++;
 	ret->n = ret->n_generators = 0;
 	ret->is_shortened = false;
+	ret->leaf = leaf;
 	if (climb(&k, leaf)) {
 		remember(&k, true);
 		turn_round(ret, h);

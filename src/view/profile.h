@@ -14,6 +14,7 @@ struct calltree_node;
 struct ending;
 struct json_writer;
 struct neighbours;
+struct probes;
 struct profile;
 struct stacks;
 struct texts;
@@ -24,7 +25,8 @@ struct profile_view {
 	bool ci;            /* 95 % intervals of self and total as columns of their own */
 	size_t limit;       /* rows of a table; 0: all */
 	const char *folder; /* of the program: paths below it are shown without it; NULL: none */
-	const char *what;   /* which samples: "on a CPU, only mine"; "" for all */
+	const struct probes *probes; /* what lines worked with; NULL: not known */
+	const char *what;            /* which samples: "on a CPU, only mine"; "" for all */
 };
 
 void profile_print_functions(

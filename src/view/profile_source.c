@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "view/probes.h"
 #include "view/profile.h"
 #include "view/profile_parts.h"
 #include "view/style.h"
@@ -153,6 +154,22 @@ static size_t add_text(struct buf *out, struct text_line line, int byte)
 
 enum { COSTS = 7 + 1 + BAR + 1 + 7 }; /* columns: self, bar, total */
 
+/* Under a hot line: the function or operation it spends its time in, where that was seen. */
+static void print_operation(const struct page *g, const struct profile_line *l, size_t at)
+{
+	struct buf text = BUF_INIT;
+
+	if (probes_add_line(g->v->probes, l->file, l->line, l->cost.self_s, &text)) {
+		buf_fill(g->out, ' ', at);
+		style_begin(g->out, STYLE_ACCENT, g->v->colour);
+		text_add_cut(g->out, buf_str(&text), g->v->width > at + 10 ? g->v->width - at : 10,
+			TEXT_CUT_END);
+		style_end(g->out, STYLE_ACCENT, g->v->colour);
+		buf_addc(g->out, '\n');
+	}
+	buf_done(&text);
+}
+
 /* Under a hot line: which part of it the time is spent in, where that says something. */
 static void print_part(
 	const struct page *g, const struct profile_line *l, struct text_line text, size_t number)
@@ -161,9 +178,12 @@ static void print_part(
 	size_t from, to, at = COSTS + 2 + number + 2;
 	char share[UNITS_TEXT];
 
-	if (l->column < 0 || l->column_share > 0.995 || l->column_share < 0.3 ||
-		profile_share(g->p, l->cost.self_s) < 0.02)
+	if (profile_share(g->p, l->cost.self_s) < 0.02)
 		return;
+	if (l->column < 0 || l->column_share > 0.995 || l->column_share < 0.3) {
+		print_operation(g, l, at);
+		return;
+	}
 	from = add_text(&ignored, text, l->column);
 	to = add_text(&ignored, text, l->end_column);
 	buf_done(&ignored);
@@ -175,6 +195,7 @@ static void print_part(
 	buf_printf(g->out, " %s", units_format(share, UNIT_SHARE, l->column_share));
 	style_end(g->out, STYLE_ACCENT, g->v->colour);
 	buf_addc(g->out, '\n');
+	print_operation(g, l, at);
 }
 
 static void print_line(const struct page *g, const char *file, size_t line, size_t number,
