@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -16,7 +17,12 @@
 
 struct options {
 	const char *format, *output;
+	const char *node_thres, *edge_thres, *skew;
+	struct format_options look;
+	int colormap;
 };
+
+static const char *const colormaps[] = { "color", "pink", "gray", "bw", "print", NULL };
 
 #define FIELD(f) offsetof(struct options, f)
 
@@ -26,6 +32,24 @@ static const struct opt options_table[] = {
 		SIZE_MAX, NULL },
 	{ 'o', "output", OPT_STRING, "FILE", false, "where to write (else stdout)", FIELD(output),
 		SIZE_MAX, NULL },
+	{ 'n', "node-thres", OPT_STRING, "PCT", false,
+		"call graph: leave out functions below so much of the time (else 0.5)",
+		FIELD(node_thres), SIZE_MAX, NULL },
+	{ 'e', "edge-thres", OPT_STRING, "PCT", false,
+		"call graph: leave out calls below so much of the time (else 0.1)",
+		FIELD(edge_thres), SIZE_MAX, NULL },
+	{ 'c', "colormap", OPT_CHOICE, "NAME", false, "call graph: gprof2dot's colours",
+		FIELD(colormap), SIZE_MAX, colormaps },
+	{ 0, "color-nodes-by-selftime", OPT_FLAG, NULL, false,
+		"call graph: colour functions by their own time", FIELD(look.by_selftime), SIZE_MAX,
+		NULL },
+	{ 0, "skew", OPT_STRING, "X", false,
+		"call graph: below 1 more colours for small shares, above 1 fewer", FIELD(skew),
+		SIZE_MAX, NULL },
+	{ 'z', "root", OPT_STRING, "F", false, "call graph: only what F calls; a name or pattern",
+		FIELD(look.graph.root), SIZE_MAX, NULL },
+	{ 'l', "leaf", OPT_STRING, "F", false, "call graph: only what calls F",
+		FIELD(look.graph.leaf), SIZE_MAX, NULL },
 };
 
 static int export_to(
@@ -38,14 +62,46 @@ static int export_to(
 	if (status == 0 && tables_load(&t, r, e) < 0)
 		status = err_note(e, "%s", path);
 	if (status == 0 && o->output)
-		status = format_save(f, t, o->output, e);
+		status = format_save(f, t, &o->look, o->output, e);
 	else if (status == 0)
-		status = format_write_fd(f, t, STDOUT_FILENO, e);
+		status = format_write_fd(f, t, &o->look, STDOUT_FILENO, e);
 	if (status < 0 && !o->output && e->sys == EPIPE)
 		status = 0; /* who reads it has enough */
 	tables_free(t);
 	reader_close(r);
 	return status;
+}
+
+static int parse_number(
+	const char *option, const char *text, double most, double *ret, struct err *e)
+{
+	char *end;
+	double value;
+
+	if (!text)
+		return 0;
+	value = strtod(text, &end);
+	if (end == text || *end || !(value >= 0 && value <= most))
+		return err_set(e, ERR_USAGE, "%s wants a number from 0 to %g, not '%s'", option,
+			most, text);
+	*ret = value;
+	return 0;
+}
+
+static int parse_look(struct options *o, struct err *e)
+{
+	double node_pct = o->look.graph.node_share * 100, edge_pct = o->look.graph.edge_share * 100;
+
+	if (parse_number("--node-thres", o->node_thres, 100, &node_pct, e) < 0 ||
+		parse_number("--edge-thres", o->edge_thres, 100, &edge_pct, e) < 0 ||
+		parse_number("--skew", o->skew, 1000, &o->look.skew, e) < 0)
+		return -(int)e->code;
+	if (o->look.skew == 0)
+		return err_set(e, ERR_USAGE, "--skew wants a number above 0");
+	o->look.graph.node_share = node_pct / 100;
+	o->look.graph.edge_share = edge_pct / 100;
+	o->look.colormap = colormaps[o->colormap];
+	return 0;
 }
 
 static const struct format *choose(const struct options *o, struct err *e)
@@ -67,7 +123,7 @@ static const struct format *choose(const struct options *o, struct err *e)
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct options o = { 0 };
+	struct options o = { .look = format_defaults };
 	struct err e = ERR_INIT;
 	const struct format *f = NULL;
 	int first = 0;
@@ -79,7 +135,7 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE,
 			"which recording? For example: leadline export run.lead --format "
 			"collapsed");
-	else
+	else if (parse_look(&o, &e) == 0)
 		f = choose(&o, &e);
 	if (e.code || export_to(f, argv[first], &o, &e) < 0)
 		return command_fail(self, &e);

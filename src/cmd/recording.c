@@ -328,7 +328,7 @@ int recording_emit(const struct recording_options *o, const struct buf *report,
 
 static int export(const struct recording *r, const struct result *result, struct err *e)
 {
-	return format_save(r->format, result->tables, r->other_path, e);
+	return format_save(r->format, result->tables, &format_defaults, r->other_path, e);
 }
 
 static int show(const struct recording *r, const struct recording_options *o,

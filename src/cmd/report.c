@@ -22,7 +22,7 @@ enum { ROWS = 20, TREE_ROWS = 60 };
 
 struct options {
 	bool json, processes, functions, lines, threads, tasks, regions, host, tree, no_legend;
-	bool only_mine, idle, ci, raw, line_profiler, has_limit, has_to;
+	bool only_mine, pprof_text, idle, ci, raw, line_profiler, has_limit, has_to;
 	const char *callers, *callees, *filter, *thread, *sort;
 	uint64_t limit, from_ns, to_ns;
 	int color, state;
@@ -37,6 +37,9 @@ static const struct opt options_table[] = {
 		NULL },
 	{ 0, "lines", OPT_FLAG, NULL, false, "show hot lines in their source", FIELD(lines),
 		SIZE_MAX, NULL },
+	{ 0, "pprof-text", OPT_FLAG, NULL, false,
+		"print what pprof -text does, with --lines what pprof -text -lines does",
+		FIELD(pprof_text), SIZE_MAX, NULL },
 	{ 0, "tree", OPT_FLAG, NULL, false, "show who calls whom, from the top down", FIELD(tree),
 		SIZE_MAX, NULL },
 	{ 0, "callers", OPT_STRING, "F", false, "show who calls F: a name or a pattern",
@@ -203,6 +206,9 @@ static int report(const struct command *self, const char *path, const struct opt
 		tell_damage(r.reader, r.tables, path);
 	if (status == 0 && o->json)
 		result_json_page(&r, &page, &text);
+	else if (status == 0 && o->pprof_text)
+		result_print_pprof(
+			&r, o->lines, o->has_limit ? o->limit : 0, states[o->state], &text);
 	else if (status == 0)
 		result_print(&r, &page, &text);
 	status = status < 0 ? command_fail(self, &e) : output_write(STDOUT_FILENO, &text);

@@ -2,12 +2,14 @@
  * See result.h. */
 #include "cmd/result.h"
 
+#include <math.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/by_name.h"
 #include "analyze/calltree.h"
 #include "analyze/endings.h"
 #include "analyze/exact.h"
@@ -30,7 +32,9 @@
 #include "store/tables.h"
 #include "view/exact.h"
 #include "view/probes.h"
+#include "view/pprof_text.h"
 #include "view/profile.h"
+#include "view/profile_parts.h"
 #include "view/regions.h"
 #include "view/style.h"
 #include "view/tasks.h"
@@ -438,6 +442,28 @@ void result_print(const struct result *r, const struct result_page *page, struct
 		usage_print_head(r->usage, &r->bound, &v, out);
 	if (r->profile)
 		print_profile(r, page, out);
+}
+
+void result_print_pprof(
+	const struct result *r, bool with_lines, size_t limit, const char *state, struct buf *out)
+{
+	struct arena a = ARENA_INIT;
+	struct by_name rows = by_name_build(&a, r->stacks, with_lines);
+	bool is_foreign = r->origin.is_foreign;
+	struct pprof_text p = { .program = r->usage->command,
+		.type = !is_foreign          ? state
+			: *r->origin.measure ? r->origin.measure
+					     : profile_unit(r->origin.unit),
+		.unit = r->origin.unit,
+		.begun_ns = is_foreign ? 0 : r->reader->begun_realtime_ns,
+		.limit = limit };
+	double longest_s = 0;
+
+	for (size_t i = 0; p.unit == UNIT_SECONDS && i < r->stacks->n_threads; i++)
+		longest_s = fmax(longest_s, r->stacks->threads[i].all_s);
+	p.duration_ns = (uint64_t)llround(longest_s * 1e9);
+	pprof_text_print(&p, &rows, out);
+	arena_done(&a);
 }
 
 static void json_fidelity(const struct fidelity *f, struct json_writer *w)

@@ -29,6 +29,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analyze/callgraph.h"
+
 struct buf;
 struct err;
 struct foreign;
@@ -55,6 +57,16 @@ struct format {
 	int (*write)(struct tables *t, struct sink *out, struct err *e);
 };
 
+/* How pictures of the call graph look; gprof2dot's words. */
+struct format_options {
+	struct callgraph_options graph;
+	const char *colormap; /* a name of theme.h */
+	bool by_selftime;     /* colour by self, not by total */
+	double skew;          /* of colours; 1: even */
+};
+
+extern const struct format_options format_defaults;
+
 extern const struct format *const formats[];
 extern const size_t n_formats;
 
@@ -72,7 +84,9 @@ int format_read_fd(
 	const struct format *f, int fd, const char *name, struct reader **ret, struct err *e);
 
 /* Writes to a file (created or replaced) or to a descriptor. */
-int format_save(const struct format *f, struct tables *t, const char *path, struct err *e);
-int format_write_fd(const struct format *f, struct tables *t, int fd, struct err *e);
+int format_save(const struct format *f, struct tables *t, const struct format_options *o,
+	const char *path, struct err *e);
+int format_write_fd(const struct format *f, struct tables *t, const struct format_options *o,
+	int fd, struct err *e);
 
 #endif

@@ -92,12 +92,14 @@ int format_open(struct reader **ret, const char *path, struct err *e)
 	return status;
 }
 
-int format_write_fd(const struct format *f, struct tables *t, int fd, struct err *e)
+int format_write_fd(const struct format *f, struct tables *t, const struct format_options *o,
+	int fd, struct err *e)
 {
 	struct sink out;
 	int status;
 
 	sink_init(&out, fd);
+	out.options = o;
 	status = f->write(t, &out, e);
 	if (status == 0)
 		status = sink_finish(&out, e);
@@ -105,10 +107,12 @@ int format_write_fd(const struct format *f, struct tables *t, int fd, struct err
 	return status;
 }
 
-int format_save(const struct format *f, struct tables *t, const char *path, struct err *e)
+int format_save(const struct format *f, struct tables *t, const struct format_options *o,
+	const char *path, struct err *e)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	int status = fd < 0 ? err_errno(e, ERR_SYSTEM, "%s", path) : format_write_fd(f, t, fd, e);
+	int status =
+		fd < 0 ? err_errno(e, ERR_SYSTEM, "%s", path) : format_write_fd(f, t, o, fd, e);
 
 	if (fd >= 0 && status < 0)
 		err_note(e, "%s", path);

@@ -7,22 +7,34 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "formats/callgrind.h"
 #include "formats/collapsed.h"
+#include "formats/dot.h"
 #include "formats/gperftools.h"
 #include "formats/pprof.h"
 #include "formats/pstats.h"
 #include "formats/speedscope.h"
+#include "formats/svg.h"
 #include "base/banned.h"
 
 const struct format *const formats[] = {
+	&format_callgrind,
 	&format_collapsed,
+	&format_dot,
 	&format_gperftools,
 	&format_pprof,
 	&format_pstats,
 	&format_speedscope,
 	&format_speedscope_evented,
+	&format_svg,
 };
 const size_t n_formats = sizeof formats / sizeof *formats;
+
+const struct format_options format_defaults = {
+	.graph = { .node_share = 0.005, .edge_share = 0.001 },
+	.colormap = "color",
+	.skew = 1,
+};
 
 void formats_list(struct buf *out)
 {

@@ -6,13 +6,14 @@
 #include <zlib.h>
 
 #include "base/xalloc.h"
+#include "formats/format.h"
 #include "base/banned.h"
 
 enum { WINDOW = 15, AS_GZIP = 16, MEMORY = 8 };
 
 void sink_init(struct sink *s, int fd)
 {
-	*s = (struct sink){ .fd = fd };
+	*s = (struct sink){ .fd = fd, .options = &format_defaults };
 }
 
 void sink_gzip(struct sink *s)

@@ -12,11 +12,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+struct format_options;
+
 enum { SINK_BYTES = 256 << 10 };
 
 struct sink {
 	struct buf text;
-	int fd; /* borrowed; −1: all stays in text (tests) */
+	const struct format_options *options; /* how it is to look; never NULL, borrowed */
+	int fd;                               /* borrowed; −1: all stays in text (tests) */
 	uint64_t n_written;
 	struct err error; /* the first failure; what comes later is dropped */
 	struct z_stream_s *gzip;

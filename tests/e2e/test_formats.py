@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import struct
+import xml.etree.ElementTree
 
 import conftest
 import consumers
@@ -159,6 +160,16 @@ def test_pprof_as_go_writes_it_again(tool, truth, tmp_path):
     same_functions(tool, truth, again)
 
 
+@pytest.mark.parametrize("lines", [[], ["-lines"]])
+def test_report_as_pprof_text(tool, tmp_path, lines):
+    """The same page to the letter as Go's pprof makes of the exported file."""
+    path = written(tool, "pprof", tmp_path / "x.pb.gz")
+    for few, ours in (([], []), (["-nodecount=7"], ["--limit", "7"])):
+        theirs = consumers.output("pprof", "-text", *lines, *few, path, env={"TZ": "UTC", "HOME": str(tmp_path)})
+        r = tool("report", ORDERS, "--idle", "--pprof-text", *ours, *(["--lines"] if lines else []), env={"TZ": "UTC"})
+        assert r.stdout == theirs
+
+
 def test_gperftools(tool, tmp_path):
     """The old CPU profile, which Go's pprof still reads: the same stacks and times."""
     words = [0, 3, 0, 10000, 0, 5, 2, 0x401010, 0x402021, 7, 3, 0x7f0000000100, 0x401050, 0x402021, 0, 1, 0]
@@ -173,6 +184,122 @@ def test_gperftools(tool, tmp_path):
     raw = consumers.output("pprof", "-raw", path)
     for words in ("5   50000000: 1 2", "7   70000000: 3 4 2", "0x402020 M=1", "0x40104f M=1"):
         assert words in raw
+
+
+# ---- call graphs ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folded(tool, tmp_path):
+    """Plain names, one thread, no recursion (gprof2dot only estimates its totals): what both understand alike."""
+    file = json.loads(written(tool, "speedscope", tmp_path / "plain.json").read_text())
+    names = [f"{f['name']} {i}" for i, f in enumerate(file["shared"]["frames"])]
+    stacks = {}
+    for stack, weight in zip(file["profiles"][0]["samples"], file["profiles"][0]["weights"]):
+        key = ";".join(names[i] for i in dict.fromkeys(stack))
+        if "_find_and_load" not in key:  # imports go round in circles
+            stacks[key] = stacks.get(key, 0) + weight
+    path = tmp_path / "plain.folded"
+    path.write_text("".join(f"{stack} {weight}\n" for stack, weight in stacks.items()))
+    return path
+
+
+def graph(text):
+    """Nodes and edges of dot's language by name, with their attributes."""
+    line = r'^\t("[^"]*"|\w+)(?: -> ("[^"]*"|\w+))? \[((?:color|arrowsize)=.*)\];$'
+    rows = [(r.group(1), r.group(2), dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', r.group(3))))
+            for r in re.finditer(line, text, re.MULTILINE)]
+    names = {source: attributes["label"].split("\\n")[0] for source, target, attributes in rows if not target}
+    nodes = {names[source]: attributes for source, target, attributes in rows if not target}
+    edges = {(names[s], names[t]): attributes for s, t, attributes in rows if t}
+    for (source, target), attributes in edges.items():
+        if source == target:
+            del attributes["label"]  # gprof2dot has none there
+    return nodes, edges
+
+
+@pytest.mark.parametrize("options", [[], ["-n", "2", "-e", "1.5"], ["-c", "pink", "--skew", "0.3"],
+                                     ["--color-nodes-by-selftime", "-c", "gray"], ["-c", "bw", "-n", "0", "-e", "0"],
+                                     ["-c", "print"]])
+def test_dot_is_what_gprof2dot_draws(tool, folded, options):
+    theirs = graph(consumers.output("gprof2dot", "-f", "collapse", *options, folded))
+    ours = graph(tool("export", folded, "--format", "dot", *options).stdout)
+    assert len(theirs[0]) > 5 and len(theirs[1]) > 4
+    assert ours[0] == theirs[0]
+    assert ours[1] == theirs[1]
+
+
+def test_dot_of_a_part(tool, tmp_path):
+    path = tmp_path / "x.dot"
+    assert tool("export", ORDERS, "-o", path, "--root", "Book.save").returncode == 0
+    assert "Book.save" in path.read_text() and "main" not in path.read_text()
+    assert tool("export", ORDERS, "-o", path, "--leaf", "*.encode").returncode == 0
+    assert "JSONEncoder.encode" in path.read_text() and "_iterencode" not in path.read_text()
+    assert consumers.output("dot", "-Tplain", path).startswith("graph ")
+    assert "wants a number" in tool("export", ORDERS, "-o", path, "-n", "x").stderr
+
+
+# ---- callgrind -----------------------------------------------------------------------------------------------
+
+
+def annotated(path, *options):
+    """callgrind_annotate's table: function → ns."""
+    rows = {}
+    for line in consumers.output("callgrind_annotate", "--threshold=100", "--auto=no", *options, path).splitlines():
+        found = re.match(r" *([\d,]+) \([ \d.]+%\) +[\d,]+ \([ \d.]+%\)  (\S.*):(.*)$", line)
+        if found:
+            rows[found.group(2), found.group(3)] = int(found.group(1).replace(",", ""))
+    return rows
+
+
+def test_callgrind(tool, tmp_path):
+    path = written(tool, "callgrind", tmp_path / "x.callgrind")
+    functions = json.loads(tool("report", ORDERS, "--idle", "--json").stdout)
+    seen = functions["sampled_s"] / sum(f["self_s"] for f in functions["functions"])
+    own, total = annotated(path), annotated(path, "--inclusive=yes")
+    assert len(own) > 20
+    for f in functions["functions"]:
+        key = (f["file"] or "???", f["name"])
+        again = own.get((key[0], key[1] + "'2"), 0)
+        assert (own.get(key, 0) + again) / 1e9 == pytest.approx(f["self_s"] * seen, abs=2e-6), key
+        assert total.get(key, 0) / 1e9 == pytest.approx(f["total_s"] * seen, abs=2e-6), key
+    assert "calls=" in path.read_text()
+    gprof2dot = consumers.output("gprof2dot", "-f", "callgrind", path)
+    assert "Book.save" in gprof2dot
+
+
+# ---- pictures ------------------------------------------------------------------------------------------------
+
+
+def test_flame_graph(tool, tmp_path):
+    """Boxes of one row touch no other, and their widths are shares of the whole."""
+    path = tmp_path / "x.svg"
+    assert tool("export", ORDERS, "-o", path).returncode == 0
+    svg = xml.etree.ElementTree.parse(path).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    rows = {}
+    for box in svg.findall(f"{space}g"):
+        rect, title = box.find(f"{space}rect"), box.find(f"{space}title").text
+        x, width = float(rect.get("x")), float(rect.get("width"))
+        share = float(re.search(r", ([\d.]+) %; self", title).group(1))
+        assert width / 11.80 == pytest.approx(share, abs=0.1), title
+        rows.setdefault(rect.get("y"), []).append((x, x + width))
+    for boxes in rows.values():
+        boxes.sort()
+        assert all(end <= begin + 0.02 for (_, end), (begin, _) in zip(boxes, boxes[1:]))
+    labels = [t.text for t in svg.iter(f"{space}text")]
+    assert "main" in labels and any(t.startswith("↻ ") for t in labels)
+    assert "Book.save (/srv/app/orders.py:25)" in path.read_text()
+
+
+def test_names_cannot_break_out_of_a_picture(tool, tmp_path):
+    path = tmp_path / "evil.folded"
+    path.write_bytes(b'<script>alert(1)</script>;"]];x & \xff\x01 10\n'.replace(b"\x01", b"") + b"a;b 5\n")
+    for name in ("x.svg", "x.dot"):
+        assert tool("export", path, "-o", tmp_path / name).returncode == 0
+    svg = (tmp_path / "x.svg").read_text()
+    assert "<script" not in svg and xml.etree.ElementTree.fromstring(svg.encode()) is not None
+    consumers.output("dot", "-Tplain", tmp_path / "x.dot")
 
 
 # ---- what is refused -----------------------------------------------------------------------------------------

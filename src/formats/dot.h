@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * The row of registry.c for Graphviz' language; see dot.c. */
+#ifndef FORMATS_DOT_H
+#define FORMATS_DOT_H
+
+struct buf;
+struct stack_function;
+
+extern const struct format format_dot;
+
+/* "module:line:name", as gprof2dot calls functions of Python: also for the call graph in SVG. */
+void dot_name(struct buf *out, const struct stack_function *f);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ * The rows of registry.c for pictures in SVG, and what they share. */
+#ifndef FORMATS_SVG_H
+#define FORMATS_SVG_H
+
+#include <stddef.h>
+
+struct buf;
+
+extern const struct format format_svg, format_callgraph_svg;
+
+/* Text inside an element or an attribute: escaped, without what XML forbids. At most `most` characters; where
+ * there are more, the last becomes "…". */
+void svg_text(struct buf *out, const char *s, size_t most);
+/* The head of a page of that size in pixels, with its title and a font. */
+void svg_begin(struct buf *out, double width, double height, const char *title);
+
+#endif
