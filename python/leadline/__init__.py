@@ -6,9 +6,16 @@ The tool is one static executable; this package finds it, and lets a program rec
         work()
     s.print_stats(); s.save("x.lead")
 
+    with leadline.trace() as t:          every call, counted and timed; t is what cProfile.Profile is
+        work()
+    t.print_stats("cumtime"); t.dump_stats("x.prof"); t.save("x.lead")
+
     with leadline.region("load"):        a span that every recording shows; costs nothing without one
 
+    %load_ext leadline                   in IPython and Jupyter: %lead, %%lead, %leadtrace
+
     python -m leadline time script.py    the same as: leadline time script.py
+    python -m leadline -s cumtime script.py   as python -m cProfile
     leadline.find_binary()               where the executable is
 """
 
@@ -20,16 +27,36 @@ from leadline._sampler import Recorder, Sampler, sample
 
 if TYPE_CHECKING:
     from leadline._binary import BinaryNotFound, find_binary
+    from leadline._stats import Stats
+    from leadline._tracer import Tracer, run, runcall, runctx, trace
 
+    Profile = Tracer
     __version__: str
 
-__all__ = ["BinaryNotFound", "Error", "Recorder", "Region", "Sampler", "__version__", "find_binary", "region", "sample"]
+__all__ = ["BinaryNotFound", "Error", "Profile", "Recorder", "Region", "Sampler", "Stats", "Tracer", "__version__",
+           "find_binary", "load_ipython_extension", "region", "run", "runcall", "runctx", "sample", "trace"]
+
+# What only some programs ask for is imported when they do: it would double the time this package takes to import.
+_LATER = {"BinaryNotFound": "_binary", "find_binary": "_binary", "Stats": "_stats", "Tracer": "_tracer",
+          "Profile": "_tracer", "run": "_tracer", "runcall": "_tracer", "runctx": "_tracer", "trace": "_tracer"}
 
 
 def __getattr__(name: str) -> Any:
-    """What few programs ask for is imported then: it would double the time this package takes to import."""
-    if name not in ("BinaryNotFound", "__version__", "find_binary"):
-        raise AttributeError(f"module 'leadline' has no attribute '{name}'")
-    from leadline import _binary
+    if name == "__version__":
+        from leadline._binary import version
 
-    return _binary.version() if name == "__version__" else getattr(_binary, name)
+        return version()
+    if name not in _LATER:
+        raise AttributeError(f"module 'leadline' has no attribute '{name}'")
+    from importlib import import_module
+
+    found = getattr(import_module(f"leadline.{_LATER[name]}"), "Tracer" if name == "Profile" else name)
+    globals()[name] = found
+    return found
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """%load_ext leadline"""
+    from leadline._notebook import load
+
+    load(shell)

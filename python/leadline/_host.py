@@ -58,11 +58,14 @@ class Host:
         """False in a forked child, and after the end."""
         return self._socket is not None and self._pid == os.getpid()
 
+    def __del__(self) -> None:
+        self.close()
+
     def close(self) -> None:
         """Ends it; without waiting, so that a program's end never depends on it."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        open_socket, self._socket = getattr(self, "_socket", None), None
+        if open_socket is not None:
+            open_socket.close()
 
     def _send(self, what: str, values: Dict[str, Any]) -> None:
         if self._socket is None or not self.is_mine():
@@ -119,8 +122,10 @@ class Host:
 
 def _words(text: str) -> str:
     """A command's own words, without its name and its advice, which are for people at a terminal."""
+    import re
+
     line = text.split("\n", 1)[0]
-    return line[len("leadline: "):] if line.startswith("leadline: ") else line
+    return re.sub(r"^leadline: |/proc/self/fd/\d+: ", "", line)
 
 
 def _start() -> "socket.socket":
@@ -134,7 +139,7 @@ def _start() -> "socket.socket":
     binary = find_binary()
     quiet = None if os.environ.get("LEADLINE_LOG") else subprocess.DEVNULL
     try:
-        started = subprocess.Popen([binary, "host"], stdin=theirs, stdout=subprocess.DEVNULL, stderr=quiet)
+        started = subprocess.Popen([binary, "host"], stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=quiet)
         started.wait(START_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         ours.close()

@@ -55,7 +55,7 @@ class _Off(Region):
     """While nothing records. Both functions take what they are given and return something false."""
 
     __slots__ = ()
-    __enter__ = [].clear  # type: ignore[assignment]
+    __enter__ = [].clear
     __exit__ = type.__prepare__  # type: ignore[assignment]
 
 

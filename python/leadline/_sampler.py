@@ -20,8 +20,9 @@ class Recorder:
     It begins with start() or `with`, and ends with stop(). Then it can be shown and saved as often as one likes.
     """
 
+    _host: Optional[Host] = None  # of the class: __del__ may come before __init__ was done
+
     def __init__(self) -> None:
-        self._host: Optional[Host] = None
         self._is_on = False
         self._regions: List[Tuple[int, int, int, str]] = []
 
@@ -36,8 +37,9 @@ class Recorder:
         self._is_on = False
         _region.remove_sink(self._on_region)
         host = self._connection()
-        self._send_regions(host)
         host.request("stop")
+        self._send_regions(host)
+        self._after_stop(host)
 
     def save(self, path: Path) -> None:
         """Ends the recording and writes it to a file, for `leadline report` and the others; replaces it."""
@@ -62,19 +64,23 @@ class Recorder:
     def __exit__(self, *error: object) -> None:
         self.stop()
 
+    def _after_stop(self, host: Host) -> None:
+        """For recorders that have more to tell."""
+
     def _connection(self) -> Host:
         if self._host is None:
             raise Error("nothing was recorded yet: call start(), or use it with 'with'")
         return self._host
 
-    def _begin(self, **request: Any) -> None:
+    def _begin(self, **request: Any) -> Any:
         if self._is_on:
             raise Error("this recorder records already")
         if self._host is None:
             self._host = Host()
-        self._host.request("record", **request)
+        answer = json.loads(self._host.request("record", **request))
         self._is_on = True
         _region.add_sink(self._on_region)
+        return answer
 
     def _on_region(self, *region: Any) -> None:
         self._regions.append(region)

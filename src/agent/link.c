@@ -353,13 +353,11 @@ static void end_of_thread(void *unused)
 	leadline_link_thread_end();
 }
 
-static int set_up(const char *build)
+static int set_address(void)
 {
 	static const char name[] = "/" SESSION_SOCKET;
 	const char *dir = secure_getenv(SESSION_ENV);
-	size_t n = dir ? strlen(dir) : 0, n_build = strlen(build);
-	struct link *l;
-	int result;
+	size_t n = dir ? strlen(dir) : 0;
 
 	if (n == 0)
 		return -ENOENT;
@@ -368,6 +366,17 @@ static int set_up(const char *build)
 	kept.address.sun_family = AF_UNIX;
 	memcpy(kept.address.sun_path, dir, n);
 	memcpy(kept.address.sun_path + n, name, sizeof name);
+	return 0;
+}
+
+static int set_up(const char *build)
+{
+	size_t n_build = strlen(build);
+	struct link *l;
+	int result = set_address();
+
+	if (result < 0)
+		return result;
 	memcpy(kept.build, build, n_build < sizeof kept.build ? n_build : sizeof kept.build - 1);
 	l = mmap(NULL, SESSION_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		0);
@@ -393,6 +402,22 @@ int leadline_link_open(const char *build)
 	result = set_up(build);
 	if (result == 0)
 		result = open_link(atomic_load(&link_page));
+	errno = saved;
+	return result;
+}
+
+/* The former beacon stays mapped, a page: a thread may be looking at it. */
+int leadline_link_reopen(void)
+{
+	struct link *l = atomic_load(&link_page);
+	int saved = errno, result = l ? set_address() : -ENOENT;
+
+	if (result == 0) {
+		kept.beacon = NULL;
+		kept.has_failed = false;
+		atomic_store(&l->state, LINK_NEW);
+		result = open_link(l);
+	}
 	errno = saved;
 	return result;
 }

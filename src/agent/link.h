@@ -12,7 +12,7 @@
  * again (SESSION_CONNECT_MS at most); a full ring of an exact session waits, bounded and counted.
  *
  * Quiet. When the tool has died, asked to stop, or could not be reached, every call returns at once
- * and nothing is counted. This is final.
+ * and nothing is counted. Only leadline_link_reopen changes that.
  *
  * Fork. The link's state lies in a page the kernel wipes in a forked child, so the child registers
  * under its own pid with its first call and never touches its parent's rings; its own memory is
@@ -38,6 +38,10 @@ struct session_header;
 /* Says hello to the session LEADLINE_SESSION names. 0, or a negative errno: -ENOENT when there is
  * no session, -ETIMEDOUT when the tool did not answer in time, -EALREADY after the first call. */
 int leadline_link_open(const char *build);
+
+/* The session LEADLINE_SESSION names now takes the place of the former one, also when that has made the link
+ * quiet. No other thread may emit meanwhile. -ENOENT when there was none before. */
+int leadline_link_reopen(void);
 
 /* Claims a slot for the calling thread, as its first emit would. False: quiet, or no slot is free
  * (emit tries again when the tool has given one back). */

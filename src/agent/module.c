@@ -2,10 +2,11 @@
  *
  * The agent as a Python module: loaded by bootstrap/sitecustomize.py (or by the leadline package), it says
  * hello to the session and starts the hooks the session's options ask for. Nothing here may raise into the
- * program: functions answer with a bool.
+ * program: functions answer with what became of it.
  *
- *	start(after_site)	True when tracing has begun, or will when site is done
- *	stop()			takes the hooks out; what was counted stays the tool's */
+ *	attach()		True when the session LEADLINE_SESSION names has answered; a former one is left
+ *	start(after_site)	True when tracing has begun, or will when site is done; else why not
+ *	stop()			takes the hooks out; what was counted stays the tool's, start() goes on */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,6 +53,25 @@ static bool begin(void)
 	return has_begun = true;
 }
 
+static PyObject *attach(PyObject *self, PyObject *unused)
+{
+	bool is_attached = has_begun;
+
+	(void)self;
+	(void)unused;
+	if (has_begun) {
+		calls_stop();
+		tree_pause();
+		codes_forget();
+		line_codes_forget();
+		is_attached = leadline_link_reopen() == 0 && leadline_link_thread();
+	} else {
+		is_attached = begin();
+	}
+	PyErr_Clear();
+	return PyBool_FromLong(is_attached);
+}
+
 static PyObject *start(PyObject *self, PyObject *after_site)
 {
 	const struct session_header *h;
@@ -59,7 +79,7 @@ static PyObject *start(PyObject *self, PyObject *after_site)
 	bool is_started;
 
 	(void)self;
-	if (!begin() || !tree_start(COMPAT_IS_FREE_THREADED)) {
+	if (!begin() || !leadline_link_is_live() || !tree_start(COMPAT_IS_FREE_THREADED)) {
 		PyErr_Clear();
 		Py_RETURN_FALSE;
 	}
@@ -72,8 +92,9 @@ static PyObject *start(PyObject *self, PyObject *after_site)
 	if (!is_started) {
 		snprintf(text, sizeof text, "calls are not traced: %s", why);
 		note(text);
+		return PyUnicode_FromString(why);
 	}
-	return PyBool_FromLong(is_started);
+	Py_RETURN_TRUE;
 }
 
 static PyObject *stop(PyObject *self, PyObject *unused)
@@ -81,11 +102,13 @@ static PyObject *stop(PyObject *self, PyObject *unused)
 	(void)self;
 	(void)unused;
 	calls_stop();
+	tree_pause();
 	PyErr_Clear();
 	Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
+	{ "attach", attach, METH_NOARGS, "attach(): reach the tool" },
 	{ "start", start, METH_O, "start(after_site): begin to trace" },
 	{ "stop", stop, METH_NOARGS, "stop(): end it" },
 	LINE_MODULE_METHODS,

@@ -31,7 +31,9 @@ static struct {
 	_Atomic uint32_t n_threads;
 	const unsigned char *area; /* the sparse area */
 	uint64_t area_bytes;
-} process;
+	pthread_mutex_t lock;   /* of the list, which threads enter once and leave once */
+	struct tracer *tracers; /* of all threads */
+} process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Without the GIL each thread keeps its own. */
 static bool is_free_threaded;
@@ -323,12 +325,35 @@ bool tree_suspended_take(struct tracer *t, const void *activation, struct suspen
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
+static void list_add(struct tracer *t)
+{
+	pthread_mutex_lock(&process.lock);
+	t->next = process.tracers;
+	t->previous = &process.tracers;
+	if (t->next)
+		t->next->previous = &t->next;
+	process.tracers = t;
+	pthread_mutex_unlock(&process.lock);
+}
+
+static void list_remove(struct tracer *t)
+{
+	pthread_mutex_lock(&process.lock);
+	if (t->previous) {
+		*t->previous = t->next;
+		if (t->next)
+			t->next->previous = t->previous;
+	}
+	pthread_mutex_unlock(&process.lock);
+}
+
 static void tracer_free(void *tracer)
 {
 	struct tracer *t = tracer;
 
 	if (tree_mine == t)
 		tree_mine = NULL;
+	list_remove(t);
 	if (t->own.items)
 		memory_unmap(t->own.items, sizeof *t->own.items << t->own.log2);
 	memory_unmap(t->edges, sizeof *t->edges << t->edges_log2);
@@ -354,11 +379,30 @@ static bool fill(struct tracer *t)
 	return t->bottom->node != NULL;
 }
 
+/* After a pause. A tracer of a former session is of no use. */
+static struct tracer *attach_again(void)
+{
+	struct tracer *t = pthread_getspecific(process.key);
+
+	if (!t)
+		return NULL;
+	if (t->epoch != leadline_link_epoch()) {
+		pthread_setspecific(process.key, NULL);
+		tracer_free(t);
+		return NULL;
+	}
+	t->top = t->bottom;
+	t->last = clock_read(tree_clock);
+	return tree_mine = t;
+}
+
 struct tracer *tree_attach(void)
 {
 	static _Thread_local uint32_t n_refused;
-	struct tracer *t;
+	struct tracer *t = attach_again();
 
+	if (t)
+		return t;
 	if (n_refused && ++n_refused % 1024)
 		return NULL;
 	t = leadline_link_is_live() && leadline_link_thread() ? memory_map(sizeof *t) : NULL;
@@ -368,6 +412,9 @@ struct tracer *tree_attach(void)
 			tracer_free(t);
 		return NULL;
 	}
+	t->epoch = leadline_link_epoch();
+	t->mine = &tree_mine;
+	list_add(t);
 	pthread_setspecific(process.key, t);
 	return tree_mine = t;
 }
@@ -391,9 +438,33 @@ bool tree_start(bool without_gil)
 	return true;
 }
 
+static void suspended_clear(struct suspensions *s)
+{
+	if (s->items)
+		memset(s->items, 0, sizeof *s->items << s->log2);
+	s->n = 0;
+}
+
+void tree_pause(void)
+{
+	uint64_t now = clock_read(tree_clock);
+
+	pthread_mutex_lock(&process.lock);
+	for (struct tracer *t = process.tracers; t; t = t->next) {
+		if (*t->mine && t->epoch == leadline_link_epoch())
+			t->top->node->self += now - t->last;
+		*t->mine = NULL;
+		suspended_clear(&t->own);
+	}
+	suspended_clear(&process.suspended);
+	pthread_mutex_unlock(&process.lock);
+}
+
 /* The tracers of threads that are not here any more stay where they are: a few pages. */
 void tree_forget(void)
 {
+	pthread_mutex_init(&process.lock, NULL);
+	process.tracers = NULL;
 	tree_mine = NULL;
 	if (process.has_key)
 		pthread_setspecific(process.key, NULL);

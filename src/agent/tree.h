@@ -75,6 +75,9 @@ struct tracer {
 	uint32_t number; /* in the process, from 1 */
 	int32_t tid;
 	uint64_t start;
+	uint32_t epoch;                  /* of the link its nodes belong to */
+	struct tracer **mine;            /* its thread's tree_mine */
+	struct tracer *next, **previous; /* all of the process */
 };
 
 /* ---- the process ----------------------------------------------------------------------------- */
@@ -83,12 +86,15 @@ struct tracer {
 bool tree_start(bool without_gil);
 /* In a forked child: what was is the parent's. */
 void tree_forget(void);
+/* The hooks are out: what runs has its time up to now, and each thread's next event finds its stack anew. Its
+ * nodes go on as long as the link is the same. */
+void tree_pause(void);
 
 extern enum clock_mode tree_clock;
 extern uint64_t tree_ns_per_tick; /* × 2^32 */
 extern _Thread_local struct tracer *tree_mine __attribute__((tls_model("initial-exec")));
 
-/* Makes the calling thread's tracer, with an empty stack. NULL: not possible, and not tried again soon. */
+/* The calling thread's tracer, made if need be, with an empty stack. NULL: not possible, and not tried again soon. */
 struct tracer *tree_attach(void);
 
 /* ---- slow paths ------------------------------------------------------------------------------ */

@@ -46,12 +46,15 @@ struct texts *texts_load(struct arena *a, struct tables *t)
 	return x;
 }
 
+/* Of several with that name, the first that has a text: a program may have told what no file holds. */
 static struct file *find(const struct texts *t, const char *file)
 {
-	for (size_t i = 0; i < t->n; i++)
+	struct file *found = NULL;
+
+	for (size_t i = 0; i < t->n && !(found && found->n); i++)
 		if (t->files[i].name == file || strcmp(t->files[i].name, file) == 0)
-			return &t->files[i];
-	return NULL;
+			found = found && !t->files[i].n ? found : &t->files[i];
+	return found;
 }
 
 static void count_lines(const struct texts *t, struct file *f)

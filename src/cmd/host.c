@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/host_request.h"
@@ -29,6 +30,8 @@
 #include "collect/rows.h"
 #include "store/writer.h"
 #include "sys/proc.h"
+#include "wire/session_layout.h"
+#include "wire/trace.h"
 #include "base/banned.h"
 
 enum { ANSWER_MS = 10000 };
@@ -40,9 +43,10 @@ struct host {
 	struct buf input;
 	bool is_gone; /* nobody is there to answer */
 
-	struct writer *writer;    /* while recording, else NULL */
+	struct writer *writer;    /* from "record" until the file is finished, else NULL */
 	struct program_hook hook; /* in its loop */
 	bool is_told;             /* that it records */
+	bool is_recording;        /* now */
 	bool wants_stop;          /* was asked for, and waits for its answer */
 	int recording;            /* the finished file, -1: none yet */
 };
@@ -103,6 +107,15 @@ static void receive(struct host *h)
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
+
+/* After "stop" more may be told; the first question ends that. */
+static int finish(struct host *h, struct err *e)
+{
+	struct writer *w = h->writer;
+
+	h->writer = NULL;
+	return w ? writer_close_keep_fd(w, &h->recording, e) : 0;
+}
 
 /* The recording as a file's name: the finished one, or what was written so far. */
 static bool recording_name(const struct host *h, char *to, size_t size)
@@ -171,6 +184,10 @@ static int ask(struct host *h, struct host_request *q, struct err *e)
 	if (!c)
 		return err_set(e, ERR_USAGE, "ask: there is no command '%s'",
 			q->n_words ? q->argv[0] : "");
+	if (h->is_recording)
+		writer_flush(h->writer);
+	else if (finish(h, e) < 0)
+		return -(int)e->code;
 	for (size_t i = 0; i < q->n_words; i++) {
 		if (strcmp(q->argv[i], "@") != 0)
 			continue;
@@ -178,8 +195,6 @@ static int ask(struct host *h, struct host_request *q, struct err *e)
 			return err_set(e, ERR_USAGE, "nothing was recorded yet");
 		q->argv[i] = name;
 	}
-	if (h->writer)
-		writer_flush(h->writer);
 	status = ask_child(q, c, &exit_status, &text, e);
 	if (status == 0 && exit_status == 0)
 		answer(h, text.data, text.n);
@@ -197,6 +212,8 @@ static int save(struct host *h, const struct host_request *q, struct err *e)
 	ssize_t n = 1;
 	int to;
 
+	if (!h->is_recording && finish(h, e) < 0)
+		return -(int)e->code;
 	if (h->recording < 0 || !q->path)
 		return err_set(
 			e, ERR_USAGE, q->path ? "nothing was recorded yet" : "save: where to?");
@@ -249,39 +266,52 @@ static void add_regions(struct host *h, const struct host_request *q)
 
 static void add_source(struct host *h, const struct host_request *q)
 {
+	struct buf names = BUF_INIT;
+
 	writer_add(h->writer, RECORD_source,
 		&(struct rec_source){ .file = writer_string(h->writer, q->path),
 			.text = { q->text, (uint32_t)strlen(q->text) },
 			.state = SOURCE_AS_RUN });
+	if (!q->name)
+		return;
+	buf_add(&names, q->path, strlen(q->path) + 1);
+	buf_adds(&names, q->name);
+	writer_meta_n(h->writer, "file_name", names.data, names.n);
+	buf_done(&names);
 }
 
-/* Answers what may be asked at any time. Recording is the caller's. */
-static void serve(struct host *h, struct host_request *q, struct err *e)
-{
-	if (strcmp(q->what, "ask") == 0)
-		ask(h, q, e);
-	else if (strcmp(q->what, "save") == 0)
-		save(h, q, e);
-	else
-		err_set(e, ERR_USAGE, "there is no request '%s' now", q->what);
-	if (e->code)
-		answer_error(h, e);
-}
-
-/* False: the recording ends. */
-static bool serve_recording(struct host *h, struct host_request *q)
+/* What may be said at any time. */
+static void serve(struct host *h, struct host_request *q)
 {
 	struct err e = ERR_INIT;
 
-	if (strcmp(q->what, "stop") == 0)
-		h->wants_stop = true;
-	else if (strcmp(q->what, "regions") == 0)
+	if (strcmp(q->what, "regions") == 0 && h->writer)
 		add_regions(h, q);
-	else if (strcmp(q->what, "source") == 0 && q->path && q->text)
+	else if (strcmp(q->what, "source") == 0 && h->writer && q->path && q->text)
 		add_source(h, q);
+	else if (strcmp(q->what, "ask") == 0)
+		ask(h, q, &e);
+	else if (strcmp(q->what, "save") == 0)
+		save(h, q, &e);
 	else
-		serve(h, q, &e);
-	return !h->wants_stop;
+		err_set(&e, ERR_USAGE, "there is no request '%s' now", q->what);
+	if (e.code)
+		answer_error(h, &e);
+}
+
+/* Before the first look: waiting for us is nothing to record. */
+static void tell_start(struct host *h)
+{
+	const char *session = getenv(SESSION_ENV);
+	struct buf text = BUF_INIT;
+	struct json_writer w;
+
+	json_init(&w, &text, false);
+	json_object_begin(&w);
+	json_kv_string(&w, "session", session);
+	json_object_end(&w);
+	answer(h, text.data, text.n);
+	buf_done(&text);
 }
 
 static bool on_control(void *ctx, uint64_t now_ns)
@@ -293,7 +323,7 @@ static bool on_control(void *ctx, uint64_t now_ns)
 
 	(void)now_ns;
 	if (!h->is_told)
-		answer(h, "", 0); /* before the first look: waiting for us is nothing to record */
+		tell_start(h);
 	h->is_told = true;
 	receive(h);
 	while (found && !h->wants_stop) {
@@ -301,41 +331,54 @@ static bool on_control(void *ctx, uint64_t now_ns)
 			answer_error(h, &e);
 			return false;
 		}
-		if (found) {
-			serve_recording(h, &q);
-			host_request_done(&q);
-		}
+		if (!found)
+			break;
+		if (strcmp(q.what, "stop") == 0)
+			h->wants_stop = true;
+		else
+			serve(h, &q);
+		host_request_done(&q);
 	}
 	return !h->is_gone && !h->wants_stop;
+}
+
+/* The recording before. */
+static void forget(struct host *h)
+{
+	struct err ignored = ERR_INIT;
+
+	writer_close(h->writer, &ignored);
+	if (h->recording >= 0)
+		close(h->recording);
+	h->writer = NULL;
+	h->recording = -1;
 }
 
 /* Lasts until "stop", or the end of the program. */
 static int record(struct host *h, const struct host_request *q, struct err *e)
 {
+	const struct collector *chosen[COLLECTORS_MOST];
 	struct writer_options file = { .overwrite = true };
-	const struct collector *sampling[COLLECTORS_MOST];
 	struct program_options p = { .pid = h->program,
-		.collectors = sampling,
-		.n_collectors = collectors_pick(COLLECT_SAMPLES, sampling),
+		.collectors = chosen,
+		.n_collectors = collectors_pick(q->trace ? COLLECT_CALLS : COLLECT_SAMPLES, chosen),
+		.trace_options = TRACE_CALLS,
 		.hook = &h->hook,
 		.is_single = !q->children };
 	struct program_result result;
 
+	forget(h);
 	if (recording_rate(q->rate, &p.rate_hz, e) < 0 ||
-		target_check(h->program, q->children, e) < 0 ||
+		(!q->trace && target_check(h->program, q->children, e) < 0) ||
 		writer_open(&h->writer, q->path, &file, e) < 0)
 		return -(int)e->code;
-	if (h->recording >= 0)
-		close(h->recording);
-	h->recording = -1;
 	h->hook = (struct program_hook){ .call = on_control, .ctx = h, .fd = h->control };
 	h->is_told = false;
 	h->wants_stop = false;
-	if (program_follow(&p, h->writer, &result, e) == 0)
-		writer_close_keep_fd(h->writer, &h->recording, e);
-	else
-		writer_close(h->writer, NULL);
-	h->writer = NULL;
+	h->is_recording = true;
+	if (program_follow(&p, h->writer, &result, e) < 0)
+		forget(h);
+	h->is_recording = false;
 	return -(int)e->code;
 }
 
@@ -346,7 +389,7 @@ static void serve_idle(struct host *h, struct host_request *q)
 	struct err e = ERR_INIT;
 
 	if (strcmp(q->what, "record") != 0) {
-		serve(h, q, &e);
+		serve(h, q);
 	} else if (record(h, q, &e) < 0) {
 		answer_error(h, &e);
 	} else if (h->wants_stop) {
@@ -421,9 +464,8 @@ static int run(const struct command *self, int argc, char **argv)
 		LEADLINE_VERSION);
 	answer(&h, text, strlen(text));
 	loop(&h);
+	forget(&h);
 	buf_done(&h.input);
-	if (h.recording >= 0)
-		close(h.recording);
 	if (h.pidfd >= 0)
 		close(h.pidfd);
 	return 0;

@@ -97,6 +97,10 @@ static int read_value(struct host_request *r, struct json_reader *j, struct err 
 		const char **to;
 	} strings[] = { { "do", &r->what }, { "path", &r->path }, { "rate", &r->rate },
 		{ "text", &r->text }, { "name", &r->name } };
+	const struct {
+		const char *key;
+		bool *to;
+	} flags[] = { { "children", &r->children }, { "trace", &r->trace } };
 	enum json_token t;
 
 	for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
@@ -106,12 +110,15 @@ static int read_value(struct host_request *r, struct json_reader *j, struct err 
 		return read_words(r, j, e);
 	if (json_text_is(j, "regions"))
 		return read_regions(r, j, e);
-	if (!json_text_is(j, "children"))
-		return json_skip(j, e);
-	if (json_next(j, &t, e) < 0)
-		return -(int)e->code;
-	r->children = t == JSON_TRUE;
-	return t == JSON_TRUE || t == JSON_FALSE ? 0 : bad(e, "children");
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+		if (!json_text_is(j, flags[i].key))
+			continue;
+		if (json_next(j, &t, e) < 0)
+			return -(int)e->code;
+		*flags[i].to = t == JSON_TRUE;
+		return t == JSON_TRUE || t == JSON_FALSE ? 0 : bad(e, flags[i].key);
+	}
+	return json_skip(j, e);
 }
 
 int host_request_parse(struct host_request *r, const char *line, size_t n_bytes, struct err *e)

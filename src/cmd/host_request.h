@@ -38,6 +38,7 @@ struct host_request {
 	struct host_region *regions;
 	size_t n_regions;
 	bool children; /* record them, too */
+	bool trace;    /* calls, instead of samples */
 };
 
 /* One line, without its end. Keys that are not known are skipped. host_request_done accepts a failed one. */

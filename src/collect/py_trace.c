@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "collect/collector.h"
@@ -52,6 +53,8 @@ struct traced {
 	struct trace_tree tree;
 	struct trace_functions functions;
 	struct trace_lines lines;
+	struct map
+		hidden; /* node of the package's own → its parent, or the nearest above that is shown */
 	char *interpreter; /* owned */
 	uint32_t row, segment;
 	uint64_t n_resynced, n_folded; /* told so far */
@@ -147,11 +150,12 @@ static void write_node(void *ctx, const struct trace_tree_node *n)
 	struct trace_function_row function =
 		trace_functions_row(&to->p->functions, node->function, t->c.writer);
 	unsigned char histogram[TRACE_BUCKETS * 5];
+	uint64_t hidden, parent = map_find(&to->p->hidden, n->parent, &hidden) ? hidden : n->parent;
 	struct rec_thread thread = { .process = process_row(t, to->p),
 		.tid = (uint32_t)n->granule->tid };
 	struct rec_node r = { .thread = writer_row(t->c.writer, RECORD_thread, &thread),
 		.id = n->id,
-		.parent = n->parent,
+		.parent = (uint32_t)parent,
 		.code = function.code,
 		.builtin = function.builtin,
 		.calls = node->calls,
@@ -164,6 +168,10 @@ static void write_node(void *ctx, const struct trace_tree_node *n)
 		.max_ns = to_ns(t, node->max),
 		.histogram = { histogram, (uint32_t)encode_histogram(node, histogram) } };
 
+	if (function.is_own) {
+		map_put(&to->p->hidden, n->id, parent);
+		return;
+	}
 	if (node->function && !function.code && !function.builtin)
 		r.builtin = writer_string(t->c.writer, "<function without a name>");
 	writer_add(t->c.writer, RECORD_node, &r);
@@ -264,6 +272,7 @@ static void traced_free(struct traced *p)
 	trace_tree_done(&p->tree);
 	trace_lines_done(&p->lines);
 	trace_functions_done(&p->functions);
+	map_done(&p->hidden);
 	free(p->interpreter);
 	free(p);
 }

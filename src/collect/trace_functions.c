@@ -120,6 +120,26 @@ static uint32_t code_row(
 	return writer_row(w, RECORD_code, &r);
 }
 
+static bool begins(const char *s, size_t n, const char *with)
+{
+	return n >= strlen(with) && memcmp(s, with, strlen(with)) == 0;
+}
+
+/* The modules of python/leadline whose names begin with an underscore, and the agent they call: starting and
+ * ending a trace is nothing the user wants to read about. */
+static bool is_own(const struct trace_function *f)
+{
+	static const char folder[] = "leadline/_";
+	const char *file = f->bytes.data, *slash, *folder_at;
+	size_t n = f->head.n_file;
+
+	if (f->is_builtin)
+		return begins(file, f->bytes.n, "<built-in method _leadline_agent.");
+	slash = memrchr(file, '/', n);
+	folder_at = slash ? memrchr(file, '/', (size_t)(slash - file)) : NULL;
+	return folder_at && begins(folder_at + 1, n - (size_t)(folder_at + 1 - file), folder);
+}
+
 struct trace_function_row trace_functions_row(
 	struct trace_functions *f, uint32_t number, struct writer *w)
 {
@@ -137,6 +157,7 @@ struct trace_function_row trace_functions_row(
 		? (struct trace_function_row){ .builtin = writer_string_n(
 						       w, one->bytes.data, one->bytes.n) }
 		: (struct trace_function_row){ .code = code_row(f, one, w) };
+	one->row.is_own = is_own(one);
 	return one->row;
 }
 

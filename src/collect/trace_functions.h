@@ -32,6 +32,7 @@ struct trace_functions {
 /* What a node says of its function: rows of the writer's current segment. */
 struct trace_function_row {
 	uint32_t code, builtin; /* one of them; both 0: not known */
+	bool is_own;            /* of the package that traces, not of the program */
 };
 
 /* A record of the agent; false when it makes no sense. Kinds that tell no function are ignored. */

@@ -217,6 +217,36 @@ int tables_refresh(struct tables *t, struct err *e)
 	return 0;
 }
 
+/* A file shown under another name: each string that is its path becomes that name. */
+static void show_name(struct tables *t, const char *path, size_t n_path, rec_bytes name)
+{
+	size_t n = tables_count(t, RECORD_string);
+
+	for (uint32_t row = 1; row <= n; row++) {
+		struct rec_string *s =
+			(struct rec_string *)(uintptr_t)tables_row(t, RECORD_string, row);
+
+		if (s && s->text.n == n_path && memcmp(s->text.p, path, n_path) == 0)
+			s->text = name;
+	}
+}
+
+/* meta "file_name": path, NUL, name. */
+static void show_names(struct tables *t)
+{
+	struct record_iter it = record_iter(t, RECORD_meta);
+
+	for (const struct rec_meta *m; (m = record_next(&it));) {
+		const char *p = m->value.p, *end = m->value.n ? memchr(p, '\0', m->value.n) : NULL;
+		size_t n_path = end ? (size_t)(end - p) : 0, n = m->value.n - n_path - 1;
+
+		if (end && n_path && strcmp(tables_string(t, m->key), "file_name") == 0)
+			show_name(t, p, n_path,
+				(rec_bytes){ arena_strndup(&t->arena, end + 1, n), (uint32_t)n });
+	}
+	record_iter_done(&it);
+}
+
 int tables_load(struct tables **ret, struct reader *r, struct err *e)
 {
 	struct tables *t = xcalloc(1, sizeof *t);
@@ -228,6 +258,7 @@ int tables_load(struct tables **ret, struct reader *r, struct err *e)
 		tables_free(t);
 		return -(int)e->code;
 	}
+	show_names(t);
 	*ret = t;
 	return 0;
 }

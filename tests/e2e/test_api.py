@@ -147,7 +147,7 @@ s.save("x.lead")
     assert lines[2] == "5 cannot create /no/such/folder/x.lead: No such file or directory"
     assert lines[3] == "7 this recorder records already"
     assert lines[4] == "5 cannot write /no/such/folder/x.lead: No such file or directory"
-    assert lines[5].startswith("2 report: --sort calls: this recording holds samples")
+    assert lines[5].startswith("2 report: this recording holds samples, and counts of calls need")
     assert lines[6] == "2 report: unknown option --nonsense"
 
 
@@ -155,3 +155,176 @@ def test_a_host_started_by_hand_says_what_it_is_for():
     done = subprocess.run([LEADLINE, "host"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "the Python package starts it" in done.stderr
     assert " host" not in subprocess.run([LEADLINE, "help"], capture_output=True, text=True, check=True).stdout
+
+
+# ---- the tracer, instead of cProfile --------------------------------------------------------------------------
+
+WORK = """
+import sys, threading
+import leadline
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+def order():
+    return sorted([3, 1, 2], key=lambda x: -x)
+
+def steps():
+    yield 1
+    yield 2
+
+def work():
+    fib(10)
+    order()
+    list(steps())
+"""
+# Programs as people wrote them for cProfile; PROFILER is the module.
+FOR_CPROFILE = {
+    "enable and disable": "pr = PROFILER.Profile()\npr.enable()\nwork()\npr.disable()\nwork()\n"
+                          "pr.enable()\nfib(3)\npr.disable()\n",
+    "context": "with PROFILER.Profile() as pr:\n    work()\n",
+    "runcall": "pr = PROFILER.Profile()\nassert pr.runcall(fib, 10) == 55 and pr.runcall(max, 1, 2, key=abs) == 2\n",
+    "runctx": "pr = PROFILER.Profile(subcalls=True, builtins=True).runctx('work()', globals(), {})\n",
+    "run": "pr = PROFILER.Profile(timeunit=0.0)\npr.run('work()')\n",
+    "raises": "pr = PROFILER.Profile()\ntry: pr.runcall(lambda: [fib(2), 1 / 0])\nexcept ZeroDivisionError: pass\n",
+    "without builtins": "pr = PROFILER.Profile(builtins=False)\npr.enable()\nwork()\npr.disable()\n",
+}
+SHOW = """
+import json, pstats
+def is_own(file, name):
+    return "cProfile" in file or "profiling/tracing" in file or "Profiler" in name
+pr.create_stats()
+rows = pstats.Stats(pr).stats
+found = sorted([f[0].rpartition("/")[2], f[1], f[2], cc, nc,
+                sorted([c[2], v[0], v[1]] for c, v in callers.items() if not is_own(c[0], c[2]))]
+               for f, (cc, nc, tt, ct, callers) in rows.items() if not is_own(f[0], f[2]))
+counts = {}
+for e in pr.getstats():
+    file, name = ("", e.code) if isinstance(e.code, str) else (e.code.co_filename, e.code.co_name)
+    if not is_own(file, name): counts[name] = [e.callcount, e.reccallcount]
+pr.dump_stats("x.prof")
+assert pstats.Stats("x.prof").stats.keys() == rows.keys()
+print(json.dumps([found, counts]))
+"""
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_programs_written_for_cprofile_count_the_same(label):
+    """All of them in one program each way: what cProfile says is the truth here."""
+    def program(module):
+        text = WORK + "import cProfile\n"
+        for name, code in FOR_CPROFILE.items():
+            text += f"# {name}\n" + code.replace("PROFILER", module) + SHOW
+        return text
+
+    ours, theirs = (output_of(label, program(module)).splitlines() for module in ("leadline", "cProfile"))
+    for name, one, other in zip(FOR_CPROFILE, map(json.loads, ours), map(json.loads, theirs)):
+        # cProfile itself takes no notice of it there.
+        if name != "without builtins" or label not in ("3.14", "3.15"):
+            assert one == other, name
+    assert len(ours) == len(theirs) == len(FOR_CPROFILE)
+
+
+@pytest.mark.parametrize("label", ["3.8", "3.11", "3.12", "3.13t", "3.15"])
+def test_a_tracer_sees_threads_and_goes_on_where_it_stopped(tool, label, tmp_path):
+    out = output_of(label, WORK + """
+import pstats
+go, done = threading.Event(), threading.Event()
+def other():
+    go.wait(); go.clear(); fib(5); done.set()
+    go.wait(); fib(5); done.set()
+def twice():
+    done.clear(); go.set(); done.wait()
+thread = threading.Thread(target=other)
+thread.start()
+t = leadline.Tracer()
+t.enable(); twice(); t.disable()
+fib(8)
+t.enable(); twice(); t.disable()
+thread.join()
+assert isinstance(t.stats, pstats.Stats)
+print([row[1] for f, row in t.stats.items() if f[2] == "fib"])
+t.save("x.lead")
+@leadline.Tracer()
+def nested(n): return n and nested(n - 1)
+for _ in range(3):
+    with leadline.trace() as t: fib(4)
+    print([row[:2] for f, row in t.stats.items() if f[2] == "fib"])
+nested(3)
+""", keep=tmp_path)
+    assert out.splitlines() == ["[30]"] + ["[(1, 9)]"] * 3
+    functions = json.loads(tool("report", "--json", tmp_path / "x.lead").stdout)["functions"]
+    assert [f["calls"] for f in functions if f["name"] == "fib"] == [30]
+    assert not [f for f in functions if "/leadline/_" in (f["file"] or "") or "_leadline_agent" in f["name"]]
+
+
+def test_a_tracer_in_the_way_of_another_says_so():
+    out = output_of("3.11", WORK + """
+def says(what, *args):
+    try: what(*args)
+    except leadline.Error as e: print(e)
+a, b = leadline.Tracer(), leadline.Tracer()
+a.enable(); says(b.enable); a.disable()
+b.enable(); b.disable()
+says(leadline.Tracer, lambda: 0)
+sys.setprofile(lambda *args: None)
+says(leadline.Tracer().enable)
+sys.setprofile(None)
+""")
+    assert out.splitlines() == ["another tracer is active", "leadline reads its own clock: it takes no timer",
+                                "calls cannot be traced: the program has set a profile function of its own"]
+
+
+def test_module_functions_print_the_table():
+    out = output_of("3.12", WORK + """
+leadline.run("work()", sort="cumtime")
+leadline.runctx("fib(n)", globals(), {"n": 3}, "x.prof")
+assert leadline.runcall(fib, 4) == 3
+leadline.run("import sys; sys.exit(3)")
+import pstats
+print([row[1] for f, row in pstats.Stats("x.prof").stats.items() if f[2] == "fib"])
+""")
+    assert "function calls (" in out and "Ordered by: cumulative time" in out and "program.py:5(fib)" in out
+    assert out.count("function calls") == 3 and out.endswith("[5]\n")
+
+
+# ---- python -m leadline, instead of python -m cProfile --------------------------------------------------------
+
+PROGRAM = """
+import os, pickle, sys
+class Thing: pass
+def main():
+    print(sys.argv, __name__, sys.path[0] == os.getcwd(), type(pickle.loads(pickle.dumps(Thing()))) is Thing)
+    print(__file__, sys.modules["__main__"].Thing is Thing)
+main()
+"""
+
+
+def test_a_script_runs_as_under_cprofile(tmp_path):
+    for words in ([], ["-s", "cumtime"], ["-s", "2", "-o", "x.prof"], ["-otime.prof", "--sort=calls"]):
+        done = run_program("3.12", PROGRAM + "sys.exit(7)", "a", "-o", "b", module=["-m", "leadline", *words], keep=tmp_path)
+        lines = done.stdout.splitlines()
+        assert done.returncode == 7 and not done.stderr
+        assert lines[:2] == ["['program.py', 'a', '-o', 'b'] __main__ True True", "program.py True"]
+        assert bool(lines[2:]) == ("-o" not in "".join(words)), words
+        assert not lines[2:] or "function calls" in done.stdout and "(main)" in done.stdout
+    assert (tmp_path / "x.prof").exists() and (tmp_path / "time.prof").exists()
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_a_module_runs_as_under_cprofile(label):
+    done = run_program(label, PROGRAM, module=["-m", "leadline", "-s", "ncalls", "-m", "program"])
+    done = run_program(label, PROGRAM.replace("program.py", ""), module=["-m", "leadline", "-m"]) if done.returncode else done
+    assert "__main__ True True" in done.stdout and "Ordered by: call count" in done.stdout, done.stdout + done.stderr
+
+
+def test_what_is_wrong_with_a_command_line_is_said():
+    for words, status, text in ((["-s", "often"], 125, "there is no sort key 'often'"), (["-o"], 125, "which program?"),
+                                (["no_such_file.py"], 125, "cannot read no_such_file.py: No such file or directory"),
+                                (["-m", "no_such_module"], 1, "No module named")):
+        done = run_program("3.12", "", module=["-m", "leadline", *words])
+        assert done.returncode == status and text in done.stderr, done.stderr
+    done = run_program("3.12", "1 / 0", module=["-m", "leadline"])
+    assert done.returncode == 1 and "ZeroDivisionError" in done.stderr and "function calls" in done.stdout
+    done = run_program("3.12", "def f(:", module=["-m", "leadline"])
+    assert done.returncode == 1 and "SyntaxError" in done.stderr

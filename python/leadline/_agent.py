@@ -1,0 +1,45 @@
+"""The part of leadline that runs inside this interpreter: an extension the tool unpacks when it begins to trace."""
+
+import os
+import sys
+from typing import Any
+
+from leadline._host import Error
+
+_agent: Any = None  # loaded once; later sessions take it over
+
+
+def attach(session: str) -> Any:
+    """The agent, connected to that session. Raises Error when there is none for this interpreter."""
+    global _agent
+    before = os.environ.get("LEADLINE_SESSION")
+    os.environ["LEADLINE_SESSION"] = session
+    try:
+        if _agent is None:
+            _agent = _load(session)
+        if not _agent.attach():
+            raise Error("the agent cannot reach the leadline process")
+    finally:
+        if before is None:
+            del os.environ["LEADLINE_SESSION"]
+        else:
+            os.environ["LEADLINE_SESSION"] = before
+    return _agent
+
+
+def _load(session: str) -> Any:
+    from importlib.machinery import ExtensionFileLoader, ModuleSpec
+    from importlib.util import module_from_spec
+
+    tag = "cp%d%d%s" % (*sys.version_info[:2], getattr(sys, "abiflags", ""))
+    path = f"{session}/agents/{tag}.so"
+    if sys.implementation.name != "cpython" or not os.path.exists(path):
+        name = tag if sys.implementation.name == "cpython" else sys.implementation.name
+        raise Error(f"this leadline has no agent for {name}: build it where that interpreter's headers are", 6)
+    loader = ExtensionFileLoader("_leadline_agent", path)
+    try:
+        agent = module_from_spec(ModuleSpec("_leadline_agent", loader, origin=path))
+        loader.exec_module(agent)
+    except ImportError as error:
+        raise Error(f"the agent cannot be loaded: {error}", 6) from error
+    return agent

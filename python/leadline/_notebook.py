@@ -1,0 +1,207 @@
+"""IPython's magics: %load_ext leadline, then %lead, %%lead, %leadtrace, %%leadtrace.
+
+A cell's functions are named after it: `In [7]:3` is line 3 of that cell, whatever file IPython compiled it under.
+"""
+
+import html
+import io
+import linecache
+from typing import Any, Dict, List, Optional, Tuple
+
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope
+from IPython.display import display as show
+
+from leadline import _stats
+from leadline._host import Error, Host
+from leadline._sampler import Recorder, Sampler
+from leadline._tracer import Tracer
+
+CELLS_MOST = 1000  # whose text goes into a recording
+ROWS = 20
+display: Any = show  # IPython has no types for it
+STYLE = "text-align: right; font-variant-numeric: tabular-nums; padding: 0 0.6em"
+
+
+class Report:
+    """What a magic shows: plain text for terminals, tables for notebooks."""
+
+    def __init__(self, text: str, tables: List[str]) -> None:
+        self.text = text
+        self._html = "".join(tables)
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+
+def table(title: str, heads: List[str], rows: List[List[str]]) -> str:
+    """One table; the last column is text, the others are numbers."""
+
+    def cells(tag: str, values: List[str]) -> str:
+        styles = [STYLE] * (len(values) - 1) + ["text-align: left; font-family: monospace"]
+        return "".join(f'<{tag} style="{s}">{html.escape(v)}</{tag}>' for s, v in zip(styles, values))
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return (f"<table><caption style='text-align: left'><b>{html.escape(title)}</b></caption>"
+            f"<thead><tr>{cells('th', heads)}</tr></thead><tbody>{body}</tbody></table>")
+
+
+def place(file: Optional[str], line: Optional[int]) -> str:
+    """`In [7]:3`, or the last part of a path and the line."""
+    if not file:
+        return ""
+    return f"{file if file.startswith('In [') else file.rpartition('/')[2]}:{line}"
+
+
+def seconds(value: Optional[float]) -> str:
+    """Three digits and the unit that fits; nothing for what is not known."""
+    if value is None:
+        return ""
+    for limit, factor, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1, 1e3, "ms")):
+        if value < limit:
+            return f"{value * factor:.3g} {unit}"
+    return f"{value:.3g} s"
+
+
+def sampled_tables(document: Dict[str, Any], limit: int) -> List[str]:
+    """Functions and lines, as the report has them."""
+    # Shares are of all sampled time, which the outermost function has.
+    whole = max((f["total_s"] for f in document.get("functions", [])), default=0) or 1
+
+    def share(value: float) -> str:
+        return f"{100 * value / whole:.1f} %"
+
+    functions = [[share(f["self_s"]), seconds(f["self_s"]), share(f["total_s"]),
+                  f"{f['name']}  {place(f['file'], f['line'])}"] for f in document.get("functions", [])[:limit]]
+    lines = [[share(x["self_s"]), seconds(x["self_s"]), share(x["total_s"]), place(x["file"], x["line"])]
+             for x in document.get("lines", [])[:limit]]
+    return [table("Functions", ["self", "time", "total", "function"], functions),
+            table("Lines", ["self", "time", "total", "line"], lines)]
+
+
+def traced_table(stats: _stats.Stats, sort: str, limit: int) -> str:
+    """The columns of pstats, in its order."""
+    stats.sort_stats(sort)
+    rows = []
+    for function in stats.fcn_list[:limit]:  # type: ignore[attr-defined]
+        primitive, calls, own, total, _ = stats[function]
+        count = str(calls) if calls == primitive else f"{calls}/{primitive}"
+        name = function[2] if function[0] == "~" else f"{function[2]}  {place(function[0], function[1])}"
+        rows.append([count, seconds(own), seconds(own / calls), seconds(total), seconds(total / (primitive or 1)), name])
+    return table("Calls", ["calls", "own", "per call", "total", "per call", "function"], rows)
+
+
+@magics_class
+class LeadlineMagics(Magics):
+    """Each takes a statement on its line, or as a cell magic the cell.
+
+    -s SORT   order of rows        -n ROWS   how many (20)        -o FILE   save the recording
+    -r HZ     samples a second     -q        show nothing
+    """
+
+    @needs_local_scope
+    @line_cell_magic
+    def lead(self, line: str, cell: Optional[str] = None, local_ns: Optional[Dict[str, Any]] = None) -> None:
+        """Runs the statement or cell under the sampler and shows where its time went."""
+        options, code, names = self._prepare(line, cell, "r:s:n:o:q", local_ns)
+        recorder = _CellSampler(self.shell, options.get("r"))
+        self._run(recorder, code, names, options)
+        if "q" in options:
+            return
+        limit = self._rows(options)
+        text = recorder.report("--sort", options.get("s", "self"), "--limit", str(limit), "--no-legend")
+        display(Report(text, sampled_tables(recorder.json(), limit)))
+
+    @needs_local_scope
+    @line_cell_magic
+    def leadtrace(self, line: str, cell: Optional[str] = None, local_ns: Optional[Dict[str, Any]] = None) -> None:
+        """Runs the statement or cell under the tracer and shows its calls, as %prun does."""
+        options, code, names = self._prepare(line, cell, "s:n:o:q", local_ns)
+        recorder = _CellTracer(self.shell)
+        self._run(recorder, code, names, options)
+        if "q" in options:
+            return
+        limit, sort = self._rows(options), options.get("s", "tottime")
+        stats, text = recorder.stats, io.StringIO()
+        stats.stream = text  # type: ignore[attr-defined]
+        stats.sort_stats(sort).print_stats(limit)
+        display(Report(text.getvalue(), [traced_table(recorder.stats, sort, limit)]))
+
+    def _prepare(self, line: str, cell: Optional[str], letters: str,
+                 local_ns: Optional[Dict[str, Any]]) -> Tuple[Dict[str, str], Any, Dict[str, Any]]:
+        """Options, compiled code, and the namespace to run it in."""
+        options, statement = self.parse_options(line, letters, posix=False)
+        if cell is not None and statement.strip():
+            raise UsageError(f"a cell magic takes options only, not '{statement.strip()}'")
+        if cell is None and not statement.strip():
+            raise UsageError("which statement? For example: %lead work(); or a cell that begins with %%lead")
+        # The magic's own line counts, so that numbers are those a reader of the cell sees.
+        shell: Any = self.shell
+        text = statement if cell is None else "\n" + shell.transform_cell(cell)
+        shown = statement if cell is None else f"%%{line.strip()}\n{cell}"
+        name = shell.compile.cache(text, shell.execution_count, raw_code=shown)
+        linecache.cache[name] = (len(shown), None, [row + "\n" for row in shown.splitlines()], name)
+        code = compile(shell.compile.ast_parse(text, filename=name), name, "exec")
+        if not local_ns or local_ns is shell.user_ns:
+            return dict(options), code, shell.user_ns
+        return dict(options), code, {**shell.user_ns, **local_ns}
+
+    @staticmethod
+    def _run(recorder: Recorder, code: Any, names: Dict[str, Any], options: Dict[str, str]) -> None:
+        try:
+            with recorder:
+                exec(code, names)
+        finally:
+            recorder.stop()
+            if "o" in options:
+                recorder.save(options["o"])
+
+    @staticmethod
+    def _rows(options: Dict[str, str]) -> int:
+        text = options.get("n", str(ROWS))
+        if not text.isdigit():
+            raise UsageError(f"-n wants a number of rows, not '{text}'")
+        return int(text)
+
+
+# ---- cells ----------------------------------------------------------------------------------------------------
+
+
+def tell_cells(shell: Any, host: Host) -> None:
+    """What the cells are called, and their text: no file has it."""
+    numbers = getattr(shell.compile, "_filename_map", {})
+    for name, number in list(numbers.items())[-CELLS_MOST:]:
+        text = "".join(linecache.getlines(name))
+        host.tell("source", path=name, text=text, name=f"In [{number}]")
+
+
+class _CellSampler(Sampler):
+    def __init__(self, shell: Any, rate: Optional[str]) -> None:
+        super().__init__(rate)
+        self._shell = shell
+
+    def _after_stop(self, host: Host) -> None:
+        tell_cells(self._shell, host)
+
+
+class _CellTracer(Tracer):
+    def __init__(self, shell: Any) -> None:
+        super().__init__()
+        self._shell = shell
+
+    def _after_stop(self, host: Host) -> None:
+        tell_cells(self._shell, host)
+
+
+def load(shell: Any) -> None:
+    """%load_ext leadline"""
+    shell.register_magics(LeadlineMagics)
+    shell.set_custom_exc((Error,), _show_error)
+
+
+def _show_error(shell: Any, kind: Any, error: Any, traceback: Any, tb_offset: Any = None) -> None:
+    """What the tool could not do is one line, not a traceback through this package."""
+    print(f"leadline: {error}")
