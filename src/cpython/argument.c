@@ -232,11 +232,11 @@ void argument_format(const struct opcodes *o, const struct instruction *i,
 		add_word(words_get(&w->consts, i->arg), out);
 		break;
 	case ARGUMENT_LOCAL:
-		if (has_two_names(i)) {
+		if (has_two_names(i))
 			add_two_names(i, w, out);
-			break;
-		}
-		/* fallthrough */
+		else
+			add_name(o, i, w, out);
+		break;
 	case ARGUMENT_NAME:
 	case ARGUMENT_FREE:
 		add_name(o, i, w, out);

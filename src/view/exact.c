@@ -75,6 +75,16 @@ static void add_per_call(struct table *t, double seconds, uint64_t calls)
 	table_cell(t, "%s", calls ? units_format(text, UNIT_SECONDS, seconds / (double)calls) : "");
 }
 
+/* Empty where there is nothing to tell. fmt takes the number. */
+static void add_if_resumed(
+	struct table *t, const struct exact_cost *c, const char *fmt, double number)
+{
+	if (c->resumes)
+		table_cell(t, fmt, number);
+	else
+		table_cell(t, "%s", "");
+}
+
 static void add_row(struct table *t, const struct page *g, const struct exact_function *f)
 {
 	const struct exact_cost *c = &f->cost;
@@ -94,9 +104,9 @@ static void add_row(struct table *t, const struct page *g, const struct exact_fu
 	if (g->has_max)
 		table_cell_unit(t, UNIT_SECONDS, f->max_s);
 	if (g->has_resumes)
-		table_cell(t, c->resumes ? "%" PRIu64 : "", c->resumes);
+		add_if_resumed(t, c, "%.0f", (double)c->resumes);
 	if (g->has_resumes && g->x->is_timed)
-		table_cell(t, c->resumes ? "%.3f" : "", f->awaited_s);
+		add_if_resumed(t, c, "%.3f", f->awaited_s);
 	if (g->has_doubtful)
 		table_cell(t, "%s", f->is_doubtful ? "≈" : "");
 	if (f->is_builtin || !*f->file)

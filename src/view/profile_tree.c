@@ -234,8 +234,10 @@ static void add_neighbour(struct table *t, const struct neighbours *of, const st
 	table_cell_unit(t, UNIT_SHARE, part);
 	table_cell(t, "%s", buf_str(&bar));
 	table_cell(t, "%s", units_format(text, s->unit, n->seconds));
-	if (of->is_exact)
-		table_cell(t, n->is_none ? "" : "%" PRIu64, n->n);
+	if (of->is_exact && n->is_none)
+		table_cell(t, "%s", "");
+	else if (of->is_exact)
+		table_cell(t, "%" PRIu64, n->n);
 	table_cell(t, "%s",
 		!n->is_none          ? f->name
 			: is_callers ? "(nobody: a root)"
