@@ -186,30 +186,47 @@ static bool watch_all(void)
 
 /* ---- waiting for the end of site ------------------------------------------------------------- */
 
-/* The outermost function has ended: only now does the program begin. */
+static struct seed_site site;
+
 static PyObject *on_site_return(
 	PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
 	PyFrameObject *frame = PyEval_GetFrame();
-	PyFrameObject *back = frame ? compat_frame_back(frame) : NULL;
 
 	(void)self;
 	(void)args;
 	(void)nargsf;
 	(void)kwnames;
-	if (back)
-		Py_DECREF(back);
-	else if (!set_callback(event_number("PY_UNWIND"), NULL) || !watch_all())
-		PyErr_Clear();
+	if (frame)
+		seed_site_leave(&site, frame);
 	return Py_None;
+}
+
+static PyObject *on_site_start(
+	PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+	PyFrameObject *frame = PyEval_GetFrame();
+
+	if (!frame || !seed_site_enter(&site, frame))
+		return Py_None;
+	if (!watch_all())
+		PyErr_Clear();
+	return (monitor.with_clock ? on_start : on_start_counting)(self, args, nargsf, kwnames);
 }
 
 static bool watch_site(void)
 {
-	long returns = event_number("PY_RETURN"), unwinds = event_number("PY_UNWIND");
+	static const char *const names[] = { "PY_START", "PY_RETURN", "PY_UNWIND" };
+	long set = 0;
 
-	return returns >= 0 && unwinds >= 0 && set_callback(returns, on_site_return) &&
-		set_callback(unwinds, on_site_return) && set_events(returns | unwinds);
+	for (int i = 0; i < 3; i++) {
+		long event = event_number(names[i]);
+
+		if (event < 0 || !set_callback(event, i ? on_site_return : on_site_start))
+			return false;
+		set |= event;
+	}
+	return set_events(set);
 }
 
 /* ---- tool ids -------------------------------------------------------------------------------- */

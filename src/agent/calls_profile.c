@@ -107,23 +107,17 @@ static void watch_all(void)
 	compat_watch_threads(COMPAT_WATCH_PROFILE, watch_thread);
 }
 
-/* Quiet until the outermost function returns, which is the end of site. */
 static int profile_site(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
 {
-	PyFrameObject *back;
+	static struct seed_site site;
 
-	(void)obj;
-	(void)arg;
-	if (what != PyTrace_RETURN)
+	if (what == PyTrace_RETURN)
+		seed_site_leave(&site, frame);
+	if (what != PyTrace_CALL || !seed_site_enter(&site, frame))
 		return 0;
-	back = compat_frame_back(frame);
-	if (back) {
-		Py_DECREF(back);
-		return 0;
-	}
 	PyEval_SetProfile(NULL, NULL);
 	watch_all();
-	return 0;
+	return ours()(obj, frame, what, arg);
 }
 
 bool calls_start(bool after_site, bool with_clock, char *ret_why, size_t n_why)

@@ -40,3 +40,28 @@ struct tracer *seed_attach(PyFrameObject *innermost)
 		seed(t, innermost);
 	return t;
 }
+
+static bool is_outermost(PyFrameObject *frame)
+{
+	PyFrameObject *back = compat_frame_back(frame);
+
+	Py_XDECREF(back);
+	return !back;
+}
+
+void seed_site_leave(struct seed_site *s, PyFrameObject *frame)
+{
+	s->is_over |= is_outermost(frame);
+}
+
+bool seed_site_enter(const struct seed_site *s, PyFrameObject *frame)
+{
+	PyObject *file;
+
+	if (!s->is_over || !is_outermost(frame))
+		return false;
+	file = compat_frame_code(frame)->co_filename;
+	return PyUnicode_CompareWithASCIIString(file, "<frozen zipimport>") != 0 &&
+		PyUnicode_CompareWithASCIIString(file, "<frozen importlib._bootstrap_external>") !=
+		0;
+}

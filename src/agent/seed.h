@@ -14,6 +14,16 @@ struct tracer;
 /* Makes the calling thread's tracer. innermost: the innermost frame that is to be on the stack, or NULL. */
 struct tracer *seed_attach(PyFrameObject *innermost);
 
+/* For a start out of sitecustomize, which is quiet until the program begins. */
+struct seed_site {
+	bool is_over; /* the functions that ran at the start have ended */
+};
+
+/* The outermost function ends, or begins: true when this one begins the program. In between the interpreter
+ * looks for the script, by functions of the import system. */
+void seed_site_leave(struct seed_site *s, PyFrameObject *frame);
+bool seed_site_enter(const struct seed_site *s, PyFrameObject *frame);
+
 #pragma GCC visibility pop
 
 #endif

@@ -21,7 +21,7 @@
 struct options {
 	struct recording_options shared;
 	const char *python, *module, *lines;
-	bool trace, sample;
+	bool trace, count, sample;
 };
 
 #define FIELD(f) offsetof(struct options, f)
@@ -37,13 +37,15 @@ static const struct opt options_table[] = {
 	{ 0, "trace", OPT_FLAG, NULL, false,
 		"count and time every call, by an agent inside the program (instead of sampling)",
 		FIELD(trace), SIZE_MAX, NULL },
+	{ 0, "count", OPT_FLAG, NULL, false, "count every call without timing it, at less cost",
+		FIELD(count), SIZE_MAX, NULL },
 	{ 0, "lines", OPT_STRING, "WHAT", false,
 		"count and time every line of these functions: FUNCTION, MODULE, "
 		"MODULE:CLASS.METHOD, "
 		"FILE.py, with * and ?; several with commas",
 		FIELD(lines), SIZE_MAX, NULL },
-	{ 0, "sample", OPT_FLAG, NULL, false, "sample as well, beside --trace", FIELD(sample),
-		SIZE_MAX, NULL },
+	{ 0, "sample", OPT_FLAG, NULL, false, "sample as well, beside --trace, --count or --lines",
+		FIELD(sample), SIZE_MAX, NULL },
 	RECORDING_FORMAT,
 	RECORDING_SORT,
 	RECORDING_LIMIT,
@@ -71,10 +73,16 @@ static void note_early_end(const struct program_result *result, char *to, size_t
 
 static unsigned wanted(const struct options *o)
 {
-	bool is_exact = o->trace || o->lines;
+	bool is_exact = o->trace || o->count || o->lines;
 
-	return (o->trace ? COLLECT_CALLS : 0) | (o->lines ? COLLECT_LINES : 0) |
+	return (o->trace || o->count ? COLLECT_CALLS : 0) | (o->lines ? COLLECT_LINES : 0) |
 		(!is_exact || o->sample ? COLLECT_SAMPLES : 0);
+}
+
+static uint64_t trace_options(const struct options *o)
+{
+	return (o->trace || o->count ? TRACE_CALLS : 0) |
+		(o->count && !o->trace ? TRACE_NO_CLOCK : 0) | (o->lines ? TRACE_LINES : 0);
 }
 
 static int run_and_show(const struct command *self, const struct options *o, char *const *argv,
@@ -85,7 +93,7 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 	struct program_options p = { .argv = argv,
 		.collectors = chosen,
 		.n_collectors = collectors_pick(wanted(o), chosen),
-		.trace_options = (o->trace ? TRACE_CALLS : 0) | (o->lines ? TRACE_LINES : 0),
+		.trace_options = trace_options(o),
 		.lines = o->lines,
 		.rate_hz = rate_hz,
 		.no_source = o->shared.no_source,
