@@ -130,7 +130,7 @@ def test_every_view_and_its_json(tool, script, python, tmp_path):
 
 @pytest.mark.parametrize("args, words", [
     (["--sort=ncalls"], "leadline run --trace does"),
-    (["--sort=size"], "--sort wants self, total, name"),
+    (["--sort=size"], "--sort wants self, total, calls, name"),
     (["--filter=("], "'(' is no regular expression"),
     (["--callers=nobody_here"], "no function in it matches 'nobody_here'"),
     (["--thread=99999999"], "no sampled thread is '99999999'"),
