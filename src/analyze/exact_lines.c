@@ -10,6 +10,7 @@
 #include "analyze/frames.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "store/tables.h"
 #include "wire/records.h"
@@ -56,6 +57,11 @@ static uint32_t function_of(struct builder *b, uint32_t code)
 	return (uint32_t)b->found.n - 1;
 }
 
+static double seconds(uint64_t ns)
+{
+	return ns == RECORD_UNKNOWN ? UNITS_UNKNOWN : (double)ns / 1e9;
+}
+
 static void add(struct builder *b, const struct rec_line_count *r)
 {
 	uint32_t function = function_of(b, r->code);
@@ -75,9 +81,9 @@ static void add(struct builder *b, const struct rec_line_count *r)
 	l = &b->rows.v[index].line;
 	l->hits += r->hits;
 	l->total_s += (double)r->total_ns / 1e9;
-	l->own_s += (double)r->own_ns / 1e9;
-	l->callees_s += (double)r->callees_ns / 1e9;
-	l->max_s = fmax(l->max_s, (double)r->max_ns / 1e9);
+	l->own_s += seconds(r->own_ns);
+	l->callees_s += seconds(r->callees_ns);
+	l->max_s = r->max_ns == RECORD_UNKNOWN ? UNITS_UNKNOWN : fmax(l->max_s, seconds(r->max_ns));
 }
 
 /* Counters are written more than once, each time what they are by then: the last one counts. */
@@ -141,7 +147,7 @@ static struct exact_lines *finish(struct builder *b)
 			f->lines = &lines[i];
 		f->total_s += f->calls ? 0 : lines[i].total_s;
 		f->last_line = lines[i].line;
-		r->own_s += lines[i].own_s;
+		r->has_own |= units_is_known(lines[i].own_s);
 	}
 	functions = arena_copy(b->a, b->found.v, b->found.n * sizeof *b->found.v);
 	if (b->found.n)

@@ -9,6 +9,7 @@
 #ifndef ANALYZE_EXACT_LINES_H
 #define ANALYZE_EXACT_LINES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +20,9 @@ struct tables;
 struct exact_line {
 	uint32_t line;
 	uint64_t hits;
-	double total_s, own_s, callees_s;
-	double max_s; /* of one hit */
+	double total_s;
+	double own_s, callees_s; /* unknown in other tools' files */
+	double max_s;            /* of one hit; unknown likewise */
 };
 
 struct exact_lines_function {
@@ -37,7 +39,7 @@ struct exact_lines_function {
 struct exact_lines {
 	const struct exact_lines_function *functions; /* by file, then first line */
 	size_t n_functions;
-	double own_s; /* of all lines */
+	bool has_own; /* own time, that of callees and the longest hit are known */
 };
 
 /* Threads that count, rows; NULL: all. NULL when the recording has no such lines. */

@@ -57,6 +57,21 @@ static struct file *find(const struct texts *t, const char *file)
 	return found;
 }
 
+void texts_put(struct texts *t, const char *file, const char *text, size_t n)
+{
+	struct file *files;
+
+	if (find(t, file))
+		return;
+	files = arena_new_n(t->a, struct file, t->n + 1);
+	if (t->n)
+		memcpy(files, t->files, t->n * sizeof *files);
+	files[t->n++] = (struct file){
+		.name = file, .text = arena_copy(t->a, text, n), .n = n, .state = SOURCE_AS_RUN
+	};
+	t->files = files;
+}
+
 static void count_lines(const struct texts *t, struct file *f)
 {
 	VEC(uint32_t) starts = VEC_INIT;

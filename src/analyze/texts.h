@@ -19,6 +19,9 @@ struct text_line {
 /* Reads all source records; lives in the arena. */
 struct texts *texts_load(struct arena *a, struct tables *t);
 
+/* A text from elsewhere, for a file that has none; copied. */
+void texts_put(struct texts *t, const char *file, const char *text, size_t n);
+
 /* `file`: the pointer a frame has, or an equal text. Lines count from 1. */
 struct text_line texts_line(const struct texts *t, const char *file, int line);
 /* Lines of the file; 0 when its text is not there. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/by_name.h"
@@ -41,7 +42,8 @@
 #include "view/usage.h"
 #include "base/banned.h"
 
-enum { NEIGHBOURS_MOST = 20 }; /* functions one pattern is answered for */
+enum { NEIGHBOURS_MOST = 20 };    /* functions one pattern is answered for */
+enum { SOURCE_BYTES = 16 << 20 }; /* of one file on the disk */
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
@@ -221,6 +223,22 @@ static int load_exact(struct result *r, const struct result_choice *c,
 	return 0;
 }
 
+/* line_profiler's files hold no source: as it does, we look whether the files they name are here. */
+static void add_sources(const struct exact_lines *l, struct texts *texts)
+{
+	for (size_t i = 0; i < l->n_functions; i++) {
+		const char *file = l->functions[i].file;
+		struct buf text = BUF_INIT;
+		struct err ignored = ERR_INIT;
+		struct stat st;
+
+		if (!texts_n_lines(texts, file) && stat(file, &st) == 0 && S_ISREG(st.st_mode) &&
+			buf_load(&text, file, SOURCE_BYTES, &ignored) == 0)
+			texts_put(texts, file, text.data, text.n);
+		buf_done(&text);
+	}
+}
+
 static int load(struct result *r, const struct result_choice *c, const char *name, struct err *e)
 {
 	struct stacks_options o = c->stacks;
@@ -257,8 +275,13 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 	r->endings = endings_build(&r->arena, r->tables, r->stacks, &r->n_endings);
 	if (c->tasks)
 		r->tasks = tasks_build(&r->arena, r->tables, r->stacks);
-	if (c->source)
-		r->texts = texts_load(&r->arena, r->tables);
+	if (c->source) {
+		struct texts *texts = texts_load(&r->arena, r->tables);
+
+		if (r->origin.is_foreign && r->exact_lines)
+			add_sources(r->exact_lines, texts);
+		r->texts = texts;
+	}
 	return choose_rows(r, c, e);
 }
 

@@ -11,6 +11,7 @@
 #include "formats/collapsed.h"
 #include "formats/dot.h"
 #include "formats/gperftools.h"
+#include "formats/lprof.h"
 #include "formats/pprof.h"
 #include "formats/pstats.h"
 #include "formats/speedscope.h"
@@ -22,6 +23,7 @@ const struct format *const formats[] = {
 	&format_collapsed,
 	&format_dot,
 	&format_gperftools,
+	&format_lprof,
 	&format_pprof,
 	&format_pstats,
 	&format_speedscope,

@@ -28,7 +28,7 @@ struct block {
 	const struct exact_lines_function *f;
 	const struct texts *texts; /* NULL: none */
 	uint32_t first, last;
-	bool has_text;
+	bool has_text, has_own;
 };
 
 /* Columns before the first character; −1 for lines that say nothing. */
@@ -134,16 +134,19 @@ static void add_line(
 	if (l) {
 		table_cell(t, "%" PRIu64, l->hits);
 		add_seconds(t, l->total_s);
-		add_seconds(t, l->own_s);
-		add_seconds(t, l->callees_s);
+		if (b->has_own) {
+			add_seconds(t, l->own_s);
+			add_seconds(t, l->callees_s);
+		}
 		if (l->hits)
 			add_seconds(t, l->total_s / (double)l->hits);
 		else
 			table_cell(t, "%s", "");
-		add_seconds(t, l->max_s);
+		if (b->has_own)
+			add_seconds(t, l->max_s);
 		table_cell(t, "%.1f", b->f->total_s > 0 ? 100 * l->total_s / b->f->total_s : 0);
 	}
-	for (size_t i = 0; !l && i < 7; i++)
+	for (size_t i = 0; !l && i < (b->has_own ? 7u : 4u); i++)
 		table_cell(t, "%s", "");
 	if (b->has_text)
 		add_source(&text, texts_line(b->texts, b->f->file, (int)number));
@@ -169,23 +172,31 @@ static void print_head(
 	buf_done(&name);
 }
 
-static void print_function(const struct exact_lines_function *f, const struct texts *texts,
-	const struct profile_view *v, struct buf *out)
+static struct table *new_table(bool has_own)
 {
-	static const struct table_column columns[] = {
-		{ "line", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "hits", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "time", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "own", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "in callees", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "per hit", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "max", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "%", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "source", TABLE_LEFT, TEXT_CUT_END, 16 },
-	};
-	struct table *t = table_new(columns, sizeof columns / sizeof *columns);
+	static const struct {
+		const char *title;
+		bool is_own; /* only where own time is known */
+	} numbers[] = { { "line", false }, { "hits", false }, { "time", false }, { "own", true },
+		{ "in callees", true }, { "per hit", false }, { "max", true }, { "%", false } };
+	struct table_column columns[9];
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		if (has_own || !numbers[i].is_own)
+			columns[n++] = (struct table_column){ numbers[i].title, TABLE_RIGHT,
+				TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "source", TABLE_LEFT, TEXT_CUT_END, 16 };
+	return table_new(columns, n);
+}
+
+static void print_function(const struct exact_lines_function *f, const struct texts *texts,
+	bool has_own, const struct profile_view *v, struct buf *out)
+{
+	struct table *t = new_table(has_own);
 	struct block b = block_of(f, texts);
 
+	b.has_own = has_own;
 	for (uint32_t i = b.first; i <= b.last; i++) {
 		const struct exact_line *l = line_at(f, i);
 
@@ -204,13 +215,17 @@ void exact_print_lines(const struct exact_lines *l, const struct texts *t,
 	const struct profile_view *v, struct buf *out)
 {
 	for (size_t i = 0; i < l->n_functions; i++)
-		print_function(&l->functions[i], t, v, out);
+		print_function(&l->functions[i], t, l->has_own, v, out);
 	if (v->legend) {
 		buf_addc(out, '\n');
 		style_begin(out, STYLE_DIM, v->colour);
 		style_wrap(out,
-			"time: from a line's begin to the next; own: without the functions it "
-			"calls; % of the function's time. Every hit was counted.",
+			l->has_own
+				? "time: from a line's begin to the next; own: without the "
+				  "counted functions it calls; % of the function's time. Every "
+				  "hit was counted."
+				: "time: from a line's begin to the next, with what it calls; % of "
+				  "the function's time. Every hit was counted.",
 			0, v->width);
 		style_end(out, STYLE_DIM, v->colour);
 	}
@@ -219,6 +234,21 @@ void exact_print_lines(const struct exact_lines *l, const struct texts *t,
 /* ---- line_profiler's page -------------------------------------------------------------------- */
 
 enum { LINE = 6, HITS = 9, TIME = 12, PER_HIT = 8, PERCENT = 8, CELL = 40 };
+
+/* Tabs stay what they are, as that tool has it. */
+static void add_as_it_stands(struct buf *out, struct text_line line)
+{
+	for (size_t i = 0; i < line.n;) {
+		size_t n = 0;
+
+		while (i + n < line.n && line.p[i + n] != '\t')
+			n++;
+		text_add_printable(out, line.p + i, n);
+		if (i + n < line.n)
+			buf_addc(out, '\t');
+		i += n + 1;
+	}
+}
 
 struct cells {
 	char hits[CELL], time[CELL], per_hit[CELL], percent[CELL];
@@ -271,7 +301,7 @@ static void print_line_profiler_function(const struct exact_lines_function *f,
 			line = texts_line(texts, f->file, (int)i);
 		buf_printf(out, "%*u %*s %*s %*s %*s  ", LINE, i, HITS, c.hits, TIME, c.time,
 			PER_HIT, c.per_hit, PERCENT, c.percent);
-		add_source(out, line);
+		add_as_it_stands(out, line);
 		buf_addc(out, '\n');
 	}
 	buf_addc(out, '\n');
