@@ -23,7 +23,7 @@
 
 struct options {
 	bool locals, json, tree;
-	const char *pid;
+	const char *pid, *root;
 	int color;
 };
 
@@ -36,6 +36,8 @@ static const struct opt options_table[] = {
 		FIELD(tree), SIZE_MAX, NULL },
 	{ 'p', "pid", OPT_STRING, "PID", false, "another way to name a process", FIELD(pid),
 		SIZE_MAX, NULL },
+	{ 0, "root", OPT_STRING, "FOLDER", false, "where the files of a core file are, if not in /",
+		FIELD(root), SIZE_MAX, NULL },
 	{ 'j', "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
 	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
 		color_choices },
@@ -46,27 +48,33 @@ struct dump { /* one run of the command */
 	const struct options *o;
 	struct arena arena;
 	VEC(pid_t) pids;
+	VEC(const char *) cores; /* names of core files */
 	VEC(const struct snapshot *) found;
 	VEC(char *) failures; /* one line each, in the arena */
 	int status;           /* of the first failure */
 };
 
-static int parse_pid(const char *text, pid_t *ret, struct err *e)
+static int add_pid(struct dump *d, const char *text, struct err *e)
 {
 	uint64_t v;
 
 	if (!text_parse_u64(text, &v) || v == 0 || v > INT32_MAX)
-		return err_set(e, ERR_USAGE, "'%s' is no process id", text);
-	*ret = (pid_t)v;
+		return err_set(e, ERR_USAGE, "'%s' is no process id%s", text,
+			access(text, F_OK) == 0 ? "" : ", nor is there a core file called so");
+	vec_each (&d->pids, known)
+		if (*known == (pid_t)v)
+			return 0;
+	vec_push(&d->pids, (pid_t)v);
 	return 0;
 }
 
-static void add_pid(struct dump *d, pid_t pid)
+/* A number is a process, even where a file is called so (./4711 is the file). */
+static void add_operand(struct dump *d, const char *text, struct err *e)
 {
-	vec_each (&d->pids, known)
-		if (*known == pid)
-			return;
-	vec_push(&d->pids, pid);
+	if (text[strspn(text, "0123456789")] && access(text, F_OK) == 0)
+		vec_push(&d->cores, text);
+	else
+		add_pid(d, text, e);
 }
 
 static void fail(struct dump *d, const struct err *e)
@@ -92,6 +100,18 @@ static bool look(struct dump *d, pid_t pid, bool may_fail)
 	}
 	vec_push(&d->found, s);
 	return true;
+}
+
+static void look_at_core(struct dump *d, const char *path)
+{
+	struct py_dump_options o = { .locals = d->o->locals, .root = d->o->root };
+	const struct snapshot *s;
+	struct err e = ERR_INIT;
+
+	if (py_dump_core(&d->arena, path, &o, &s, &e) < 0)
+		fail(d, &e);
+	else
+		vec_push(&d->found, s);
 }
 
 /* The process and its descendants, as they are now. */
@@ -150,17 +170,15 @@ static int run(const struct command *self, int argc, char **argv)
 	struct dump d = { .self = self, .o = &o };
 	struct err e = ERR_INIT;
 	int first = 0;
-	pid_t pid = 0;
 
 	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv,
 		    false, &first, &e) < 0)
 		return command_fail(self, &e);
-	if (o.pid && parse_pid(o.pid, &pid, &e) == 0)
-		add_pid(&d, pid);
+	if (o.pid)
+		add_pid(&d, o.pid, &e);
 	for (int i = first; i < argc && !e.code; i++)
-		if (parse_pid(argv[i], &pid, &e) == 0)
-			add_pid(&d, pid);
-	if (!e.code && !d.pids.n)
+		add_operand(&d, argv[i], &e);
+	if (!e.code && !d.pids.n && !d.cores.n)
 		err_set(&e, ERR_USAGE, "which process? For example: leadline dump 4711");
 	if (e.code) {
 		d.status = command_fail(self, &e);
@@ -170,9 +188,12 @@ static int run(const struct command *self, int argc, char **argv)
 				look_at_tree(&d, *p);
 			else
 				look(&d, *p, true);
+		vec_each (&d.cores, path)
+			look_at_core(&d, *path);
 		show(&d);
 	}
 	vec_done(&d.pids);
+	vec_done(&d.cores);
 	vec_done(&d.found);
 	vec_done(&d.failures);
 	arena_done(&d.arena);
@@ -182,12 +203,13 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command command_dump = {
 	.group = "where",
 	.name = "dump",
-	.arguments = "[options] PID…",
+	.arguments = "[options] PID… | CORE…",
 	.summary = "Show what running programs do right now: every thread and task",
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,
 	.examples = "  leadline dump 4711\n"
 		    "  leadline dump --locals 4711\n"
+		    "  leadline dump core.4711                 what it did when it died\n"
 		    "  leadline dump --tree $(pgrep -o torchrun)\n",
 	.run = run,
 };

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "collect/py_target.h"
 #include "cpython/asyncio.h"
+#include "sys/core.h"
 #include "sys/elf.h"
 #include "sys/maps.h"
 #include "base/banned.h"
@@ -43,15 +44,16 @@ static bool look_into(struct py_target *t, const struct map *m, struct asyncio_o
 
 bool py_asyncio_find(struct py_target *t, struct asyncio_offsets *ret)
 {
-	struct maps maps = { 0 };
+	struct maps live = { 0 };
+	struct maps *maps = t->core ? t->core->maps : &live;
 	struct err e = ERR_INIT;
 	bool found = false;
 
-	if (t->layout.minor < FIRST_MINOR || maps_read(&maps, t->pid, &e) < 0)
+	if (t->layout.minor < FIRST_MINOR || (!t->core && maps_read(&live, t->pid, &e) < 0))
 		return false;
-	vec_each (&maps.items, m)
+	vec_each (&maps->items, m)
 		if (!found && is_likely(t, m))
 			found = look_into(t, m, ret);
-	maps_done(&maps);
+	maps_done(&live);
 	return found;
 }

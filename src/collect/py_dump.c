@@ -27,6 +27,7 @@
 #include "cpython/object.h"
 #include "cpython/snapshot.h"
 #include "cpython/value.h"
+#include "sys/core.h"
 #include "sys/proc.h"
 #include "sys/rank.h"
 #include "base/banned.h"
@@ -186,7 +187,8 @@ static char run_state(pid_t pid, pid_t tid)
 	struct proc_stat st;
 	char text[1024];
 
-	if (tid && proc_read(text, sizeof text, "/proc/%d/task/%d/stat", (int)pid, (int)tid) > 0 &&
+	if (pid && tid &&
+		proc_read(text, sizeof text, "/proc/%d/task/%d/stat", (int)pid, (int)tid) > 0 &&
 		proc_stat_parse(text, &st))
 		return st.state;
 	return 0;
@@ -198,7 +200,7 @@ static const char *system_name(struct dumper *d, pid_t tid)
 	char name[64], process[64];
 	pid_t pid = d->target.pid;
 
-	if (!tid || tid == pid ||
+	if (!pid || !tid || tid == pid ||
 		proc_read(name, sizeof name, "/proc/%d/task/%d/comm", (int)pid, (int)tid) <= 0 ||
 		proc_read(process, sizeof process, "/proc/%d/comm", (int)pid) <= 0 ||
 		strcmp(name, process) == 0)
@@ -394,9 +396,14 @@ static const struct snapshot *take(struct dumper *d)
 	char command[4096] = "", rank[RANK_TEXT] = "";
 	uint64_t interp = 0;
 
-	proc_command(d->target.pid, command, sizeof command);
-	rank_of(d->target.pid, rank);
-	s->pid = d->target.pid;
+	if (d->target.core) {
+		snprintf(command, sizeof command, "%s", d->target.core->command);
+		s->signal = d->target.core->signal;
+	} else {
+		proc_command(d->target.pid, command, sizeof command);
+		rank_of(d->target.pid, rank);
+	}
+	s->pid = d->target.core ? d->target.core->pid : d->target.pid;
 	s->command = arena_strdup(d->a, command);
 	s->rank = arena_strdup(d->a, rank);
 	s->interpreter = arena_printf(d->a, "CPython %s", d->target.version);
@@ -436,6 +443,44 @@ static int open_target(struct py_target *t, pid_t pid, struct err *e)
 	return status;
 }
 
+/* Of an open target, which is closed. */
+static int dump(struct dumper *d, const struct snapshot **ret, struct err *e)
+{
+	int status = 0;
+
+	objects_init(&d->objects, &d->target.mem, &d->target.layout);
+	d->codes = py_codes_new(&d->target.layout, &d->target.mem, d->target.version);
+	d->sources = py_sources_new(d->target.pid, d->target.core ? d->target.core->root : "");
+	py_tids_init(&d->tids, d->target.pid);
+	if (d->target.core)
+		vec_each (&d->target.core->threads, tid)
+			py_tids_add(&d->tids, *tid);
+	d->asyncio.o = &d->objects;
+	if (py_asyncio_find(&d->target, &d->asyncio_offsets))
+		d->asyncio.published = &d->asyncio_offsets;
+	d->frames = xcalloc(FRAMES_MOST, sizeof *d->frames);
+	d->walk = xcalloc(1, sizeof *d->walk);
+	*ret = take(d);
+	if ((*ret)->n_threads == 0 && d->target.core)
+		status = err_set(e, ERR_BAD_LAYOUT, "no thread ran Python code");
+	else if ((*ret)->n_threads == 0)
+		status = err_set(e, ERR_NO_PROCESS, "process %d ended while it was looked at",
+			(int)d->target.pid);
+	free(d->walk);
+	free(d->frames);
+	vec_done(&d->threads);
+	vec_done(&d->states);
+	vec_done(&d->tasks);
+	map_done(&d->known);
+	map_done(&d->names);
+	py_sources_free(d->sources);
+	py_codes_free(d->codes);
+	objects_done(&d->objects);
+	py_tids_done(&d->tids);
+	py_target_close(&d->target);
+	return status;
+}
+
 int py_dump(struct arena *a, pid_t pid, const struct py_dump_options *o,
 	const struct snapshot **ret, struct err *e)
 {
@@ -446,30 +491,29 @@ int py_dump(struct arena *a, pid_t pid, const struct py_dump_options *o,
 		py_target_close(&d.target);
 		return status;
 	}
-	objects_init(&d.objects, &d.target.mem, &d.target.layout);
-	d.codes = py_codes_new(&d.target.layout, &d.target.mem, d.target.version);
-	d.sources = py_sources_new(pid);
-	py_tids_init(&d.tids, pid);
-	d.asyncio.o = &d.objects;
-	if (py_asyncio_find(&d.target, &d.asyncio_offsets))
-		d.asyncio.published = &d.asyncio_offsets;
-	d.frames = xcalloc(FRAMES_MOST, sizeof *d.frames);
-	d.walk = xcalloc(1, sizeof *d.walk);
-	*ret = take(&d);
-	if ((*ret)->n_threads == 0)
-		status = err_set(
-			e, ERR_NO_PROCESS, "process %d ended while it was looked at", (int)pid);
-	free(d.walk);
-	free(d.frames);
-	vec_done(&d.threads);
-	vec_done(&d.states);
-	vec_done(&d.tasks);
-	map_done(&d.known);
-	map_done(&d.names);
-	py_sources_free(d.sources);
-	py_codes_free(d.codes);
-	objects_done(&d.objects);
-	py_tids_done(&d.tids);
-	py_target_close(&d.target);
-	return status;
+	return dump(&d, ret, e);
+}
+
+int py_dump_core(struct arena *a, const char *path, const struct py_dump_options *o,
+	const struct snapshot **ret, struct err *e)
+{
+	struct dumper d = { .a = a, .o = o };
+	struct snapshot *named;
+	struct core core;
+	int status = core_open(&core, path, o->root, e);
+
+	if (status < 0)
+		return status;
+	status = py_target_open_core(&d.target, &core, e);
+	if (status < 0)
+		py_target_close(&d.target);
+	else
+		status = dump(&d, ret, e);
+	core_close(&core);
+	if (status < 0)
+		return err_note(e, "%s", path);
+	named = arena_copy(a, *ret, sizeof **ret);
+	named->core = arena_strdup(a, path);
+	*ret = named;
+	return 0;
 }

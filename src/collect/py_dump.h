@@ -19,11 +19,17 @@ struct snapshot;
 
 struct py_dump_options {
 	bool locals;
+	const char *root; /* of the files of a core file; NULL: ours */
 };
 
 /* 0, or why not: no such process, no permission, not Python (and what else), still starting, a layout
  * that is not known. *ret is in the arena. */
 int py_dump(struct arena *a, pid_t pid, const struct py_dump_options *o,
+	const struct snapshot **ret, struct err *e);
+
+/* The same of a program that is no more, by its core file: which ids its threads had is told, what they were
+ * waiting for is not. */
+int py_dump_core(struct arena *a, const char *path, const struct py_dump_options *o,
 	const struct snapshot **ret, struct err *e);
 
 #endif

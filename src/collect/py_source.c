@@ -29,14 +29,16 @@ struct file {
 
 struct py_sources {
 	pid_t pid;
+	const char *root;
 	VEC(struct file) files;
 };
 
-struct py_sources *py_sources_new(pid_t pid)
+struct py_sources *py_sources_new(pid_t pid, const char *root)
 {
 	struct py_sources *s = xcalloc(1, sizeof *s);
 
 	s->pid = pid;
+	s->root = root;
 	return s;
 }
 
@@ -61,17 +63,20 @@ static bool climbs(const char *name)
 	return false;
 }
 
-static void load(pid_t pid, const char *name, struct buf *text)
+static void load(pid_t pid, const char *root, const char *name, struct buf *text)
 {
 	char path[4352];
 	struct stat st;
 	ssize_t n;
 	int fd;
 
-	if (*name == '/' && climbs(name))
+	if (*name == '/' ? climbs(name) : !pid)
 		return;
-	snprintf(
-		path, sizeof path, "/proc/%d/%s/%s", (int)pid, *name == '/' ? "root" : "cwd", name);
+	if (pid)
+		snprintf(path, sizeof path, "/proc/%d/%s/%s", (int)pid,
+			*name == '/' ? "root" : "cwd", name);
+	else
+		snprintf(path, sizeof path, "%s%s", root, name);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -92,7 +97,7 @@ static const struct buf *file_get(struct py_sources *s, const char *name)
 	if (s->files.n == FILES_MOST || *name == '<' || !*name)
 		return NULL;
 	f.name = xstrdup(name);
-	load(s->pid, name, &f.text);
+	load(s->pid, s->root, name, &f.text);
 	vec_push(&s->files, f);
 	return &s->files.v[s->files.n - 1].text;
 }

@@ -12,7 +12,9 @@
 struct arena;
 struct py_sources;
 
-struct py_sources *py_sources_new(pid_t pid);
+/* pid 0: of no live process; then only names from the root on are found, in the folder `root` ("": ours;
+ * borrowed). */
+struct py_sources *py_sources_new(pid_t pid, const char *root);
 void py_sources_free(struct py_sources *s);
 
 /* Text of a line (from 1), without its end; NULL when there is no such file or line. In the arena. */

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/xalloc.h"
+#include "sys/core.h"
 #include "sys/elf.h"
 #include "sys/maps.h"
 #include "base/banned.h"
@@ -40,7 +41,7 @@ struct module {
 struct search {
 	pid_t pid;
 	struct maps *maps;
-	struct remote *remote;
+	const struct mem *mem;
 	const char *executable;
 	struct module found[8];
 	size_t n_found;
@@ -61,13 +62,13 @@ static uint64_t address_of(const struct elf_file *f, const char *symbol, uint64_
 }
 
 /* Whether the file's beginning is what the process has there: not one that took its name. */
-static bool is_loaded(const struct elf_file *f, struct remote *r, uint64_t bias)
+static bool is_loaded(const struct elf_file *f, const struct mem *m, uint64_t bias)
 {
 	unsigned char file[HEAD_BYTES], memory[HEAD_BYTES];
 	uint64_t address;
 	size_t n = elf_head(f, file, sizeof file, &address);
 
-	return n && remote_read(r, address + bias, memory, n) == 0 && memcmp(file, memory, n) == 0;
+	return n && mem_read(m, address + bias, memory, n) == 0 && memcmp(file, memory, n) == 0;
 }
 
 /* A file without a runtime that has objects of Python all the same: an old one, or an executable
@@ -94,7 +95,7 @@ static void look_into(
 	struct module module = { .path = m->path };
 	uint64_t bias;
 
-	if (!elf_load_bias(f, m, &bias) || !is_loaded(f, s->remote, bias)) {
+	if (!elf_load_bias(f, m, &bias) || !is_loaded(f, s->mem, bias)) {
 		if (!s->n_unreadable++)
 			snprintf(s->unreadable, sizeof s->unreadable,
 				"%.100s was replaced after it was loaded", m->path);
@@ -128,15 +129,21 @@ static enum rank rank_of(const struct search *s, const struct map *m)
 	return name && strstr(name, "libpython") ? LIBPYTHON : OTHERS;
 }
 
+static int open_executable(const struct search *s, struct elf_file *f, struct err *e)
+{
+	char exe[64];
+
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)s->pid);
+	return elf_file_open(f, s->pid ? exe : s->executable, e);
+}
+
 static void try_file(struct search *s, const struct map *m)
 {
 	bool is_executable = rank_of(s, m) == EXECUTABLE;
 	struct err e = ERR_INIT;
 	struct elf_file f;
-	char exe[64];
 
-	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)s->pid);
-	if (!(is_executable && elf_file_open(&f, exe, &e) == 0) &&
+	if (!(is_executable && open_executable(s, &f, &e) == 0) &&
 		elf_file_open_mapped(&f, s->pid, m, &e) < 0) {
 		if (e.code != ERR_BAD_FILE && !s->n_unreadable++)
 			snprintf(s->unreadable, sizeof s->unreadable, "%.159s", e.text);
@@ -333,12 +340,10 @@ static char *read_executable(pid_t pid)
 static int check_executable(struct search *s, struct err *e)
 {
 	struct elf_file f;
-	char name[64];
 	bool is_64bit;
 
-	snprintf(name, sizeof name, "/proc/%d/exe", (int)s->pid);
-	if (elf_file_open(&f, name, e) < 0) {
-		if (e->code == ERR_NO_FILE)
+	if (open_executable(s, &f, e) < 0) {
+		if (e->code == ERR_NO_FILE && s->pid)
 			return err_set(e, ERR_NO_PROCESS, "its program cannot be opened any more");
 		return -(int)e->code;
 	}
@@ -377,7 +382,7 @@ static int search_and_verify(struct py_target *t, struct search *s, struct err *
 static int look(struct py_target *t, struct err *e, uint64_t *ret_image)
 {
 	struct maps maps = { 0 };
-	struct search s = { .pid = t->pid, .maps = &maps, .remote = &t->remote };
+	struct search s = { .pid = t->pid, .maps = &maps, .mem = &t->mem };
 	int result = maps_read(&maps, t->pid, e);
 
 	if (result == 0) {
@@ -442,6 +447,27 @@ static int open_by(struct py_target *t, pid_t pid, bool may_wait, struct err *e)
 			e, ERR_NO_PROCESS, "process %d ended while it was looked at", (int)pid);
 	err_note(e, "process %d", (int)pid);
 	return result;
+}
+
+int py_target_open_core(struct py_target *t, struct core *core, struct err *e)
+{
+	struct search s = { .maps = core->maps, .executable = core->executable };
+	int result;
+
+	*t = (struct py_target){ .core = core, .remote.mem_fd = -1 };
+	t->mem = (struct mem){ core_read, core_readv, core };
+	s.mem = &t->mem;
+	t->executable = xstrdup(core->executable);
+	if (!*core->executable)
+		return err_set(e, ERR_BAD_CORE, "it does not tell which program it is of");
+	result = search_and_verify(t, &s, e);
+	if (result < 0 && e->code == ERR_NO_FILE)
+		return err_set(e, ERR_NO_FILE,
+			"its program %.160s is not here; --root names the folder where its files "
+			"are",
+			core->executable);
+	return result > 0 ? err_set(e, ERR_BAD_LAYOUT, "it died before it ran Python code")
+			  : result;
 }
 
 int py_target_open(struct py_target *t, pid_t pid, struct err *e)

@@ -25,13 +25,15 @@
 #include "sys/remote.h"
 #include "wire/py_layout.h"
 
+struct core;
 struct err;
 
 /* py_target_open: it is a Python, or will load one, but has not come far enough to be verified. */
 enum { PY_TARGET_STARTING = 1 };
 
 struct py_target {
-	pid_t pid;
+	pid_t pid;         /* 0: of a core file */
+	struct core *core; /* borrowed; NULL: a live process */
 	struct py_layout layout;
 	uint64_t runtime; /* address of _PyRuntime */
 	uint64_t none;    /* address of None, 0 when its symbol is not there */
@@ -41,7 +43,8 @@ struct py_target {
 	char *module;     /* owned; the file that holds the runtime: executable or library */
 	struct layout_proof proof;
 	struct remote remote;
-	struct mem mem; /* reads through `remote` above: the struct must stay where it is */
+	struct mem
+		mem; /* reads through `remote` above, where the struct must stay, or the core file */
 };
 
 /* 0, PY_TARGET_STARTING, or an error: no such process, no permission (and which), not Python (and
@@ -51,6 +54,8 @@ int py_target_open(struct py_target *t, pid_t pid, struct err *e);
 /* The same without waiting. A process between exec and main can be refused that will be Python in a moment:
  * ask again (py_target_open does so by itself, after 20 ms). */
 int py_target_try(struct py_target *t, pid_t pid, struct err *e);
+/* A program that is no more. STARTING is an error here. The core must stay open. */
+int py_target_open_core(struct py_target *t, struct core *core, struct err *e);
 void py_target_close(struct py_target *t);
 
 #endif

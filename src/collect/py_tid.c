@@ -50,6 +50,8 @@ static void list_tasks(struct py_tids *t)
 	char path[64];
 	DIR *dir;
 
+	if (!t->pid)
+		return;
 	map_clear(&t->ours);
 	snprintf(path, sizeof path, "/proc/%d/task", (int)t->pid);
 	dir = opendir(path);
@@ -102,6 +104,11 @@ static uint32_t search(struct py_tids *t, const struct mem *m, uint64_t self)
 void py_tids_init(struct py_tids *t, pid_t pid)
 {
 	*t = (struct py_tids){ .pid = pid, .ours = MAP_INIT };
+}
+
+void py_tids_add(struct py_tids *t, pid_t tid)
+{
+	map_put(&t->ours, (uint64_t)tid, (uint64_t)tid);
 }
 
 void py_tids_done(struct py_tids *t)

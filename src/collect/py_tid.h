@@ -23,7 +23,9 @@ struct py_tids {
 	struct map ours; /* id in the target's namespace → ours */
 };
 
+/* pid 0: of no live process; then py_tids_add tells which threads there were. */
 void py_tids_init(struct py_tids *t, pid_t pid);
+void py_tids_add(struct py_tids *t, pid_t tid);
 void py_tids_done(struct py_tids *t);
 
 /* state: bytes of the thread state. 0 when its thread is not to be found: not begun, ended, or a libc that

@@ -61,6 +61,8 @@ struct snapshot {
 	const char *command;     /* quoted for a shell */
 	const char *interpreter; /* "CPython 3.13.0" */
 	const char *rank;        /* "" when there is none */
+	const char *core;        /* name of the core file; NULL: it runs */
+	int signal;              /* that killed it, where that is known; else 0 */
 	const struct snapshot_thread *threads;
 	size_t n_threads;
 	const struct snapshot_task *tasks;

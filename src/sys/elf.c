@@ -90,6 +90,8 @@ int elf_file_open_mapped(struct elf_file *f, pid_t pid, const struct map *m, str
 {
 	char path[4300];
 
+	if (!pid)
+		return elf_file_open(f, m->path, e);
 	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", (int)pid,
 		(unsigned long long)m->start, (unsigned long long)m->end);
 	if (elf_file_open(f, path, e) == 0)

@@ -30,7 +30,8 @@ struct elf_range {
 int elf_file_open(struct elf_file *f, const char *path, struct err *e);
 /* The file behind a mapping of a process, whatever its name leads to now: through
  * /proc/PID/map_files, which works for deleted files too but needs CAP_CHECKPOINT_RESTORE, else by
- * its path in /proc/PID/root, else by its path. These may find another file: see elf_head. */
+ * its path in /proc/PID/root, else by its path. These may find another file: see elf_head. Of no process
+ * (pid 0, a core file): by its path. */
 int elf_file_open_mapped(struct elf_file *f, pid_t pid, const struct map *m, struct err *e);
 void elf_file_close(struct elf_file *f);
 

@@ -324,7 +324,16 @@ static void print_process(const struct snapshot *p, const struct dump_view *v, s
 	buf_printf(out, "Process %d: ", (int)p->pid);
 	text_add_cut(out, buf_str(&text), v->width > 40 ? v->width - 20 : 40, TEXT_CUT_END);
 	style_end(out, STYLE_BOLD, v->colour);
-	buf_printf(out, "\n%s", p->interpreter);
+	buf_addc(out, '\n');
+	if (p->core) {
+		buf_adds(out, "core file ");
+		text_add_printable(out, p->core, strlen(p->core));
+		if (p->signal)
+			buf_printf(out, ", killed by signal %d (SIG%s)", p->signal,
+				sigabbrev_np(p->signal) ? sigabbrev_np(p->signal) : "?");
+		buf_addc(out, '\n');
+	}
+	buf_adds(out, p->interpreter);
 	if (*p->rank)
 		buf_printf(out, ", rank %s", p->rank);
 	if (p->n_interpreters > 1)

@@ -107,6 +107,10 @@ static void write_process(struct json_writer *w, const struct snapshot *p)
 	json_kv_string(w, "command", p->command);
 	json_kv_string(w, "interpreter", p->interpreter);
 	json_kv_string(w, "rank", *p->rank ? p->rank : NULL);
+	if (p->core) {
+		json_kv_string(w, "core", p->core);
+		json_kv_i64(w, "signal", p->signal);
+	}
 	json_kv_u64(w, "interpreters", p->n_interpreters);
 	json_key(w, "threads");
 	json_array_begin(w);

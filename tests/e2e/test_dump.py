@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -400,3 +401,93 @@ for t in threads:
     assert re.search(r"^#\d +burner-0 ", shown, re.MULTILINE)
     assert re.search(r"^#\d +burner-1 ", shown, re.MULTILINE)
     assert re.search(r"^#\d +MainThread ", shown, re.MULTILINE)
+
+
+# ---- core files -----------------------------------------------------------------------------------------------
+
+
+DIES = """
+import os, threading, time
+def sleeper(tag):
+    kept = [tag, 2.5]
+    ready.set()
+    time.sleep(100)
+def deep(n, data):
+    if n == 0:
+        os.abort()
+    deep(n - 1, data)
+ready = threading.Event()
+threading.Thread(target=sleeper, args=("t",), daemon=True, name="worker-0").start()
+ready.wait()
+deep(3, {"a": [1, 2]})
+"""
+
+
+def make_core(label, folder):
+    """The core file of a program that aborts, and the options to read it with."""
+    if Path("/proc/sys/kernel/core_pattern").read_text().strip() != "core":
+        pytest.skip("core files go elsewhere here: kernel.core_pattern")
+    script = folder / "dies.py"
+    script.write_text(DIES)
+    python = require(label)
+    with inside(label, script) as path:
+        where = Path(python.root) / path.parent.relative_to("/")
+        enter = ["chroot", python.root] if python.root != "/" else []
+        r = subprocess.run([*enter, "sh", "-c", f"ulimit -c unlimited && cd {path.parent} && exec {python.exe} {path}"], stderr=subprocess.DEVNULL)
+        assert r.returncode == -6
+        os.replace(where / "core", folder / "its.core") if where == folder else shutil.copy(where / "core", folder / "its.core")
+    return [folder / "its.core", *(["--root", python.root] if enter else [])]
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_a_core_file_tells_what_it_did_when_it_died(tool, label, tmp_path):
+    args = make_core(label, tmp_path)
+    try:
+        (process,) = dump(tool, "--locals", *args)["processes"]
+        text = tool("dump", *args).stdout
+    finally:
+        args[0].unlink()  # some are large
+    assert process["signal"] == 6 and process["pid"] and process["interpreter"].startswith("CPython " + label.rstrip("t"))
+    assert "killed by signal 6 (SIGABRT)" in text
+    threads = by_name(process)
+    assert functions(threads["MainThread"]) == ["deep"] * 4 + ["<module>"]
+    assert functions(threads["worker-0"])[0] == "sleeper"
+    lines = DIES.splitlines()
+    assert [lines[f["line"] - 1].strip() for f in threads["MainThread"]["frames"]][:2] == ["os.abort()", "deep(n - 1, data)"]
+    assert {x["name"]: x["value"] for x in threads["MainThread"]["frames"][1]["locals"]} == {"n": "1", "data": "{'a': [1, 2]}"}
+    assert {x["name"]: x["value"] for x in threads["worker-0"]["frames"][0]["locals"]} == {"tag": "'t'", "kept": "['t', 2.5]"}
+    assert threads["MainThread"]["tid"] == process["pid"] and threads["worker-0"]["tid"] not in (None, process["pid"])
+
+
+def test_a_core_file_that_lies_is_survived(tool, tmp_path):
+    """Bytes of headers, notes and memory changed by chance: an answer or one line, nothing for the sanitizers."""
+    (core,) = make_core("3.12", tmp_path)
+    chance = random.Random(5)
+    size = core.stat().st_size
+    tool.binary = conftest.LEADLINE_ASAN
+    with open(core, "r+b") as f:
+        for turn in range(8):
+            places = [chance.randrange(8192) if turn % 2 else chance.randrange(size) for _ in range(20 if turn % 2 else 20_000)]
+            before = []
+            for at in places:
+                f.seek(at)
+                before.append(f.read(1))
+                f.seek(at)
+                f.write(bytes([chance.randrange(256)]))
+            f.flush()
+            r = tool("dump", "--locals", core, env=ASAN)
+            assert r.returncode in (0, 5, 6) and "Sanitizer" not in r.stderr, r.stderr
+            for at, byte in reversed(list(zip(places, before))):
+                f.seek(at)
+                f.write(byte)
+        f.truncate(size // 3)
+        f.flush()
+        assert tool("dump", core, env=ASAN).returncode in (0, 6)
+
+
+def test_what_is_no_core_file_of_a_python_is_said(tool, tmp_path):
+    for path, words in (("/bin/sh", "a program or library"), (__file__, "is no core file"), ("/dev/null", "is no core file")):
+        r = tool("dump", path)
+        assert r.returncode == 6 and words in r.stderr, r.stderr
+    r = tool("dump", tmp_path / "none")
+    assert r.returncode == 2 and "nor is there a core file called so" in r.stderr
