@@ -235,40 +235,52 @@ static uint64_t count_headers(const struct core *c, const Elf64_Ehdr *head)
 	return read_at(c->fd, head->e_shoff, &first, sizeof first) ? first.sh_info : 0;
 }
 
+/* All parts, and all notes behind one another. */
+static int read_parts(
+	struct core *c, const Elf64_Ehdr *head, const char *path, struct buf *notes, struct err *e)
+{
+	uint64_t n = count_headers(c, head);
+	Elf64_Phdr h;
+
+	if (n > PARTS_MOST)
+		return err_set(
+			e, ERR_BAD_CORE, "%s claims %llu parts", path, (unsigned long long)n);
+	for (uint64_t i = 0; i < n; i++) {
+		if (!read_at(c->fd, head->e_phoff + i * sizeof h, &h, sizeof h))
+			return err_set(e, ERR_BAD_CORE, "%s is cut off in its headers", path);
+		if (h.p_type == PT_LOAD)
+			take_part(c, &h);
+		else if (h.p_type == PT_NOTE && h.p_filesz <= NOTES_MOST - notes->n &&
+			read_at(c->fd, h.p_offset, buf_reserve(notes, h.p_filesz), h.p_filesz))
+			buf_advance(notes, h.p_filesz);
+	}
+	return c->parts.n ? 0 : err_set(e, ERR_BAD_CORE, "%s holds no memory", path);
+}
+
 static int read_headers(struct core *c, const char *path, struct err *e)
 {
 	struct buf notes = BUF_INIT;
-	Elf64_Ehdr head;
-	Elf64_Phdr h;
-	uint64_t n, entry = 0;
 	const struct map *program;
+	uint64_t entry = 0;
+	Elf64_Ehdr head;
+	int status;
 
 	if (!read_at(c->fd, 0, &head, sizeof head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
 		return err_set(e, ERR_BAD_CORE, "%s is no core file", path);
 	if (head.e_ident[EI_CLASS] != ELFCLASS64)
 		return err_set(e, ERR_BAD_CORE, "%s is of a 32-bit program", path);
-	if (head.e_type != ET_CORE || head.e_phentsize != sizeof h)
+	if (head.e_type != ET_CORE || head.e_phentsize != sizeof(Elf64_Phdr))
 		return err_set(
 			e, ERR_BAD_CORE, "%s is no core file but a program or library", path);
-	n = count_headers(c, &head);
-	if (n > PARTS_MOST)
-		return err_set(
-			e, ERR_BAD_CORE, "%s claims %llu parts", path, (unsigned long long)n);
-	for (uint64_t i = 0; i < n; i++) {
-		if (!read_at(c->fd, head.e_phoff + i * sizeof h, &h, sizeof h))
-			return err_set(e, ERR_BAD_CORE, "%s is cut off in its headers", path);
-		if (h.p_type == PT_LOAD)
-			take_part(c, &h);
-		else if (h.p_type == PT_NOTE && h.p_filesz <= NOTES_MOST - notes.n &&
-			read_at(c->fd, h.p_offset, buf_reserve(&notes, h.p_filesz), h.p_filesz))
-			buf_advance(&notes, h.p_filesz);
+	status = read_parts(c, &head, path, &notes, e);
+	if (status == 0) {
+		order_parts(c);
+		take_notes(c, (const unsigned char *)buf_str(&notes), notes.n, &entry);
+		program = maps_find(c->maps, entry);
+		c->executable = program ? program->path : "";
 	}
-	order_parts(c);
-	take_notes(c, (const unsigned char *)buf_str(&notes), notes.n, &entry);
 	buf_done(&notes);
-	program = maps_find(c->maps, entry);
-	c->executable = program ? program->path : "";
-	return c->parts.n ? 0 : err_set(e, ERR_BAD_CORE, "%s holds no memory", path);
+	return status;
 }
 
 int core_open(struct core *c, const char *path, const char *root, struct err *e)
