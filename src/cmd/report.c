@@ -23,6 +23,8 @@ enum { ROWS = 20, TREE_ROWS = 60 };
 struct options {
 	bool json, processes, functions, lines, threads, tasks, regions, host, tree, no_legend;
 	bool only_mine, pprof_text, idle, ci, raw, line_profiler, has_limit, has_to;
+	const char *bytecode;
+	bool stack;
 	const char *callers, *callees, *filter, *thread, *sort;
 	uint64_t limit, from_ns, to_ns;
 	int color, state;
@@ -46,6 +48,11 @@ static const struct opt options_table[] = {
 		FIELD(callers), SIZE_MAX, NULL },
 	{ 0, "callees", OPT_STRING, "F", false, "show what F calls", FIELD(callees), SIZE_MAX,
 		NULL },
+	{ 0, "bytecode", OPT_STRING, "F", false,
+		"show the instructions of F, as dis does, with their time", FIELD(bytecode),
+		SIZE_MAX, NULL },
+	{ 0, "stack", OPT_FLAG, NULL, false, "with --bytecode: what is on the value stack",
+		FIELD(stack), SIZE_MAX, NULL },
 	{ 0, "threads", OPT_FLAG, NULL, false, "show threads", FIELD(threads), SIZE_MAX, NULL },
 	{ 0, "tasks", OPT_FLAG, NULL, false, "show asyncio's tasks", FIELD(tasks), SIZE_MAX, NULL },
 	{ 0, "regions", OPT_FLAG, NULL, false, "show the spans the program has named",
@@ -157,10 +164,11 @@ static struct result_choice choice_of(const struct options *o)
 		.filter = o->filter,
 		.callers = o->callers,
 		.callees = o->callees,
+		.bytecode = o->bytecode,
 		.sort = o->sort,
 		.tree = o->tree,
 		.tasks = o->tasks,
-		.source = !o->json,
+		.source = !o->json || o->bytecode,
 		.line_profiler = o->line_profiler };
 }
 
@@ -168,7 +176,7 @@ static struct result_page page_of(
 	const struct options *o, const struct regions *regions, const char *what)
 {
 	bool is_plain = !o->functions && !o->lines && !o->threads && !o->tasks && !o->regions &&
-		!o->tree && !o->callers && !o->callees;
+		!o->tree && !o->callers && !o->callees && !o->bytecode;
 
 	return (struct result_page){ .output = output_for(STDOUT_FILENO, o->color),
 		.processes = o->processes,
@@ -178,6 +186,7 @@ static struct result_page page_of(
 		.threads = o->threads,
 		.regions = o->regions || (is_plain && regions && regions->n),
 		.tree = o->tree,
+		.stack = o->stack,
 		.idle = o->idle,
 		.ci = o->ci,
 		.raw = o->raw,
@@ -233,6 +242,8 @@ static int run(const struct command *self, int argc, char **argv)
 				      : "one recording at a time");
 	else if (o.has_to && o.to_ns <= o.from_ns)
 		err_set(&e, ERR_USAGE, "--to must lie behind --from");
+	else if (o.stack && !o.bytecode)
+		err_set(&e, ERR_USAGE, "--stack needs --bytecode F");
 	return e.code ? command_fail(self, &e) : report(self, argv[first], &o);
 }
 

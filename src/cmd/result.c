@@ -12,6 +12,7 @@
 
 #include "analyze/by_name.h"
 #include "analyze/calltree.h"
+#include "analyze/disassembly.h"
 #include "analyze/endings.h"
 #include "analyze/exact.h"
 #include "analyze/exact_lines.h"
@@ -31,6 +32,7 @@
 #include "store/reader.h"
 #include "formats/format.h"
 #include "store/tables.h"
+#include "view/bytecode.h"
 #include "view/exact.h"
 #include "view/probes.h"
 #include "view/pprof_text.h"
@@ -128,6 +130,28 @@ static const bool *functions_that_match(struct result *r, const struct pattern *
 	return keep;
 }
 
+/* Of the functions that match, the first that instructions are held of; the others are few samples' code. */
+static int find_bytecode(struct result *r, const char *text, struct err *e)
+{
+	struct disassembly_options o = { .lost_share = r->exact ? 0 : r->profile->lost_share,
+		.texts = r->texts,
+		.lines = r->exact_lines };
+	size_t *found, n;
+
+	if (pattern_functions(&r->arena, r->profile, text, &found, &n, e) < 0)
+		return -(int)e->code;
+	for (size_t i = 0; i < n && !r->n_bytecode; i++)
+		r->bytecode = disassembly_build(&r->arena, r->stacks,
+			r->profile->functions[found[i]].function, &o, &r->n_bytecode);
+	if (!r->n_bytecode)
+		return err_set(e, ERR_USAGE,
+			"the recording holds no bytecode of %s: it is kept of functions that ten "
+			"samples or more "
+			"ended in",
+			r->profile->functions[found[0]].name);
+	return 0;
+}
+
 static int choose_rows(struct result *r, const struct result_choice *c, struct err *e)
 {
 	struct pattern *pattern = NULL;
@@ -138,6 +162,8 @@ static int choose_rows(struct result *r, const struct result_choice *c, struct e
 		return err_note(e, "--callers");
 	if (c->callees && find_neighbours(r, c->callees, &r->callees, e) < 0)
 		return err_note(e, "--callees");
+	if (c->bytecode && find_bytecode(r, c->bytecode, e) < 0)
+		return err_note(e, "--bytecode");
 	if (c->tree)
 		r->tree = calltree_build(&r->arena, r->stacks, r->profile->lost_share,
 			pattern ? functions_that_match(r, pattern) : NULL);
@@ -430,6 +456,8 @@ static void print_profile(const struct result *r, const struct result_page *page
 		profile_print_callers(r->callers.v[i], r->stacks, r->profile, &v, out);
 	for (size_t i = 0; i < r->callees.n; i++)
 		profile_print_callees(r->callees.v[i], r->stacks, r->profile, &v, out);
+	for (size_t i = 0; i < r->n_bytecode; i++)
+		bytecode_print(&r->bytecode[i], r->profile, r->texts, page->stack, &v, out);
 	if (page->regions)
 		regions_print(r->regions, r->usage->wall_s, &v, out);
 	if (page->threads)
@@ -542,6 +570,8 @@ void result_json_page(const struct result *r, const struct result_page *page, st
 			tasks_json(r->tasks, r->stacks, &w);
 		if (r->tree)
 			profile_json_tree(r->tree, r->stacks, &w);
+		if (r->bytecode)
+			bytecode_json(r->bytecode, r->n_bytecode, &w);
 		if (r->callers.n)
 			profile_json_neighbours(
 				"callers", r->callers.v, r->callers.n, true, r->stacks, &w);

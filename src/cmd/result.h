@@ -31,6 +31,7 @@ struct result_choice {
 	const char *threads;          /* tid, #number or name (with * and ?), separated by commas */
 	const char *filter;           /* pattern of rows */
 	const char *callers, *callees; /* of which functions */
+	const char *bytecode;          /* of which function */
 	const char *sort;              /* one of our keys or of pstats'; NULL: self time */
 	bool tree, tasks, source;      /* wanted */
 	bool line_profiler;            /* exact lines must be there */
@@ -63,6 +64,8 @@ struct result {
 	const struct tasks *tasks;        /* NULL unless wanted */
 	const struct regions *regions;    /* the program has named */
 	struct result_neighbours callers, callees;
+	const struct disassembly *bytecode; /* NULL unless wanted */
+	size_t n_bytecode;
 	const struct ending *endings; /* processes killed by a signal */
 	size_t n_endings;
 };
@@ -72,6 +75,7 @@ struct result_page {
 	bool host;      /* all host figures, as `time` shows them */
 	bool processes; /* one line per process */
 	bool functions, lines, threads, tree, regions;
+	bool stack;  /* the value stack beside bytecode */
 	bool source; /* lines where they stand, as far as the text is there; else a table of them */
 	bool idle;   /* list idle threads one by one */
 	bool ci;     /* intervals of self and total */

@@ -4,6 +4,7 @@ In every interpreter a script disassembles modules of the standard library and d
 targets/disassembly.c decodes the same bytes and compares.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -11,10 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from interpreters import EXPECTED, require
+from interpreters import EXPECTED, inside, require
 
 ROOT = Path(__file__).resolve().parents[2]
 LEADLINE = Path(os.environ.get("LEADLINE") or ROOT / "build" / "leadline")
+EXPRESSIONS = ROOT / "tests" / "targets" / "expressions.py"
 DISASSEMBLY = LEADLINE.parent / "tests" / "disassembly"
 SECONDS = 300
 
@@ -162,3 +164,64 @@ def test_the_table_of_instructions_is_what_the_interpreters_say():
     for label in EXPECTED:
         require(label)
     subprocess.run([sys.executable, str(ROOT / "tools/gen_opcodes.py"), "--check"], check=True, timeout=SECONDS)
+
+
+def view(label, tmp_path):
+    """(what report --bytecode has of the function, what dis of that interpreter has)"""
+    file = tmp_path / "run.lead"
+    with inside(label, EXPRESSIONS) as script:
+        said = subprocess.run(
+            require(label).command(str(script), "--dis"), capture_output=True, check=True, timeout=SECONDS
+        )
+        run = [LEADLINE, "run", "-o", file, f"--report={os.devnull}", "--", *require(label).command(str(script), "0.8")]
+        subprocess.run(run, capture_output=True, check=True, timeout=SECONDS)
+    shown = [LEADLINE, "report", "--json", "--bytecode", "work", file]
+    page = json.loads(subprocess.run(shown, capture_output=True, check=True, timeout=SECONDS).stdout)
+    return page["bytecode"][0], json.loads(said.stdout)
+
+
+def without_addresses(rows):
+    """Where a code object lies differs from run to run, and its file is not told."""
+    return [[*row[:3], re.sub(r"<code object (\S+) at .*", r"<code object \1", row[3])] for row in rows]
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_the_view_shows_what_dis_shows(label, tmp_path):
+    """Instructions with their words, lines and handlers, out of a recording; time and forms where they belong."""
+    ours, dis = view(label, tmp_path)
+    rows = [[r["offset"], r["opname"], r["arg"], r["argrepr"]] for r in ours["instructions"]]
+    code = [row[3] for row in dis["rows"] if row[3].startswith("<code object")]
+    mine = without_addresses(rows)
+    for got, want in zip(mine, without_addresses(dis["rows"]), strict=True):
+        if want[3].startswith("<code object"):
+            assert got[:3] == want[:3] and "listcomp" in got[3] + code[0]
+        else:
+            assert got == want
+    assert [[e["start"], e["end"], e["target"], e["depth"], e["lasti"]] for e in ours["exceptions"]] == dis["exceptions"]
+    at = {r["offset"]: r for r in ours["instructions"]}
+    assert all(at[offset]["line"] == line for offset, line in dis["lines"])
+    assert sum(r["self_s"] for r in ours["instructions"]) == pytest.approx(ours["self_s"])
+    multiply = next(r for r in ours["instructions"] if r["argrepr"] == "*" or r["opname"] == "BINARY_MULTIPLY")
+    assert multiply["stack"][-3:] == ["a", "b", "c"]
+    add = ours["instructions"][ours["instructions"].index(multiply) + 1]
+    assert add["stack"][-2:] == ["a", "b * c"]
+    if label not in ("3.8", "3.9", "3.10", "3.13t"):  # 3.13 without the GIL specialises nothing
+        assert multiply["specialised"] == "BINARY_OP_MULTIPLY_INT"
+    if label not in ("3.8", "3.9", "3.10"):
+        assert next(r for r in ours["instructions"] if r["argrepr"] == "86400")["folded"] == "60 * 60 * 24"
+
+
+def test_what_cannot_be_shown_is_said(tmp_path):
+    """Functions that few samples ended in, options without what they need."""
+    file = tmp_path / "run.lead"
+    run = [LEADLINE, "run", "-o", file, f"--report={os.devnull}", "--", sys.executable, str(EXPRESSIONS), "0.3"]
+    subprocess.run(run, capture_output=True, check=True, timeout=SECONDS)
+    for options, says in [
+        (["--bytecode", "_call_with_frames_removed"], "no bytecode of"),
+        (["--bytecode", "nothing_like_it"], "nothing_like_it"),
+        (["--stack"], "--stack needs --bytecode"),
+    ]:
+        done = subprocess.run(
+            [LEADLINE, "report", *options, file], capture_output=True, text=True, check=False, timeout=SECONDS
+        )
+        assert done.returncode == 2 and says in done.stderr, done

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT
+ * See bytecode.h. */
+#include "view/bytecode.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/disassembly.h"
+#include "analyze/profile.h"
+#include "analyze/texts.h"
+#include "base/buf.h"
+#include "base/json_write.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "view/profile.h"
+#include "view/profile_parts.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+enum { SHARE = 7, ARGUMENT_MOST = 40, ARGUMENT_NARROW = 20, NARROW = 100, ROOM_LEAST = 12 };
+
+struct page {
+	const struct disassembly *d;
+	const struct profile *p;
+	const struct texts *texts;
+	const struct profile_view *v;
+	bool with_stack;
+	bool with_total;             /* some instruction made calls */
+	size_t left, name, argument; /* widths of columns */
+	struct buf *out;
+};
+
+static void add_padded(struct buf *out, const char *text, size_t width)
+{
+	size_t n = text_width(text);
+
+	buf_adds(out, text);
+	buf_fill(out, ' ', n < width ? width - n : 0);
+}
+
+static void add_share(const struct page *g, double seconds, enum style style)
+{
+	char text[UNITS_TEXT] = "";
+	size_t n;
+
+	if (profile_share(g->p, seconds) >= 0.0005)
+		units_format(text, UNIT_SHARE, profile_share(g->p, seconds));
+	n = text_width(text);
+	buf_fill(g->out, ' ', n < SHARE ? SHARE - n : 0);
+	style_add(g->out, style, g->v->colour, "%s", text);
+}
+
+/* "5 (b)", as dis has it. */
+static void argument_text(const struct disassembly_row *r, struct buf *to)
+{
+	struct buf safe = BUF_INIT;
+
+	if (r->has_arg)
+		buf_printf(to, "%u", r->arg);
+	if (*r->text) {
+		text_add_printable(&safe, r->text, strlen(r->text));
+		buf_printf(to, " (%s)", buf_str(&safe));
+	}
+	buf_done(&safe);
+}
+
+static void measure(struct page *g)
+{
+	size_t most = g->v->width < NARROW ? ARGUMENT_NARROW : ARGUMENT_MOST;
+
+	for (size_t i = 0; i < g->d->n; i++) {
+		struct buf text = BUF_INIT;
+		size_t n = strlen(g->d->v[i].name);
+
+		g->name = n > g->name ? n : g->name;
+		argument_text(&g->d->v[i], &text);
+		n = text_width(buf_str(&text));
+		n = n < most ? n : most;
+		g->argument = n > g->argument ? n : g->argument;
+		g->with_total |= g->d->v[i].total_s > g->d->v[i].self_s;
+		buf_done(&text);
+	}
+	g->left = (g->with_total ? 2 : 1) * SHARE + 1;
+}
+
+static void print_source(const struct page *g, const struct disassembly_row *r)
+{
+	int line = r->line;
+	char hits[UNITS_TEXT], own[UNITS_TEXT];
+	struct text_line text =
+		g->texts ? texts_line(g->texts, g->d->file, line) : (struct text_line){ 0 };
+	struct buf safe = BUF_INIT;
+	size_t room = g->v->width > g->left + 20 ? g->v->width - g->left - 8 : 40;
+
+	if (text.p)
+		text_add_printable(&safe, text.p, text.n);
+	buf_fill(g->out, ' ', g->left);
+	style_begin(g->out, STYLE_BOLD, g->v->colour);
+	buf_printf(g->out, "%d", line);
+	if (safe.n) {
+		buf_adds(g->out, "  ");
+		text_add_cut(g->out, buf_str(&safe), room, TEXT_CUT_END);
+	}
+	style_end(g->out, STYLE_BOLD, g->v->colour);
+	if (r->is_counted)
+		style_add(g->out, STYLE_ACCENT, g->v->colour, "  %s hits, %s",
+			units_format(hits, UNIT_COUNT, (double)r->hits),
+			units_format(own, UNIT_SECONDS, r->line_s));
+	buf_addc(g->out, '\n');
+	buf_done(&safe);
+}
+
+/* What comes behind the argument: the specialised form (what it adds to the name), a folded constant. */
+static void add_notes(const struct disassembly_row *r, struct buf *to)
+{
+	size_t n = strlen(r->name);
+
+	if (*r->form)
+		buf_printf(to, "→ %s", strncmp(r->form, r->name, n) == 0 ? r->form + n : r->form);
+	if (*r->folded) {
+		buf_printf(to, "%sfolded: ", to->n ? "  " : "");
+		text_add_printable(to, r->folded, strlen(r->folded));
+	}
+}
+
+/* The value stack, the top last. */
+static void add_stack(const struct disassembly_row *r, struct buf *to)
+{
+	if (!r->stack)
+		buf_adds(to, "?");
+	for (size_t i = 0; r->stack && i < r->n_stack; i++) {
+		buf_adds(to, i ? ", " : "");
+		text_add_printable(to, r->stack[i], strlen(r->stack[i]));
+	}
+}
+
+/* In a narrow terminal the stack takes the room of the other notes, and loses its bottom first. */
+static void print_notes(const struct page *g, const struct disassembly_row *r)
+{
+	size_t used = g->left + 11 + g->name + 1 + g->argument + 2;
+	size_t room = g->v->width > used + ROOM_LEAST ? g->v->width - used : ROOM_LEAST;
+	struct buf notes = BUF_INIT, stack = BUF_INIT;
+
+	if (!g->with_stack || g->v->width >= NARROW)
+		add_notes(r, &notes);
+	if (g->with_stack) {
+		if (notes.n)
+			buf_adds(&notes, "  ");
+		buf_adds(&notes, "│ ");
+		add_stack(r, &stack);
+	}
+	style_begin(g->out, STYLE_DIM, g->v->colour);
+	text_add_cut(g->out, buf_str(&notes), room, TEXT_CUT_END);
+	if (stack.n && text_width(buf_str(&notes)) < room)
+		text_add_cut(g->out, buf_str(&stack), room - text_width(buf_str(&notes)),
+			TEXT_CUT_START);
+	style_end(g->out, STYLE_DIM, g->v->colour);
+	buf_done(&notes);
+	buf_done(&stack);
+}
+
+static void print_row(const struct page *g, const struct disassembly_row *r)
+{
+	struct buf argument = BUF_INIT, fitting = BUF_INIT;
+
+	add_share(g, r->self_s, STYLE_ACCENT);
+	if (g->with_total)
+		add_share(g, r->total_s, STYLE_PLAIN);
+	buf_printf(g->out, " %s %6u ", r->is_target ? ">>" : "  ", r->offset);
+	add_padded(g->out, r->name, g->name + 1);
+	argument_text(r, &argument);
+	text_add_cut(&fitting, buf_str(&argument), g->argument, TEXT_CUT_END);
+	add_padded(g->out, buf_str(&fitting), g->argument + 2);
+	if (*r->form || *r->folded || g->with_stack)
+		print_notes(g, r);
+	while (g->out->n && g->out->data[g->out->n - 1] == ' ')
+		g->out->n--;
+	buf_addc(g->out, '\n');
+	buf_done(&argument);
+	buf_done(&fitting);
+}
+
+static void print_handlers(const struct page *g)
+{
+	if (g->d->n_handlers)
+		buf_adds(g->out, "\nExceptionTable:\n");
+	for (size_t i = 0; i < g->d->n_handlers; i++) {
+		const struct disassembly_handler *h = &g->d->handlers[i];
+
+		buf_printf(g->out, "  %u to %u -> %u [%u]%s\n", h->start, h->end, h->target,
+			h->depth, h->has_lasti ? " lasti" : "");
+	}
+}
+
+static void print_legend(const struct page *g)
+{
+	struct buf text = BUF_INIT;
+
+	buf_adds(&text, "self: sampled time that ended at the instruction; ");
+	if (g->with_total)
+		buf_adds(&text, "total: with the calls it made; ");
+	buf_adds(&text, "→: the specialised form seen last; ");
+	buf_adds(&text,
+		g->with_stack ? "│: the value stack before it, the top last"
+			      : "--stack shows the value stack");
+	style_begin(g->out, STYLE_DIM, g->v->colour);
+	style_wrap(g->out, buf_str(&text), 0, g->v->width);
+	style_end(g->out, STYLE_DIM, g->v->colour);
+	buf_done(&text);
+}
+
+void bytecode_print(const struct disassembly *d, const struct profile *p, const struct texts *t,
+	bool with_stack, const struct profile_view *v, struct buf *out)
+{
+	struct page g = {
+		.d = d, .p = p, .texts = t, .v = v, .with_stack = with_stack, .out = out
+	};
+	struct buf title = BUF_INIT, name = BUF_INIT;
+
+	text_add_printable(&name, d->name, strlen(d->name));
+	buf_printf(&title, "Bytecode of %s, ", buf_str(&name));
+	text_add_printable(&title, profile_path(v, d->file), strlen(profile_path(v, d->file)));
+	buf_printf(&title, ":%u, %s", d->first_line, d->interpreter);
+	profile_title(v, buf_str(&title), out);
+	measure(&g);
+	style_add(out, STYLE_BOLD, v->colour, "   self%s        offset instruction\n",
+		g.with_total ? "  total" : "");
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->v[i].starts_line)
+			print_source(&g, &d->v[i]);
+		print_row(&g, &d->v[i]);
+	}
+	print_handlers(&g);
+	if (v->legend)
+		print_legend(&g);
+	buf_done(&title);
+	buf_done(&name);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void json_text(struct json_writer *w, const char *key, const char *text)
+{
+	json_kv_string(w, key, *text ? text : NULL);
+}
+
+static void json_number(struct json_writer *w, const char *key, bool is_known, int64_t value)
+{
+	json_key(w, key);
+	if (is_known)
+		json_i64(w, value);
+	else
+		json_null(w);
+}
+
+static void json_row(const struct disassembly_row *r, struct json_writer *w)
+{
+	json_object_begin(w);
+	json_kv_u64(w, "offset", r->offset);
+	json_kv_string(w, "opname", r->name);
+	json_number(w, "arg", r->has_arg, r->arg);
+	json_kv_string(w, "argrepr", r->text);
+	json_number(w, "line", r->line >= 0, r->line);
+	json_number(w, "line_hits", r->is_counted, (int64_t)r->hits);
+	json_kv_double(w, "line_s", r->is_counted ? r->line_s : UNITS_UNKNOWN);
+	json_kv_bool(w, "is_jump_target", r->is_target);
+	json_number(w, "target", r->target >= 0, r->target);
+	json_kv_double(w, "self_s", r->self_s);
+	json_kv_double(w, "total_s", r->total_s);
+	json_text(w, "specialised", r->form);
+	json_text(w, "folded", r->folded);
+	json_key(w, "stack");
+	if (r->stack) {
+		json_array_begin(w);
+		for (size_t i = 0; i < r->n_stack; i++)
+			json_string(w, r->stack[i]);
+		json_array_end(w);
+	} else {
+		json_null(w);
+	}
+	json_object_end(w);
+}
+
+void bytecode_json(const struct disassembly *d, size_t n, struct json_writer *w)
+{
+	json_key(w, "bytecode");
+	json_array_begin(w);
+	for (; n; n--, d++) {
+		json_object_begin(w);
+		json_kv_string(w, "function", d->name);
+		json_kv_string(w, "file", d->file);
+		json_kv_u64(w, "line", d->first_line);
+		json_kv_string(w, "interpreter", d->interpreter);
+		json_kv_double(w, "self_s", d->self_s);
+		json_kv_double(w, "total_s", d->total_s);
+		json_key(w, "instructions");
+		json_array_begin(w);
+		for (size_t i = 0; i < d->n; i++)
+			json_row(&d->v[i], w);
+		json_array_end(w);
+		json_key(w, "exceptions");
+		json_array_begin(w);
+		for (size_t i = 0; i < d->n_handlers; i++) {
+			json_object_begin(w);
+			json_kv_u64(w, "start", d->handlers[i].start);
+			json_kv_u64(w, "end", d->handlers[i].end);
+			json_kv_u64(w, "target", d->handlers[i].target);
+			json_kv_u64(w, "depth", d->handlers[i].depth);
+			json_kv_bool(w, "lasti", d->handlers[i].has_lasti);
+			json_object_end(w);
+		}
+		json_array_end(w);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
