@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/calibrate.h"
 #include "agent/calls.h"
 #include "agent/codes.h"
 #include "agent/compat.h"
@@ -72,6 +73,19 @@ static PyObject *attach(PyObject *self, PyObject *unused)
 	return PyBool_FromLong(is_attached);
 }
 
+/* Measured once, told to each session. With other threads about it is not possible. */
+static void tell_cost(void)
+{
+	static struct trace_cost cost;
+	static bool is_known;
+
+	if (!is_known &&
+		!PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp)))
+		is_known = calibrate(&cost);
+	if (is_known)
+		leadline_link_emit(TRACE_RECORD_COST, &cost, sizeof cost);
+}
+
 static PyObject *start(PyObject *self, PyObject *after_site)
 {
 	const struct session_header *h;
@@ -86,6 +100,10 @@ static PyObject *start(PyObject *self, PyObject *after_site)
 	h = leadline_link_header();
 	if (!(h->agent_options & TRACE_CALLS))
 		Py_RETURN_TRUE;
+	if (!(h->agent_options & TRACE_NO_CLOCK))
+		tell_cost();
+	if (!tree_start(COMPAT_IS_FREE_THREADED))
+		Py_RETURN_FALSE;
 	is_started = calls_start(PyObject_IsTrue(after_site) == 1,
 		!(h->agent_options & TRACE_NO_CLOCK), why, sizeof why);
 	PyErr_Clear();

@@ -18,6 +18,7 @@ enum {
 	SUSPENDED_LOG2_FIRST = 8,
 	SUSPENDED_LOG2_MOST = 20,
 	FOLD_STEPS = 4096, /* callers looked at for one that is the same */
+	REHEARSAL_BYTES = 64 << 10,
 };
 
 enum clock_mode tree_clock;
@@ -31,8 +32,10 @@ static struct {
 	_Atomic uint32_t n_threads;
 	const unsigned char *area; /* the sparse area */
 	uint64_t area_bytes;
-	pthread_mutex_t lock;   /* of the list, which threads enter once and leave once */
-	struct tracer *tracers; /* of all threads */
+	unsigned char *rehearsal; /* takes its place; NULL: none now */
+	uint32_t n_rehearsal;     /* bytes of it in use */
+	pthread_mutex_t lock;     /* of the list, which threads enter once and leave once */
+	struct tracer *tracers;   /* of all threads */
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Without the GIL each thread keeps its own. */
@@ -62,10 +65,18 @@ static struct trace_node *node_at(uint32_t ref)
 		(ref - 1) % TRACE_REF_STRIDE;
 }
 
+static void *rehearsal_area(uint32_t n_bytes)
+{
+	if (n_bytes > REHEARSAL_BYTES - process.n_rehearsal)
+		return NULL;
+	process.n_rehearsal += n_bytes;
+	return process.rehearsal + process.n_rehearsal - n_bytes;
+}
+
 void *tree_area(uint32_t n_bytes)
 {
-	return leadline_link_alloc(
-		(n_bytes + TRACE_GRANULE_BYTES - 1) / TRACE_GRANULE_BYTES * TRACE_GRANULE_BYTES);
+	n_bytes = (n_bytes + TRACE_GRANULE_BYTES - 1) / TRACE_GRANULE_BYTES * TRACE_GRANULE_BYTES;
+	return process.rehearsal ? rehearsal_area(n_bytes) : leadline_link_alloc(n_bytes);
 }
 
 static struct trace_granule *granule_new(const struct tracer *t)
@@ -86,7 +97,7 @@ static struct trace_granule *granule_new(const struct tracer *t)
  * each function still gets one. */
 static bool has_room(const struct tracer *t, const struct trace_node *parent)
 {
-	return !parent || parent == t->bottom->node ||
+	return !parent || parent == t->bottom->node || process.rehearsal ||
 		leadline_link_offset(t->granule) < process.area_bytes / 8 * 7;
 }
 
@@ -436,6 +447,39 @@ bool tree_start(bool without_gil)
 	tree_clock = (enum clock_mode)h->clock_mode;
 	tree_ns_per_tick = h->ns_per_tick;
 	return true;
+}
+
+bool tree_rehearse(void)
+{
+	process.rehearsal = memory_map(REHEARSAL_BYTES);
+	process.n_rehearsal = 0;
+	process.area = process.rehearsal;
+	return process.rehearsal != NULL;
+}
+
+void tree_rehearsed(void)
+{
+	struct tracer *t = pthread_getspecific(process.key);
+
+	if (t) {
+		pthread_setspecific(process.key, NULL);
+		tracer_free(t);
+	}
+	memory_unmap(process.rehearsal, REHEARSAL_BYTES);
+	process.rehearsal = NULL;
+	atomic_store(&process.n_threads, 0);
+}
+
+const struct trace_node *tree_rehearsal_find(uint64_t calls)
+{
+	for (uint32_t at = 0; at < process.n_rehearsal; at += TRACE_GRANULE_BYTES) {
+		struct trace_granule *g = (struct trace_granule *)(void *)(process.rehearsal + at);
+
+		for (uint64_t i = 0; i < g->n; i++)
+			if (nodes_of(g)[i].calls >= calls)
+				return &nodes_of(g)[i];
+	}
+	return NULL;
 }
 
 static void suspended_clear(struct suspensions *s)

@@ -84,6 +84,13 @@ struct tracer {
 
 /* Before the first event, with the link open. */
 bool tree_start(bool without_gil);
+/* Between these two, nodes go into memory of our own and are forgotten after: for calibration, while there is one thread
+ * only. tree_start is to follow. */
+bool tree_rehearse(void);
+void tree_rehearsed(void);
+/* A node of the rehearsal that was called at least so often; NULL: none. */
+const struct trace_node *tree_rehearsal_find(uint64_t calls);
+
 /* In a forked child: what was is the parent's. */
 void tree_forget(void);
 /* The hooks are out: what runs has its time up to now, and each thread's next event finds its stack anew. Its

@@ -17,6 +17,8 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 	struct fidelity f = { .engine = "",
 		.interpreter = "",
 		.no_python = "",
+		.no_trace = "",
+		.trace_notes = "",
 		.rate_asked_hz = UNITS_UNKNOWN,
 		.rate_reached_hz = UNITS_UNKNOWN,
 		.lowered_by = UNITS_UNKNOWN,
@@ -46,6 +48,10 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 			f.interpreter = value;
 		else if (strcmp(key, "no_python") == 0)
 			f.no_python = value;
+		else if (strcmp(key, "no_trace") == 0)
+			f.no_trace = value;
+		else if (strcmp(key, "trace_notes") == 0)
+			f.trace_notes = value;
 		for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 			if (strcmp(key, numbers[i].key) == 0)
 				*numbers[i].value = strtod(value, NULL);

@@ -14,7 +14,9 @@ struct fidelity {
 	const char *interpreter; /* "cpython 3.13.0 x86_64"; "" when none was found */
 	const char *
 		no_python; /* why nothing was sampled, as found in the program itself; "" unknown */
-	double rate_asked_hz; /* 0: as often as possible */
+	const char *trace_notes; /* what could not be traced, lines; "" none */
+	const char *no_trace;    /* why nothing was, though it was asked for; "" otherwise */
+	double rate_asked_hz;    /* 0: as often as possible */
 	double rate_reached_hz;
 	double lowered_by; /* the rate, at most, to keep what looking costs below a cap; unknown: never */
 	double samples, lost, shortened, missed_ticks;

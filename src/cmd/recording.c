@@ -331,6 +331,23 @@ static int export(const struct recording *r, const struct result *result, struct
 	return format_save(r->format, result->tables, &format_defaults, r->other_path, e);
 }
 
+/* What is missing of exact counts. Notes come from the program: they are made printable. */
+static void add_untraced(const struct fidelity *f, struct buf *out)
+{
+	const char *line = f->trace_notes;
+
+	if (*f->no_trace)
+		buf_printf(out, "No calls were traced: %s.\n", f->no_trace);
+	while (*line) {
+		size_t n = strcspn(line, "\n");
+
+		buf_adds(out, "Not traced: ");
+		text_add_printable(out, line, n);
+		buf_addc(out, '\n');
+		line += n + (line[n] == '\n');
+	}
+}
+
 static int show(const struct recording *r, const struct recording_options *o,
 	struct result_page page, const struct stacks_options *state, const char *note,
 	struct err *e)
@@ -348,7 +365,8 @@ static int show(const struct recording *r, const struct recording_options *o,
 			buf_addc(&text, '\n');
 		page.regions = result.regions->n > 0;
 		result_print(&result, &page, &text);
-		if (!result.profile)
+		add_untraced(&result.fidelity, &text);
+		if (!result.profile && !*result.fidelity.no_trace)
 			buf_printf(&text, "No Python stacks were seen: %s.\n",
 				*result.fidelity.no_python ? result.fidelity.no_python
 					: r->is_short      ? "the recording ends before"

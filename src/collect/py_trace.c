@@ -531,6 +531,12 @@ static void trace_stop(void *state)
 	line_wishes_tell(&t->wishes, &t->notes);
 	snprintf(text, sizeof text, "%llu", (unsigned long long)stats->n_processes);
 	writer_meta(t->c.writer, "trace_processes", text);
+	if (!stats->n_processes && !t->n_notes)
+		writer_meta(t->c.writer, "no_trace",
+			"no interpreter took the agent in; python -I, -E and -S, and launchers "
+			"that set "
+			"PYTHONPATH anew, keep it out. Without --trace the program is sampled from "
+			"outside");
 	if (t->notes.n)
 		writer_meta(t->c.writer, "trace_notes", buf_str(&t->notes));
 	session_close(t->session);

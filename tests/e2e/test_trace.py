@@ -156,3 +156,141 @@ def test_edges_are_those_of_the_oracle(label, program):
     assert len(theirs) > 20
     assert {k: (ours.get(k), theirs.get(k)) for k in ours.keys() | theirs if ours.get(k) != theirs.get(k)} == {}
     assert t.losses == []
+
+
+# ---- threads, processes, ends ------------------------------------------------------------------------------------
+
+THREADS = """
+import _thread, ctypes, threading, time
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+def bare(n):
+    fib(n)
+    done.append(n)
+
+def called_from_c(argument):
+    fib(9)
+    return 0
+
+def long():
+    end = time.perf_counter() + 0.2
+    while time.perf_counter() < end:
+        fib(5)
+
+done = []
+for _ in range(4):
+    _thread.start_new_thread(bare, (10,))
+while len(done) < 4:
+    time.sleep(0.001)
+
+# A thread that Python did not make: the C library's.
+libc = ctypes.CDLL(None)
+callback = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(called_from_c)
+handle = ctypes.c_ulong()
+for _ in range(3):
+    libc.pthread_create(ctypes.byref(handle), None, callback, None)
+    libc.pthread_join(handle, None)
+
+threads = [threading.Thread(target=long) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_all_threads_are_traced_however_they_were_made(label):
+    t = trace(label, THREADS)
+    assert t.calls("bare") == 4
+    assert t.calls("called_from_c") == 3
+    fibs = collections.Counter()
+    for node in t.nodes:
+        if node["name"] == "fib":
+            fibs[outermost(t, node)["name"]] += node["calls"]
+    assert (fibs["bare"], fibs["called_from_c"]) == (4 * 177, 3 * 109)
+    # What a thread spent adds up to how long it lived.
+    for node in t.nodes:
+        if node["name"] == "long":
+            life = t.by_id[root(t, node)["id"]]["inclusive_ns"]
+            own = sum(n["self_ns"] for n in t.nodes if root(t, n)["id"] == root(t, node)["id"])
+            assert abs(own - life) <= 0.01 * life
+            assert life >= 200e6
+
+
+def root(t, node):
+    while node["parent"]:
+        node = t.by_id[node["parent"]]
+    return node
+
+
+def outermost(t, node):
+    """The outermost function of the program's own above a node: threading's come before it."""
+    found = node
+    while node["parent"]:
+        if node["file"].endswith("program.py"):
+            found = node
+        node = t.by_id[node["parent"]]
+    return found
+
+
+ENDS = {
+    "exit": ("import os\ndef f():\n    pass\nfor i in range(100): f()\nos._exit(3)\n", 3, {"f": 100}),
+    "kill": ("import os\ndef f():\n    pass\nfor i in range(100): f()\nos.kill(os.getpid(), 9)\n", 137, {"f": 100}),
+    "sys_exit": ("import sys\ndef f():\n    sys.exit(4)\nf()\n", 4, {"f": 1}),
+    "error": ("def f():\n    1 / 0\nf()\n", 1, {"f": 1}),
+    "syntax": ("def f(:\n", 1, {}),
+    "fork": (
+        "import os\ndef f():\n    pass\ndef g():\n    pass\nfor i in range(10): f()\npid = os.fork()\n"
+        "if pid == 0:\n    for i in range(20): g()\n    os._exit(0)\nos.waitpid(pid, 0)\nf()\n", 0, {"f": 11, "g": 20}),
+    "exec": (
+        "import os, sys\ndef f():\n    pass\nfor i in range(10): f()\n"
+        "os.execv(sys.executable, [sys.executable, '-c', 'def g():\\n    pass\\nfor i in range(20): g()'])\n", 0, {"f": 10, "g": 20}),
+    "child": (
+        "import subprocess, sys\ndef f():\n    pass\nf()\n"
+        "subprocess.check_call([sys.executable, '-c', 'def g():\\n    pass\\nfor i in range(20): g()'])\n", 0, {"f": 1, "g": 20}),
+    "deep": ("import sys\ndef f(n):\n    return f(n + 1)\ntry:\n    f(0)\nexcept RecursionError:\n    print('caught')\n", 0, {}),
+}
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+@pytest.mark.parametrize("how", ENDS)
+def test_nothing_that_was_complete_is_lost(label, how):
+    source, status, truth = ENDS[how]
+    t = trace(label, source, check=False)
+    assert t.result.returncode == status, t.result.stderr
+    assert {name: t.calls(name) for name in truth} == truth
+
+
+def test_a_program_that_cannot_be_traced_is_told_so():
+    python = require("3.12").exe
+    with placed("3.12", "print(1)\n") as script, tempfile.TemporaryDirectory() as own:
+        for options in (["-I"], ["-E"], ["-S"]):
+            result = subprocess.run(
+                [LEADLINE, "run", "--trace", "-o", f"{own}/x{options[0]}.lead", "--", python, *options, script],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=SECONDS)
+            assert (result.returncode, result.stdout) == (0, "1\n")
+            assert "PYTHONPATH" in result.stderr
+
+
+CHAINED = """
+import sys
+print("sitecustomize" in sys.modules and sys.modules["sitecustomize"].__file__)
+print([p for p in sys.path if "bootstrap" in p], [p for p in sys.path_importer_cache if "bootstrap" in p])
+try:
+    import sitecustomize
+    print(sitecustomize.value)
+except ImportError as e:
+    print(e.name)
+"""
+
+
+@pytest.mark.parametrize("label", ("3.8", "3.11", "3.13"))
+def test_the_programs_own_sitecustomize_runs(label, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("value = 'its own'\n")
+    t = trace(label, CHAINED, env={"PYTHONPATH": str(tmp_path)})
+    assert t.result.stdout == f"{tmp_path}/sitecustomize.py\n[] []\nits own\n"
+    plain = subprocess.run([require(label).exe, "-c", CHAINED], stdout=subprocess.PIPE, text=True, check=True).stdout
+    assert trace(label, CHAINED).result.stdout == plain
