@@ -14,18 +14,15 @@
 #include <unistd.h>
 
 #include "analyze/callstats.h"
-#include "analyze/exact.h"
-#include "analyze/frames.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/prompt.h"
-#include "formats/format.h"
-#include "store/reader.h"
-#include "store/tables.h"
+#include "cmd/result.h"
 #include "view/callstats.h"
+#include "view/exact.h"
 #include "base/banned.h"
 
 struct options {
@@ -45,6 +42,7 @@ struct browser {
 	struct callstats_order order;
 	struct buf heads; /* a line per file */
 	struct buf name;  /* of the file read last, "" before */
+	struct buf lines; /* counted lines of the files, as line_profiler prints them */
 	struct buf out;
 	bool has_ended;
 };
@@ -56,31 +54,26 @@ struct verb {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* Calls, or an empty value, and lines, each as far as they were counted. */
 static int load(struct browser *b, const char *path, const struct callstats **ret, struct err *e)
 {
+	static const struct result_choice all = { .source = true };
+	static const struct callstats none;
 	struct arena a = ARENA_INIT;
-	struct reader *reader = NULL;
-	struct tables *t = NULL;
-	const struct exact *x = NULL;
-	int status = format_open(&reader, path, e);
+	struct result r;
+	int status = result_open_choice(&r, path, &all, e);
 
-	if (status == 0 && tables_load(&t, reader, e) < 0)
-		status = err_note(e, "%s", path);
-	if (status == 0) {
-		struct frames *f = frames_new(&a, t);
-
-		x = exact_build(&a, t, f, nodes_build(&a, t, f, NULL));
-		if (x) /* a copy of its own: the tables go */
-			*ret = callstats_sum(
-				&b->arena, callstats_build(&a, x), &(struct callstats){ 0 });
-		else
-			status = err_set(e, ERR_USAGE,
-				"%s: no calls were counted in it; leadline run --trace counts "
-				"them, leadline report shows what else it holds",
-				path);
-	}
-	tables_free(t);
-	reader_close(reader);
+	if (status == 0 && !r.exact && !r.exact_lines)
+		status = err_set(e, ERR_USAGE,
+			"%s: no calls were counted in it; leadline run --trace counts them, "
+			"leadline report shows what else it holds",
+			path);
+	if (status == 0) /* a copy of its own: the rest goes */
+		*ret = callstats_sum(
+			&b->arena, r.exact ? callstats_build(&a, r.exact) : &none, &none);
+	if (status == 0 && r.exact_lines)
+		exact_print_line_profiler(r.exact_lines, r.texts, 1e-6, &b->lines);
+	result_done(&r);
 	arena_done(&a);
 	return status;
 }
@@ -100,11 +93,17 @@ static void add_head(struct browser *b, const char *path)
 static int read_file(struct browser *b, const char *path, struct err *e)
 {
 	const struct callstats *stats;
-	struct buf name = BUF_INIT;
-	int status = load(b, path, &stats, e);
+	struct buf name = BUF_INIT, lines = b->lines;
+	int status;
 
-	if (status < 0)
+	b->lines = BUF_INIT;
+	status = load(b, path, &stats, e);
+	if (status < 0) {
+		buf_done(&b->lines);
+		b->lines = lines;
 		return status;
+	}
+	buf_done(&lines);
 	buf_adds(&name, path); /* which may be the name itself */
 	buf_clear(&b->heads);
 	add_head(b, buf_str(&name));
@@ -187,6 +186,17 @@ static void do_callees(struct browser *b, const char *words)
 	print(b, words, callstats_print_callees);
 }
 
+static void do_lines(struct browser *b, const char *words)
+{
+	(void)words;
+	if (!has_stats(b))
+		return;
+	if (b->lines.n)
+		buf_add(&b->out, b->lines.data, b->lines.n);
+	else
+		buf_adds(&b->out, "No lines were counted.\n");
+}
+
 static void do_add(struct browser *b, const char *words)
 {
 	struct err e = ERR_INIT;
@@ -267,6 +277,7 @@ static const struct verb verbs[] = {
 	{ "callers", "Print callers statistics from the current stat object.\n" RESTRICTIONS,
 		do_callers },
 	{ "help", "Show help for a given command.\n", do_help },
+	{ "lines", "Print counted lines as line_profiler does.\n", do_lines },
 	{ "quit", "Leave the profile browser.\n", do_quit },
 	{ "read",
 		"Read in profile data from a specified file.\n"
@@ -440,6 +451,7 @@ static int run(const struct command *self, int argc, char **argv)
 		ask(&b);
 	buf_done(&b.heads);
 	buf_done(&b.name);
+	buf_done(&b.lines);
 	buf_done(&b.out);
 	arena_done(&b.arena);
 	return e.code ? command_fail(self, &e) : 0;

@@ -17,7 +17,7 @@
 #include "view/style.h"
 #include "base/banned.h"
 
-enum { NARROW = 90 }; /* below it the longest call gives way to names */
+enum { NARROW = 90 }; /* below it the longest call and suspended time give way to names */
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -25,7 +25,7 @@ struct page {
 	const struct exact *x;
 	const struct profile *p;
 	const struct profile_view *v;
-	bool is_raw, has_resumes, has_max, has_doubtful;
+	bool is_raw, has_resumes, has_awaited, has_max, has_doubtful;
 };
 
 static struct page page_of(
@@ -43,6 +43,7 @@ static struct page page_of(
 		g.has_resumes |= f->cost.resumes > 0;
 		g.has_doubtful |= f->is_doubtful && !is_raw;
 	}
+	g.has_awaited = g.has_resumes && x->is_timed && v->width >= NARROW;
 	return g;
 }
 
@@ -59,12 +60,12 @@ static struct table *new_table(const struct page *g)
 		columns[n++] = (struct table_column){ "max", TABLE_RIGHT, TEXT_CUT_END, 0 };
 	if (g->has_resumes)
 		columns[n++] = (struct table_column){ "resumes", TABLE_RIGHT, TEXT_CUT_END, 0 };
-	if (g->has_resumes && g->x->is_timed)
+	if (g->has_awaited)
 		columns[n++] = (struct table_column){ "awaited", TABLE_RIGHT, TEXT_CUT_END, 0 };
 	if (g->has_doubtful)
 		columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0 };
 	columns[n++] = (struct table_column){ "filename:lineno(function)", TABLE_LEFT,
-		TEXT_CUT_MIDDLE, 24 };
+		TEXT_CUT_MIDDLE, 18 };
 	return table_new(columns, n);
 }
 

@@ -28,7 +28,7 @@ struct block {
 	const struct exact_lines_function *f;
 	const struct texts *texts; /* NULL: none */
 	uint32_t first, last;
-	bool has_text, has_own;
+	bool has_text, has_own, has_callees;
 };
 
 /* Columns before the first character; −1 for lines that say nothing. */
@@ -134,7 +134,7 @@ static void add_line(
 	if (l) {
 		table_cell(t, "%" PRIu64, l->hits);
 		add_seconds(t, l->total_s);
-		if (b->has_own) {
+		if (b->has_callees) {
 			add_seconds(t, l->own_s);
 			add_seconds(t, l->callees_s);
 		}
@@ -146,7 +146,7 @@ static void add_line(
 			add_seconds(t, l->max_s);
 		table_cell(t, "%.1f", b->f->total_s > 0 ? 100 * l->total_s / b->f->total_s : 0);
 	}
-	for (size_t i = 0; !l && i < (b->has_own ? 7u : 4u); i++)
+	for (size_t i = 0; !l && i < 4u + b->has_own + 2u * b->has_callees; i++)
 		table_cell(t, "%s", "");
 	if (b->has_text)
 		add_source(&text, texts_line(b->texts, b->f->file, (int)number));
@@ -172,18 +172,20 @@ static void print_head(
 	buf_done(&name);
 }
 
-static struct table *new_table(bool has_own)
+/* Own time says something where counted functions were called; the longest hit is known where that is. */
+static struct table *new_table(const struct block *b)
 {
-	static const struct {
+	const struct {
 		const char *title;
-		bool is_own; /* only where own time is known */
-	} numbers[] = { { "line", false }, { "hits", false }, { "time", false }, { "own", true },
-		{ "in callees", true }, { "per hit", false }, { "max", true }, { "%", false } };
+		bool is_shown;
+	} numbers[] = { { "line", true }, { "hits", true }, { "time", true },
+		{ "own", b->has_callees }, { "in callees", b->has_callees }, { "per hit", true },
+		{ "max", b->has_own }, { "%", true } };
 	struct table_column columns[9];
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		if (has_own || !numbers[i].is_own)
+		if (numbers[i].is_shown)
 			columns[n++] = (struct table_column){ numbers[i].title, TABLE_RIGHT,
 				TEXT_CUT_END, 0 };
 	columns[n++] = (struct table_column){ "source", TABLE_LEFT, TEXT_CUT_END, 16 };
@@ -193,10 +195,13 @@ static struct table *new_table(bool has_own)
 static void print_function(const struct exact_lines_function *f, const struct texts *texts,
 	bool has_own, const struct profile_view *v, struct buf *out)
 {
-	struct table *t = new_table(has_own);
 	struct block b = block_of(f, texts);
+	struct table *t;
 
 	b.has_own = has_own;
+	for (size_t i = 0; i < f->n_lines; i++)
+		b.has_callees |= f->lines[i].callees_s > 0;
+	t = new_table(&b);
 	for (uint32_t i = b.first; i <= b.last; i++) {
 		const struct exact_line *l = line_at(f, i);
 

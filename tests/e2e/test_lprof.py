@@ -73,6 +73,12 @@ def test_hits_are_the_programs(tool, lprof):
     assert "self.items.append(i)" in shown and "return 0 if n == 0" in shown
 
 
+def test_stats_shows_its_lines(tool, lprof):
+    asked = tool("stats", lprof.name, "-c", "lines", "-c", "stats", cwd=lprof.parent)
+    assert asked.returncode == 0, asked.stderr
+    assert asked.stdout.startswith(line_profiler(lprof)) and "0 function calls in 0.000 seconds" in asked.stdout
+
+
 def test_nothing_in_a_file_is_executed(tool, tmp_path):
     made = tmp_path / "made"
     evil = tmp_path / "evil.lprof"

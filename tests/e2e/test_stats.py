@@ -34,7 +34,7 @@ def test_the_text_is_that_of_pstats(tool, prof, name):
     theirs = subprocess.run(require("3.13").command("-m", "pstats", str(prof)), input=typed, capture_output=True, text=True)
     ours = tool("stats", prof, input=typed)
     assert ours.returncode == 0, ours.stderr
-    assert ours.stdout == theirs.stdout
+    assert ours.stdout.replace("help  lines  quit", "help  quit") == theirs.stdout  # which has no lines
 
 
 def test_commands_given_as_options_are_done_without_asking(tool, prof):
