@@ -65,7 +65,7 @@ static inline const PyMethodDef *c_function(PyObject *callable, PyObject *first)
 
 	if (type == &PyFunction_Type)
 		return NULL;
-	if (PyCFunction_Check(callable))
+	if (type == &PyCFunction_Type || type == &PyCMethod_Type) /* nobody can derive from them */
 		return ((PyCFunctionObject *)callable)->m_ml;
 	if (type == &PyMethodDescr_Type && first != monitor.missing &&
 		PyObject_TypeCheck(first, PyDescr_TYPE(callable)))

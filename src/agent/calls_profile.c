@@ -91,11 +91,14 @@ static Py_tracefunc ours(void)
 	return counts_only ? profile_counts : profile;
 }
 
-/* A profile function of the program's own is left alone. */
+/* A profile function of the program's own is left alone; when it is gone, the stack is found anew. */
 static void watch_thread(PyThreadState *thread)
 {
-	if (!thread->c_profilefunc)
-		compat_set_profile(thread, ours(), Py_None);
+	if (thread->c_profilefunc)
+		return;
+	if (thread == compat_thread())
+		tree_mine = NULL;
+	compat_set_profile(thread, ours(), Py_None);
 }
 
 static void watch_all(void)

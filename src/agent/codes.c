@@ -284,6 +284,20 @@ static PyObject *name_of_bound(const PyCFunctionObject *f)
 	return result;
 }
 
+/* Whoever calls one of these first is about to take our place. */
+static void warn_of_profilers(const struct text *name)
+{
+	static const char *const names[] = { "<built-in method sys.setprofile>",
+		"<method 'enable' of '_lsprof.Profiler' objects>" };
+	static const char note[] =
+		"the program sets a profile function of its own (sys.setprofile, cProfile): "
+		"while it is set, calls of that thread are not counted";
+
+	for (size_t i = 0; COMPAT_HAS_ONE_PROFILER && i < sizeof names / sizeof *names; i++)
+		if (name->n == strlen(names[i]) && memcmp(name->p, names[i], name->n) == 0)
+			leadline_link_emit(TRACE_RECORD_NOTE, note, sizeof note - 1);
+}
+
 static bool tell_builtin(uint32_t number, PyObject *callable)
 {
 	unsigned char record[sizeof(struct trace_builtin) + 512];
@@ -297,6 +311,7 @@ static bool tell_builtin(uint32_t number, PyObject *callable)
 
 	memcpy(record, &head, sizeof head);
 	memcpy(record + sizeof head, t.p, n);
+	warn_of_profilers(&t);
 	is_told = leadline_link_emit(TRACE_RECORD_BUILTIN, record, (uint32_t)sizeof head + n);
 	Py_XDECREF(t.owner);
 	Py_XDECREF(name);

@@ -47,6 +47,13 @@ static inline void compat_module_made(PyObject *module)
 #endif
 }
 
+/* A thread has one profile function: the program's own takes the place of ours. */
+#if PY_VERSION_HEX < 0x030C0000
+#define COMPAT_HAS_ONE_PROFILER 1
+#else
+#define COMPAT_HAS_ONE_PROFILER 0
+#endif
+
 /* ---- code objects ---------------------------------------------------------------------------- */
 
 /* Borrowed. Up to 3.10 there are only plain names. */

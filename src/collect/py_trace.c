@@ -57,8 +57,7 @@ struct traced {
 		hidden; /* node of the package's own → its parent, or the nearest above that is shown */
 	char *interpreter; /* owned */
 	uint32_t row, segment;
-	uint64_t n_resynced, n_folded; /* told so far */
-	uint64_t n_nonsense;           /* records that were not believed */
+	uint64_t n_nonsense; /* records that were not believed */
 };
 
 struct trace {
@@ -283,6 +282,8 @@ static void traced_end(struct trace *t, struct traced *p)
 	write_tree(t, p);
 	write_loss(t, p, "agent records", p->process->counts.n_dropped + p->process->n_homeless);
 	write_loss(t, p, "agent nonsense", p->n_nonsense);
+	write_loss(t, p, "contexts folded", trace_tree_losses(&p->tree).n_folded);
+	write_loss(t, p, "stacks found again", trace_tree_losses(&p->tree).n_resynced);
 	for (size_t i = 0; i < t->processes.n; i++)
 		if (t->processes.v[i] == p) {
 			vec_remove_swap(&t->processes, i);

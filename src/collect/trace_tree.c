@@ -137,6 +137,19 @@ void trace_tree_each(struct trace_tree *t, trace_tree_fn *on_node, void *ctx)
 	t->n_places = 0;
 }
 
+struct trace_tree_losses trace_tree_losses(const struct trace_tree *t)
+{
+	struct trace_tree_losses sum = { 0 };
+
+	for (size_t i = 0; i < n_granules(&t->before); i++) {
+		const struct trace_granule *g = granule_at(&t->before, i);
+
+		sum.n_resynced += g ? g->n_resynced : 0;
+		sum.n_folded += g ? g->n_folded : 0;
+	}
+	return sum;
+}
+
 void trace_tree_done(struct trace_tree *t)
 {
 	buf_done(&t->area);

@@ -294,3 +294,68 @@ def test_the_programs_own_sitecustomize_runs(label, tmp_path):
     assert t.result.stdout == f"{tmp_path}/sitecustomize.py\n[] []\nits own\n"
     plain = subprocess.run([require(label).exe, "-c", CHAINED], stdout=subprocess.PIPE, text=True, check=True).stdout
     assert trace(label, CHAINED).result.stdout == plain
+
+
+OTHERS = """
+import cProfile, pstats, sys
+def f(): pass
+def work():
+    for i in range(10): f()
+work()
+p = cProfile.Profile()
+p.enable()
+work()
+p.disable()
+print([v[0] for k, v in pstats.Stats(p).stats.items() if k[2] == "f"])
+seen = []
+sys.setprofile(lambda frame, event, arg: seen.append(event) if frame.f_code.co_name == "f" else None)
+work()
+sys.setprofile(None)
+print(len(seen), sys.getprofile())
+sys.settrace(lambda *a: None)
+work()
+sys.settrace(None)
+"""
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_profilers_of_the_programs_own_see_what_they_see_without_us(label):
+    t = trace(label, OTHERS)
+    assert t.result.stdout == "[10]\n20 None\n"
+    if label in BEFORE_MONITORING:
+        assert "a profile function of its own" in t.meta["trace_notes"]
+        assert "a profile function of its own" in t.result.stderr
+        assert t.calls("f") >= 10
+    else:
+        assert t.calls("f") == 40
+        assert "trace_notes" not in t.meta
+
+
+HOLDERS = """
+import sys
+sys.monitoring.use_tool_id(3, "first of others")
+sys.monitoring.use_tool_id(4, "second of others")
+"""
+
+
+def test_holders_of_the_ids_are_named(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(HOLDERS)
+    t = trace("3.13", "print(1)\n", env={"PYTHONPATH": str(tmp_path)})
+    assert t.result.stdout == "1\n"
+    assert "first of others holds id 3, second of others holds id 4" in t.result.stderr
+    assert t.nodes == []
+
+
+MADE = """
+def run(n):
+    for i in range(n):
+        exec("def made(x):\\n    return x\\nmade(1)", {})
+run(3000)
+"""
+
+
+@pytest.mark.parametrize("label", ("3.8", "3.11", "3.12", "3.13t", "3.15"))
+def test_code_made_again_and_again_is_one_function(label):
+    t = trace(label, MADE)
+    assert t.calls("made") == 3000
+    assert len(t.nodes) < 30
