@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/exact.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
@@ -15,6 +16,7 @@
 
 struct call {
 	uint32_t caller, callee; /* functions */
+	uint64_t calls;
 	double seconds;
 	size_t seen; /* the last place that counted it, + 1 */
 };
@@ -61,6 +63,25 @@ static void add_places(struct builder *b, struct stack_frame *frames)
 				add_call(b, f, frames[k - 1].function, i, seconds);
 		}
 	}
+}
+
+static void add_exact(struct builder *b, const struct exact *x)
+{
+	for (size_t i = 0; i < x->n_functions; i++) {
+		const struct exact_function *f = &x->functions[i];
+
+		b->nodes[f->function] =
+			(struct callgraph_node){ .calls = f->cost.calls + f->cost.resumes,
+				.self_s = f->cost.self_s,
+				.total_s = f->cost.total_s };
+		b->seen[f->function] = 1;
+	}
+	for (size_t i = 0; i < x->n_edges; i++)
+		vec_push(&b->calls,
+			(struct call){ .caller = x->functions[x->edges[i].caller].function,
+				.callee = x->functions[x->edges[i].callee].function,
+				.calls = x->edges[i].cost.calls + x->edges[i].cost.resumes,
+				.seconds = x->edges[i].cost.total_s });
 }
 
 /* Keeps what can be reached from functions of that name, along calls or against them. */
@@ -123,15 +144,15 @@ static void finish(struct builder *b, struct arena *a, double edge_s, struct cal
 	vec_each (&b->calls, c)
 		if (b->is_kept[c->caller] && b->is_kept[c->callee] && c->seconds >= edge_s)
 			edges[g->n_edges++] = (struct callgraph_edge){ index[c->caller],
-				index[c->callee], c->seconds };
+				index[c->callee], c->calls, c->seconds };
 	if (g->n_edges)
 		qsort(edges, g->n_edges, sizeof *edges, by_caller);
 	g->nodes = nodes;
 	g->edges = edges;
 }
 
-const struct callgraph *callgraph_build(
-	struct arena *a, const struct stacks *s, const struct callgraph_options *o)
+const struct callgraph *callgraph_build(struct arena *a, const struct stacks *s,
+	const struct exact *x, const struct callgraph_options *o)
 {
 	struct callgraph *g = arena_new(a, struct callgraph);
 	struct builder b = { .s = s, .n = frames_n_functions(s->frames) };
@@ -139,17 +160,20 @@ const struct callgraph *callgraph_build(
 	b.nodes = arena_new_n(a, struct callgraph_node, b.n + 1);
 	b.seen = arena_new_n(a, size_t, b.n + 1);
 	b.is_kept = arena_new_n(a, bool, b.n + 1);
-	g->seconds = s->seconds;
-	add_places(&b, arena_new_n(a, struct stack_frame, STACKS_DEPTH));
+	g->seconds = x ? x->self_s : s->seconds;
+	if (x)
+		add_exact(&b, x);
+	else
+		add_places(&b, arena_new_n(a, struct stack_frame, STACKS_DEPTH));
 	for (uint32_t f = 0; f < b.n; f++) {
 		b.nodes[f].function = f;
-		b.is_kept[f] = b.seen[f] && b.nodes[f].total_s >= o->node_share * s->seconds;
+		b.is_kept[f] = b.seen[f] && b.nodes[f].total_s >= o->node_share * g->seconds;
 	}
 	if (o->root)
 		keep_reachable(&b, o->root, true);
 	if (o->leaf)
 		keep_reachable(&b, o->leaf, false);
-	finish(&b, a, o->edge_share * s->seconds, g);
+	finish(&b, a, o->edge_share * g->seconds, g);
 	vec_done(&b.calls);
 	map_done(&b.call_index);
 	return g;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Call graph: functions, and who calls whom, each with its time; a stack counts once for a function and once
- * for a call, however often it recurs. What is below a threshold is left out, as gprof2dot's users know it. */
+ * for a call, however often it recurs; calls that were traced have the times pstats gives them. What is below a threshold is left out, as gprof2dot's users know it. */
 #ifndef ANALYZE_CALLGRAPH_H
 #define ANALYZE_CALLGRAPH_H
 
@@ -9,15 +9,18 @@
 #include <stdint.h>
 
 struct arena;
+struct exact;
 struct stacks;
 
 struct callgraph_node {
 	uint32_t function; /* number (frames.h) */
+	uint64_t calls;    /* resumptions included; 0: not known */
 	double self_s, total_s;
 };
 
 struct callgraph_edge {
 	size_t caller, callee; /* index in nodes; equal where a function calls itself */
+	uint64_t calls;        /* as above */
 	double seconds;
 };
 
@@ -36,7 +39,8 @@ struct callgraph_options {
 					 * only what calls them */
 };
 
-const struct callgraph *callgraph_build(
-	struct arena *a, const struct stacks *s, const struct callgraph_options *o);
+/* x: calls that were counted, which then are what it is made of (NULL: stacks). */
+const struct callgraph *callgraph_build(struct arena *a, const struct stacks *s,
+	const struct exact *x, const struct callgraph_options *o);
 
 #endif

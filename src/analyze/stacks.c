@@ -375,6 +375,8 @@ size_t stacks_frames_at(const struct stacks *s, uint32_t stack, uint32_t leaf_co
 		.stack = stack, .leaf_code = leaf_code, .leaf_offset = leaf_offset
 	};
 
+	if (s->nodes->n)
+		return walk_nodes(s, stack, to);
 	return walk(s, &p, s->only_mine, to);
 }
 

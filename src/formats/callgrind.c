@@ -2,7 +2,7 @@
  *
  * callgrind's profile, for KCachegrind and callgrind_annotate: self cost by line, and for each call site what
  * it cost inclusive. Costs are whole ns (or bytes, counts) and, where there are samples, their number. How
- * often something was called is not known to samples: calls= says 1 for each call site. A function that a
+ * often something was called only traced recordings know; for samples calls= says 1 for each call site. A function that a
  * stack enters again is another one there, "name'2", as callgrind itself does it: else the readers, which add
  * up calls, would count recursion twice. Each thread is a function, too, which calls its roots: readers take
  * what a function is called for as its inclusive cost, so nothing may be without a caller. */
@@ -31,7 +31,7 @@ struct key {
 
 struct row {
 	struct key key;
-	uint64_t value, samples;
+	uint64_t value, samples, calls;
 	size_t seen; /* the last place that counted it, + 1 */
 };
 
@@ -62,6 +62,12 @@ static void add(struct file *f, struct key key, size_t place, uint64_t value, ui
 	f->rows.v[i].samples += samples;
 }
 
+/* Of the call that was added last under this key. */
+static void add_calls(struct file *f, const struct key *key, uint64_t calls)
+{
+	f->rows.v[intern_add(&f->keys, key, sizeof *key, NULL)].calls += calls;
+}
+
 /* Numbers of the frames of a place, leaf first. */
 static void number(
 	struct file *f, size_t place, const struct stack_frame *frames, size_t n, uint32_t *to)
@@ -90,12 +96,17 @@ static void gather(struct file *f, struct stack_frame *frames, uint32_t *numbers
 		for (size_t k = 0; k < n; k++) {
 			struct key key = { .function = numbers[k],
 				.callee = k ? numbers[k - 1] : UINT32_MAX,
-				.line = frames[k].line > 0 ? frames[k].line : 0 };
+				.line = frames[k].line > 0 ? frames[k].line
+							   : (int32_t)frames[k].first_line };
 
 			add(f, key, i, value, samples);
+			if (k == 1)
+				add_calls(f, &key, f->s->v[i].n_calls);
 		}
 		root.callee = numbers[n - 1];
 		add(f, root, i, value, samples);
+		if (n == 1)
+			add_calls(f, &root, f->s->v[i].n_calls);
 		f->value += value;
 		f->samples += samples;
 	}
@@ -178,7 +189,8 @@ static void add_rows(struct file *f)
 			callee = frames_function(f->s->frames, r->key.callee / 2);
 			add_file(f, "cfi", callee->file);
 			add_function(f, "cfn", r->key.callee);
-			buf_printf(&f->out->text, "calls=1 %u\n", callee->first_line);
+			buf_printf(&f->out->text, "calls=%" PRIu64 " %u\n", r->calls ? r->calls : 1,
+				callee->first_line);
 		}
 		add_cost(f, r, r->key.line);
 		sink_flush(f->out);

@@ -4,10 +4,12 @@
  * then self share in brackets; on a call its share), pen widths. Names are "module:line:name". */
 #include "formats/dot.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "analyze/callgraph.h"
+#include "analyze/exact.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/text.h"
@@ -74,8 +76,11 @@ static void add_node(struct page *p, size_t i, double most_self)
 	buf_printf(p->out, "\t%zu [color=\"%s\", fontcolor=\"%s\", fontsize=\"%.2f\", label=\"", i,
 		colour, p->theme->is_filled ? "#ffffff" : colour, theme_font(p->theme, weight));
 	add_quoted(p->out, buf_str(&name));
-	buf_printf(p->out, "\\n%.2f%%\\n(%.2f%%)\"", share(p, x->total_s) * 100,
+	buf_printf(p->out, "\\n%.2f%%\\n(%.2f%%)", share(p, x->total_s) * 100,
 		share(p, x->self_s) * 100);
+	if (x->calls)
+		buf_printf(p->out, "\\n%" PRIu64 "×", x->calls);
+	buf_addc(p->out, '"');
 	if (*f->file) {
 		buf_adds(p->out, ", tooltip=\"");
 		add_quoted(p->out, f->file);
@@ -93,10 +98,12 @@ static void add_edge(struct page *p, const struct callgraph_edge *x)
 	theme_colour(p->theme, weight, p->o->skew, colour);
 	buf_printf(p->out,
 		"\t%zu -> %zu [arrowsize=\"%.2f\", color=\"%s\", fontcolor=\"%s\", "
-		"fontsize=\"%.2f\", label=\"%.2f%%\", labeldistance=\"%.2f\", "
-		"penwidth=\"%.2f\"];\n",
+		"fontsize=\"%.2f\", label=\"%.2f%%",
 		x->caller, x->callee, 0.5 * sqrt(pen), colour, colour, theme_font(p->theme, weight),
-		weight * 100, pen, pen);
+		weight * 100);
+	if (x->calls)
+		buf_printf(p->out, "\\n%" PRIu64 "×", x->calls);
+	buf_printf(p->out, "\", labeldistance=\"%.2f\", penwidth=\"%.2f\"];\n", pen, pen);
 }
 
 static int write(struct tables *t, struct sink *out, struct err *e)
@@ -111,7 +118,7 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 	double most_self = 0;
 
 	(void)e;
-	p.g = callgraph_build(&a, p.s, &o->graph);
+	p.g = callgraph_build(&a, p.s, exact_build(&a, t, p.s->frames, p.s->nodes), &o->graph);
 	for (size_t i = 0; i < p.g->n_nodes; i++)
 		most_self = fmax(most_self, p.g->nodes[i].self_s);
 	buf_printf(p.out,
@@ -133,5 +140,6 @@ const struct format format_dot = {
 	.name = "dot",
 	.suffixes = { ".dot", ".gv" },
 	.summary = "the call graph for Graphviz, as gprof2dot draws it",
+	.takes_totals = true,
 	.write = write,
 };

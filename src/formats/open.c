@@ -12,6 +12,7 @@
 #include "formats/sink.h"
 #include "store/container.h"
 #include "store/reader.h"
+#include "store/tables.h"
 #include "store/writer.h"
 #include "base/banned.h"
 
@@ -92,12 +93,31 @@ int format_open(struct reader **ret, const char *path, struct err *e)
 	return status;
 }
 
+static bool has_only_totals(const struct reader *r)
+{
+	bool has_totals = false;
+
+	for (size_t i = 0; i < r->n_chunks; i++) {
+		uint32_t kind = r->chunks[i].kind;
+
+		if (kind == RECORD_sample || kind == RECORD_weight || kind == RECORD_node)
+			return false;
+		has_totals |= kind == RECORD_call_total;
+	}
+	return has_totals;
+}
+
 int format_write_fd(const struct format *f, struct tables *t, const struct format_options *o,
 	int fd, struct err *e)
 {
 	struct sink out;
 	int status;
 
+	if (!f->takes_totals && has_only_totals(tables_reader(t)))
+		return err_set(e, ERR_USAGE,
+			"%s needs stacks, and such a file only says who called whom; dot and "
+			"pstats can be made of it",
+			f->name);
 	sink_init(&out, fd);
 	out.options = o;
 	status = f->write(t, &out, e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Writes pprof's profile.proto, gzipped: one sample per place and thread, leaf first, with the values samples,
- * wall and cpu (ns; another tool's recording has the one value it came with). Labels say which thread. A
+ * wall and cpu (ns; traced calls have calls and wall; another tool's recording has the one value it came with). Labels say which thread. A
  * location is a line of a function; functions have no system name, because pprof takes one that equals the
  * name for C++ and cuts "<module>" out of it. There is one mapping, which says that all is symbolised, so that pprof
  * looks for no binary. */
@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "analyze/nodes.h"
 #include "analyze/origin.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
@@ -78,6 +79,11 @@ static void put_types(struct file *f, const struct origin *o)
 						   : "count";
 
 	string_of(f, "");
+	if (f->wall->nodes->n) {
+		put_type(f, PROFILE_SAMPLE_TYPE, "calls", "count");
+		put_type(f, PROFILE_SAMPLE_TYPE, names[1], unit);
+		return;
+	}
 	if (f->wall->n_samples)
 		put_type(f, PROFILE_SAMPLE_TYPE, names[0], "count");
 	if (o->is_foreign) {
@@ -100,6 +106,12 @@ static void put_values(struct file *f, const struct stack_place *p, double cpu_s
 	double scale = f->wall->unit == UNIT_SECONDS ? 1e9 : 1;
 
 	buf_clear(&f->part);
+	if (f->wall->nodes->n) {
+		pb_put_varint(&f->part, p->n_calls);
+		pb_put_varint(&f->part, foreign_value(p->seconds * scale));
+		pb_put_bytes(&f->message, SAMPLE_VALUE, f->part.data, f->part.n);
+		return;
+	}
 	if (f->wall->n_samples)
 		pb_put_varint(&f->part, p->n_samples);
 	if (!f->wall->is_foreign || f->wall->unit != UNIT_COUNT || !f->wall->n_samples)
@@ -212,7 +224,7 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 	(void)e;
 	sink_gzip(out);
 	f.wall = stacks_build(&f.a, t, &all);
-	f.cpu = o.is_foreign ? NULL : stacks_build(&f.a, t, &on_cpu);
+	f.cpu = o.is_foreign || f.wall->nodes->n ? NULL : stacks_build(&f.a, t, &on_cpu);
 	f.frames = arena_new_n(&f.a, struct stack_frame, STACKS_DEPTH);
 	put_types(&f, &o);
 	put_mapping(&f, used_command(&f.a, t));

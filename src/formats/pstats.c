@@ -268,5 +268,6 @@ const struct format format_pstats = {
 	.summary = "calls as cProfile counts them, for pstats, snakeviz and gprof2dot",
 	.recognise = recognise,
 	.read = read,
+	.takes_totals = true,
 	.write = write,
 };

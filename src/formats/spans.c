@@ -13,6 +13,8 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
+#include "analyze/nodes.h"
+#include "formats/foreign.h"
 #include "store/tables.h"
 #include "base/banned.h"
 
@@ -211,6 +213,21 @@ static void gather_weights(struct builder *b, struct tables *t)
 	record_iter_done(&it);
 }
 
+/* Exactly traced contexts have sums, no times of their own: one behind the other. */
+static void gather_nodes(struct builder *b)
+{
+	for (size_t i = 0; i < b->s->stacks->n; i++) {
+		const struct stack_place *p = &b->s->stacks->v[i];
+		size_t thread;
+		struct running *r = running_of(b, b->s->stacks->threads[p->thread].row, &thread);
+		struct span x = { .stack = p->stack, .value = foreign_value(p->seconds * 1e9) };
+
+		x.t_ns = b->s->threads[thread].end_ns;
+		add_value(b, thread, x.t_ns, x.value);
+		push(b, thread, r, &x);
+	}
+}
+
 int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct err *e)
 {
 	static const struct stacks_options all = { 0 };
@@ -234,7 +251,9 @@ int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct er
 	b.index_of_row = arena_new_n(a, uint32_t, tables_count(t, RECORD_thread) + 1);
 	for (size_t i = 0; i < n; i++)
 		b.index_of_row[s->stacks->threads[i].row] = (uint32_t)i + 1;
-	if (s->stacks->is_foreign)
+	if (s->stacks->nodes->n)
+		gather_nodes(&b);
+	else if (s->stacks->is_foreign)
 		gather_weights(&b, t);
 	else
 		gather_samples(&b, t);

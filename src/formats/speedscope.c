@@ -2,7 +2,7 @@
  *
  * Writes speedscope's own format: one profile per thread, as samples in the order of time (stacks root
  * first, weights), or as events that open and close frames. Values are whole ns, so that they never run
- * backwards. A frame is a function with the line it begins at: speedscope tells frames apart by their line,
+ * backwards. What was measured exactly is always written as events. A frame is a function with the line it begins at: speedscope tells frames apart by their line,
  * so lines of samples would split a function. */
 #include "formats/speedscope.h"
 
@@ -143,6 +143,7 @@ static int write_file(struct tables *t, struct sink *out, bool is_evented, struc
 		return status;
 	}
 	p.used = used_build(&p.a, p.spans->stacks);
+	is_evented |= !p.spans->stacks->n_samples && p.spans->stacks->unit == UNIT_SECONDS;
 	p.frames = arena_new_n(&p.a, struct stack_frame, STACKS_DEPTH);
 	json_init(&p.w, &out->text, false);
 	json_object_begin(&p.w);

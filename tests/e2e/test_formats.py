@@ -4,6 +4,8 @@ import gzip
 import json
 import re
 import struct
+import subprocess
+import sys
 import xml.etree.ElementTree
 
 import conftest
@@ -227,6 +229,32 @@ def test_dot_is_what_gprof2dot_draws(tool, folded, options):
     assert len(theirs[0]) > 5 and len(theirs[1]) > 4
     assert ours[0] == theirs[0]
     assert ours[1] == theirs[1]
+
+
+def profiled(path):
+    """A cProfile file with recursion, C functions and generators."""
+    code = ("def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\n"
+            "def work(): return sorted(str(fib(i)) for i in range(15))\n"
+            "import cProfile; p = cProfile.Profile(); p.runcall(work); p.dump_stats(__import__('sys').argv[1])\n")
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    return path
+
+
+def test_dot_of_a_cprofile_file_is_what_gprof2dot_draws(tool, tmp_path):
+    path = profiled(tmp_path / "x.prof")
+    nodes, edges = graph(consumers.output("gprof2dot", "-f", "pstats", "-n", "0", "-e", "0", path))
+    ours = graph(tool("export", path, "--format", "dot", "-n", "0", "-e", "0").stdout)
+    # gprof2dot writes C functions as "~:0:<…>", we as pstats prints them.
+    renamed = {name: re.sub(r"^~:0:<(.*)>$", r"{\1}", name) for name in nodes}
+    for name, attributes in nodes.items():
+        attributes["label"] = attributes["label"].replace(name, renamed[name])
+        if name != renamed[name]:
+            del attributes["tooltip"]
+    assert ours[0] == {renamed[name]: attributes for name, attributes in nodes.items()}
+    assert {e: a["penwidth"] for e, a in ours[1].items()} == {
+        (renamed[s], renamed[t]): a["penwidth"] for (s, t), a in edges.items()}
+    r = tool("export", path, "--format", "collapsed")
+    assert r.returncode == 2 and "needs stacks" in r.stderr
 
 
 def test_dot_of_a_part(tool, tmp_path):
