@@ -19,6 +19,7 @@
 #include "base/banned.h"
 
 const struct format *const formats[] = {
+	&format_callgraph_svg,
 	&format_callgrind,
 	&format_collapsed,
 	&format_dot,

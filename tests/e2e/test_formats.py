@@ -320,13 +320,32 @@ def test_flame_graph(tool, tmp_path):
     assert "Book.save (/srv/app/orders.py:25)" in path.read_text()
 
 
+def test_call_graph_picture(tool, tmp_path):
+    """The boxes and arrows of dot's language, drawn by us: same functions, same shares, no box on another."""
+    path = tmp_path / "x.callgraph.svg"
+    options = ["-n", "1.6", "-e", "1"]
+    assert tool("export", ORDERS, "-o", path, *options).returncode == 0
+    nodes, edges = graph(tool("export", ORDERS, "-f", "dot", *options).stdout)
+    space = "{http://www.w3.org/2000/svg}"
+    groups = xml.etree.ElementTree.parse(path).getroot().findall(f"{space}g")
+    boxes = [g for g in groups if g.find(f"{space}rect") is not None]
+    assert len(boxes) == len(nodes) and len(groups) - len(boxes) == len(edges)
+    shares = sorted(g.findall(f"{space}text")[2].text for g in boxes)
+    assert shares == sorted(a["label"].split("\\n")[1].replace("%", " %") for a in nodes.values())
+    places = [[float(g.find(f"{space}rect").get(k)) for k in ("x", "y", "width", "height")] for g in boxes]
+    for i, (x, y, w, h) in enumerate(places):
+        for other_x, other_y, other_w, other_h in places[:i]:
+            assert x >= other_x + other_w or other_x >= x + w or y >= other_y + other_h or other_y >= y + h
+
+
 def test_names_cannot_break_out_of_a_picture(tool, tmp_path):
     path = tmp_path / "evil.folded"
     path.write_bytes(b'<script>alert(1)</script>;"]];x & \xff\x01 10\n'.replace(b"\x01", b"") + b"a;b 5\n")
-    for name in ("x.svg", "x.dot"):
+    for name in ("x.svg", "x.dot", "x.callgraph.svg"):
         assert tool("export", path, "-o", tmp_path / name).returncode == 0
-    svg = (tmp_path / "x.svg").read_text()
-    assert "<script" not in svg and xml.etree.ElementTree.fromstring(svg.encode()) is not None
+    for name in ("x.svg", "x.callgraph.svg"):
+        svg = (tmp_path / name).read_text()
+        assert "<script" not in svg and xml.etree.ElementTree.fromstring(svg.encode()) is not None
     consumers.output("dot", "-Tplain", tmp_path / "x.dot")
 
 
