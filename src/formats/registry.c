@@ -12,8 +12,10 @@
 #include "formats/dot.h"
 #include "formats/gperftools.h"
 #include "formats/lprof.h"
+#include "formats/perfetto.h"
 #include "formats/pprof.h"
 #include "formats/pstats.h"
+#include "formats/rows.h"
 #include "formats/speedscope.h"
 #include "formats/svg.h"
 #include "base/banned.h"
@@ -22,9 +24,12 @@ const struct format *const formats[] = {
 	&format_callgraph_svg,
 	&format_callgrind,
 	&format_collapsed,
+	&format_csv,
 	&format_dot,
 	&format_gperftools,
 	&format_lprof,
+	&format_markdown,
+	&format_perfetto,
 	&format_pprof,
 	&format_pstats,
 	&format_speedscope,

@@ -321,3 +321,31 @@ bool span_next(struct span_iter *it, struct span *ret)
 	*ret = it->entries[it->at++];
 	return true;
 }
+
+void spans_replay(const struct spans *s, size_t thread, const struct spans_replay *r)
+{
+	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
+	uint32_t *open = xcalloc(STACKS_DEPTH, sizeof *open);
+	struct span_iter it = spans_of(s, thread);
+	uint64_t end = s->threads[thread].t_ns;
+	size_t n_open = 0;
+
+	for (struct span x; span_next(&it, &x);) {
+		size_t n = spans_frames(s, &x, frames), same = 0;
+
+		while (x.t_ns == end && same < n && same < n_open &&
+			open[same] == frames[n - 1 - same].function)
+			same++;
+		while (n_open > same)
+			r->close(r->ctx, open[--n_open], end);
+		for (; n_open < n; n_open++) {
+			open[n_open] = frames[n - 1 - n_open].function;
+			r->open(r->ctx, open[n_open], x.t_ns);
+		}
+		end = x.t_ns + x.value;
+	}
+	while (n_open)
+		r->close(r->ctx, open[--n_open], end);
+	free(frames);
+	free(open);
+}

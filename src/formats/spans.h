@@ -72,4 +72,14 @@ struct span_iter spans_of(const struct spans *s, size_t thread);
 /* False at the end, and where the file could not be read (spans_close tells). Ends the iteration's memory. */
 bool span_next(struct span_iter *it, struct span *ret);
 
+/* Frames of a thread that begin and end, in the order of time. */
+struct spans_replay {
+	void *ctx;
+	void (*open)(void *ctx, uint32_t function, uint64_t t_ns);
+	void (*close)(void *ctx, uint32_t function, uint64_t t_ns);
+};
+
+/* What two neighbours have in common, from the root on, goes on; every open has its close. */
+void spans_replay(const struct spans *s, size_t thread, const struct spans_replay *r);
+
 #endif

@@ -114,42 +114,35 @@ static void write_samples(struct page *p, size_t thread)
 	json_object_end(&p->w);
 }
 
-static void write_event(struct page *p, const char *type, uint32_t frame, uint64_t at)
+static void write_event(struct page *p, const char *type, uint32_t function, uint64_t at)
 {
 	json_object_begin(&p->w);
 	json_kv_string(&p->w, "type", type);
-	json_kv_u64(&p->w, "frame", frame);
+	json_kv_u64(&p->w, "frame", p->used.index[function]);
 	json_kv_u64(&p->w, "at", at);
 	json_object_end(&p->w);
 	sink_flush(p->out);
 }
 
+static void open_frame(void *ctx, uint32_t function, uint64_t t_ns)
+{
+	write_event(ctx, "O", function, t_ns);
+}
+
+static void close_frame(void *ctx, uint32_t function, uint64_t t_ns)
+{
+	write_event(ctx, "C", function, t_ns);
+}
+
 static void write_events(struct page *p, size_t thread)
 {
-	uint32_t *open = arena_new_n(&p->a, uint32_t, STACKS_DEPTH);
-	struct span_iter it = spans_of(p->spans, thread);
-	uint64_t end = p->spans->threads[thread].t_ns;
-	size_t n_open = 0;
+	const struct spans_thread *t = &p->spans->threads[thread];
+	const struct spans_replay replay = { p, open_frame, close_frame };
 
-	begin_profile(p, thread, "evented", end, p->spans->threads[thread].end_ns);
+	begin_profile(p, thread, "evented", t->t_ns, t->end_ns);
 	json_key(&p->w, "events");
 	json_array_begin(&p->w);
-	for (struct span x; span_next(&it, &x);) {
-		size_t n = spans_frames(p->spans, &x, p->frames), same = 0;
-
-		while (x.t_ns == end && same < n && same < n_open &&
-			open[same] == p->used.index[p->frames[n - 1 - same].function])
-			same++;
-		while (n_open > same)
-			write_event(p, "C", open[--n_open], end);
-		for (; n_open < n; n_open++) {
-			open[n_open] = p->used.index[p->frames[n - 1 - n_open].function];
-			write_event(p, "O", open[n_open], x.t_ns);
-		}
-		end = x.t_ns + x.value;
-	}
-	while (n_open)
-		write_event(p, "C", open[--n_open], end);
+	spans_replay(p->spans, thread, &replay);
 	json_array_end(&p->w);
 	json_object_end(&p->w);
 }

@@ -1,5 +1,6 @@
 """Files of other tools: what we write is read by the tool it is for, and says what `report` says; what others
 write is read by us, and says what they say."""
+import csv
 import gzip
 import json
 import re
@@ -186,6 +187,68 @@ def test_gperftools(tool, tmp_path):
     raw = consumers.output("pprof", "-raw", path)
     for words in ("5   50000000: 1 2", "7   70000000: 3 4 2", "0x402020 M=1", "0x40104f M=1"):
         assert words in raw
+
+
+# ---- perfetto ------------------------------------------------------------------------------------------------
+
+REPLAY = """
+import json, sys
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+trace = pb.Trace()
+trace.ParseFromString(open(sys.argv[1], "rb").read())
+names, tracks, stacks, own, last = {}, {}, {}, {}, {}
+for packet in trace.packet:
+    assert packet.trusted_packet_sequence_id == 1
+    for name in packet.interned_data.event_names:
+        names[name.iid] = name.name
+    if packet.HasField("track_descriptor"):
+        tracks[packet.track_descriptor.uuid] = packet.track_descriptor
+    if not packet.HasField("track_event"):
+        continue
+    event, at = packet.track_event, packet.timestamp
+    assert tracks[event.track_uuid].thread.tid and tracks[tracks[event.track_uuid].parent_uuid].process.pid
+    stack = stacks.setdefault(event.track_uuid, [])
+    if stack:
+        own[stack[-1]] = own.get(stack[-1], 0) + at - last[event.track_uuid]
+    assert at >= last.get(event.track_uuid, 0)
+    last[event.track_uuid] = at
+    if event.type == pb.TrackEvent.TYPE_SLICE_BEGIN:
+        stack.append(names[event.name_iid])
+    else:
+        assert event.type == pb.TrackEvent.TYPE_SLICE_END and stack.pop()
+assert not any(stacks.values())
+print(json.dumps(own))
+"""
+
+
+def test_perfetto(tool, truth, tmp_path):
+    """Perfetto's own classes read it; slices nest, and self times are the report's."""
+    path = written(tool, "perfetto", tmp_path / "x.pftrace")
+    own = json.loads(consumers.python(REPLAY, path))
+    for name, ns in own.items():
+        assert ns / 1e9 == pytest.approx(truth["functions"][name][0], abs=1e-6), name
+    assert sum(own.values()) / 1e9 == pytest.approx(truth["seconds"], abs=1e-5)
+
+
+# ---- tables --------------------------------------------------------------------------------------------------
+
+
+def test_tables(tool, tmp_path):
+    functions = json.loads(tool("report", ORDERS, "--json").stdout)["functions"]
+    path = tmp_path / "x.csv"
+    assert tool("export", ORDERS, "-o", path).returncode == 0
+    rows = list(csv.DictReader(path.open(newline="")))
+    assert [(r["function"], r["file"], int(r["line"]), r["calls"]) for r in rows] == [
+        (f["name"], f["file"], f["line"], "") for f in functions]
+    for row, f in zip(rows, functions):
+        assert float(row["self_s"]) == pytest.approx(f["self_s"], abs=1e-8)
+        assert float(row["total_s"]) == pytest.approx(f["total_s"], abs=1e-8)
+    assert tool("export", ORDERS, "-o", tmp_path / "x.md").returncode == 0
+    lines = (tmp_path / "x.md").read_text().splitlines()
+    assert lines[2].endswith("| `json/encoder.py:278` |") and len({line.count("|") for line in lines[:42]}) == 1
+    calls = tool("export", profiled(tmp_path / "x.prof"), "--format", "csv").stdout
+    fib = next(r for r in csv.DictReader(calls.splitlines()) if r["function"] == "fib")
+    assert int(fib["calls"]) == sum(2 * f - 1 for f in [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610])
 
 
 # ---- call graphs ---------------------------------------------------------------------------------------------

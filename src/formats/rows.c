@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of functions for spreadsheets (CSV as RFC 4180 has it) and for notes (Markdown): name, file, line, self
+ * and total in seconds (or in the file's unit) and as shares, calls where they were counted. */
+#include "formats/rows.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyze/exact.h"
+#include "analyze/profile.h"
+#include "analyze/stacks.h"
+#include "base/arena.h"
+#include "base/units.h"
+#include "formats/format.h"
+#include "formats/sink.h"
+#include "base/banned.h"
+
+struct rows {
+	struct arena a;
+	const struct stacks *s;
+	const struct profile *profile;
+	uint64_t *calls; /* by function; NULL: not counted */
+};
+
+static void build(struct rows *r, struct tables *t)
+{
+	static const struct stacks_options options = { .fold_idle = true };
+	const struct exact *x;
+
+	r->s = stacks_build(&r->a, t, &options);
+	x = exact_build(&r->a, t, r->s->frames, r->s->nodes);
+	r->profile = x ? exact_profile(&r->a, x) : profile_build(&r->a, r->s);
+	if (!x)
+		return;
+	r->calls = arena_new_n(&r->a, uint64_t, frames_n_functions(r->s->frames));
+	for (size_t i = 0; i < x->n_functions; i++)
+		r->calls[x->functions[i].function] = x->functions[i].cost.calls;
+}
+
+static double share(const struct rows *r, double value)
+{
+	return r->profile->seconds > 0 ? value / r->profile->seconds : 0;
+}
+
+/* ---- CSV ------------------------------------------------------------------------------------- */
+
+static void add_quoted(struct buf *out, const char *s)
+{
+	buf_addc(out, '"');
+	for (; *s; s++) {
+		if (*s == '"')
+			buf_addc(out, '"');
+		buf_addc(out, *s);
+	}
+	buf_addc(out, '"');
+}
+
+static int write_csv(struct tables *t, struct sink *out, struct err *e)
+{
+	struct rows r = { .a = ARENA_INIT };
+	const char *unit;
+
+	(void)e;
+	build(&r, t);
+	unit = r.s->unit == UNIT_SECONDS ? "s" : r.s->unit == UNIT_BYTES ? "bytes" : "count";
+	buf_printf(&out->text,
+		"function,file,line,self_%s,total_%s,self_share,total_share,calls\r\n", unit, unit);
+	for (size_t i = 0; i < r.profile->n_functions; i++) {
+		const struct profile_function *f = &r.profile->functions[i];
+
+		add_quoted(&out->text, f->name);
+		buf_addc(&out->text, ',');
+		add_quoted(&out->text, f->file);
+		buf_printf(&out->text, ",%u,%.9g,%.9g,%.6g,%.6g,", f->first_line, f->cost.self_s,
+			f->cost.total_s, share(&r, f->cost.self_s), share(&r, f->cost.total_s));
+		if (r.calls)
+			buf_printf(&out->text, "%" PRIu64, r.calls[f->function]);
+		buf_adds(&out->text, "\r\n");
+		sink_flush(out);
+	}
+	arena_done(&r.a);
+	return 0;
+}
+
+/* ---- Markdown -------------------------------------------------------------------------------- */
+
+/* As code, in which only the bar of a table and the backtick have a meaning. */
+static void add_code(struct buf *out, const char *s)
+{
+	buf_addc(out, '`');
+	for (; *s; s++) {
+		if (*s == '|')
+			buf_addc(out, '\\');
+		buf_addc(out, *s == '`' ? '\'' : (unsigned char)*s < ' ' ? ' ' : *s);
+	}
+	buf_addc(out, '`');
+}
+
+static int write_markdown(struct tables *t, struct sink *out, struct err *e)
+{
+	enum { ROWS = 40 };
+	struct rows r = { .a = ARENA_INIT };
+	char own[UNITS_TEXT], total[UNITS_TEXT], own_share[UNITS_TEXT], total_share[UNITS_TEXT];
+	size_t n;
+
+	(void)e;
+	build(&r, t);
+	n = r.profile->n_functions < ROWS ? r.profile->n_functions : ROWS;
+	buf_printf(&out->text, "| self | | total | |%s function | where |\n",
+		r.calls ? " calls |" : "");
+	buf_printf(&out->text, "|---:|---:|---:|---:|%s---|---|\n", r.calls ? "---:|" : "");
+	for (size_t i = 0; i < n; i++) {
+		const struct profile_function *f = &r.profile->functions[i];
+
+		buf_printf(&out->text, "| %s | %s | %s | %s | ",
+			units_format(own, r.s->unit, f->cost.self_s),
+			units_format(own_share, UNIT_SHARE, share(&r, f->cost.self_s)),
+			units_format(total, r.s->unit, f->cost.total_s),
+			units_format(total_share, UNIT_SHARE, share(&r, f->cost.total_s)));
+		if (r.calls)
+			buf_printf(&out->text, "%" PRIu64 " | ", r.calls[f->function]);
+		add_code(&out->text, f->name);
+		buf_adds(&out->text, " | ");
+		if (*f->file) {
+			struct buf place = BUF_INIT;
+
+			buf_adds(&place, frames_module_path(f->file));
+			if (f->first_line)
+				buf_printf(&place, ":%u", f->first_line);
+			add_code(&out->text, buf_str(&place));
+			buf_done(&place);
+		}
+		buf_adds(&out->text, " |\n");
+	}
+	if (n < r.profile->n_functions)
+		buf_printf(&out->text, "\n… and %zu more functions\n", r.profile->n_functions - n);
+	arena_done(&r.a);
+	return 0;
+}
+
+const struct format format_csv = {
+	.name = "csv",
+	.suffixes = { ".csv" },
+	.summary = "the table of functions for spreadsheets",
+	.takes_totals = true,
+	.write = write_csv,
+};
+
+const struct format format_markdown = {
+	.name = "markdown",
+	.alias = "md",
+	.suffixes = { ".md" },
+	.summary = "the first 40 functions as a table for notes",
+	.takes_totals = true,
+	.write = write_markdown,
+};
