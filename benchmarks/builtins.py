@@ -12,6 +12,6 @@ def work(n):
 
 
 if __name__ == "__main__":
-    began = time.perf_counter()
+    began = time.process_time()
     work(300000)
-    sys.stderr.write("T %.4f\n" % (time.perf_counter() - began))
+    sys.stderr.write("T %.4f\n" % (time.process_time() - began))

@@ -70,7 +70,12 @@ def sampler():
     subprocess.run([sys.executable, ROOT / "benchmarks" / "sampler.py"], check=True)
 
 
-BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler)}
+def tracing():
+    """Exact calls, cProfile in the same run (benchmarks/tracing.py has options of its own)."""
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "tracing.py"], check=True)
+
+
+BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing)}
 
 for wanted in sys.argv[1:] or BENCHMARKS:
     print(f"== {wanted}: {BENCHMARKS[wanted].__doc__}")

@@ -3,7 +3,7 @@
     python benchmarks/tracing.py [--rounds N] [LABEL …]
 
 calls.py and builtins.py run plain, under cProfile and under `leadline run --trace`, in turn; the best of each counts,
-as the program itself measures it. "share" is our added time over cProfile's. The counts in our timed runs' own
+in CPU time as the program itself measures it. "share" is our added time over cProfile's. The counts in our timed runs' own
 recordings must be exact.
 """
 import argparse

@@ -341,7 +341,7 @@ static void add_untraced(const struct fidelity *f, struct buf *out)
 	while (*line) {
 		size_t n = strcspn(line, "\n");
 
-		buf_adds(out, "Not traced: ");
+		buf_adds(out, "Tracing: ");
 		text_add_printable(out, line, n);
 		buf_addc(out, '\n');
 		line += n + (line[n] == '\n');

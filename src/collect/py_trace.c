@@ -45,7 +45,7 @@ enum {
 };
 
 static const uint64_t MS = 1000000;
-static const uint64_t AREA_BYTES = (uint64_t)512 << 20; /* of calling contexts, per process */
+static const uint64_t AREA_BYTES = (uint64_t)256 << 20; /* of calling contexts, per process */
 
 /* One process that has said hello. */
 struct traced {
@@ -276,12 +276,36 @@ static void traced_free(struct traced *p)
 	free(p);
 }
 
+static void add_note(struct trace *t, const struct session_process *p, const char *text, size_t n)
+{
+	if (t->n_notes++ < NOTES_MOST)
+		buf_printf(&t->notes, "process %d: %.*s\n", (int)p->pid, (int)(n < 400 ? n : 400),
+			text);
+}
+
+/* Full memory: what is exact still, and what is not. */
+static void note_folded(struct trace *t, const struct traced *p)
+{
+	char text[200];
+	uint64_t n = trace_tree_losses(&p->tree).n_folded;
+
+	if (!n)
+		return;
+	snprintf(text, sizeof text,
+		"%llu calls had no room for calling contexts of their own; counts and own times "
+		"per function are "
+		"exact, callers and total times are not",
+		(unsigned long long)n);
+	add_note(t, p->process, text, strlen(text));
+}
+
 static void traced_end(struct trace *t, struct traced *p)
 {
 	snapshot(t, p);
 	write_tree(t, p);
 	write_loss(t, p, "agent records", p->process->counts.n_dropped + p->process->n_homeless);
 	write_loss(t, p, "agent nonsense", p->n_nonsense);
+	note_folded(t, p);
 	write_loss(t, p, "contexts folded", trace_tree_losses(&p->tree).n_folded);
 	write_loss(t, p, "stacks found again", trace_tree_losses(&p->tree).n_resynced);
 	for (size_t i = 0; i < t->processes.n; i++)
@@ -290,13 +314,6 @@ static void traced_end(struct trace *t, struct traced *p)
 			break;
 		}
 	traced_free(p);
-}
-
-static void add_note(struct trace *t, const struct session_process *p, const char *text, size_t n)
-{
-	if (t->n_notes++ < NOTES_MOST)
-		buf_printf(&t->notes, "process %d: %.*s\n", (int)p->pid, (int)(n < 400 ? n : 400),
-			text);
 }
 
 static void write_cost(struct trace *t, const struct trace_cost *c)
