@@ -11,6 +11,8 @@
 #include "base/buf.h"
 #include "cpython/argument.h"
 #include "cpython/bytecode.h"
+#include "cpython/operands.h"
+#include "cpython/symbolic.h"
 #include "wire/py_layout.h"
 
 static struct arena arena;
@@ -151,6 +153,88 @@ static void names_say_what_a_call_will_find(void **state)
 	buf_done(&text);
 }
 
+/* a + b * c in 3.12: the names are those of the locals. */
+static struct bytecode expression(uint8_t code[16])
+{
+	memset(code, 0, 16);
+	code[0] = code[2] = code[4] = number(OP_LOAD_FAST);
+	code[3] = 1;
+	code[5] = 2;
+	code[6] = code[10] = number(OP_BINARY_OP);
+	code[7] = 5;
+	code[14] = number(OP_RETURN_VALUE);
+	return decode(code, 16);
+}
+
+static void the_stack_is_shown_as_expressions(void **state)
+{
+	static const char *const names[] = { "a", "b", "c" };
+	const struct code_words words = { .locals = { names, 3 } };
+	const struct symbolic *stacks;
+	struct bytecode b;
+	uint8_t code[16];
+
+	(void)state;
+	assert_true(opcodes_init(&opcodes, 3, 12));
+	b = expression(code);
+	stacks = symbolic_build(&arena, &opcodes, &b, &words);
+	assert_int_equal(stacks[0].n, 0);
+	assert_int_equal(stacks[3].n, 3);
+	assert_string_equal(stacks[3].v[2], "c");
+	assert_int_equal(stacks[4].n, 2);
+	assert_string_equal(stacks[4].v[1], "b * c");
+	assert_string_equal(stacks[5].v[0], "a + (b * c)");
+}
+
+static void the_first_operand_comes_from_where_the_code_says(void **state)
+{
+	struct operand found[OPERANDS_MOST];
+	enum slot_state slots[] = { SLOT_OBJECT, SLOT_OBJECT };
+	struct operands x;
+	struct bytecode b;
+	uint8_t code[16];
+	uint32_t local = 9;
+
+	(void)state;
+	assert_true(opcodes_init(&opcodes, 3, 12));
+	b = expression(code);
+	assert_true(operands_find(&opcodes, &b.v[3], &x));
+	assert_int_equal(x.kind, OPERANDS_ARITHMETIC);
+	assert_int_equal(x.first, 1);
+	assert_int_equal(operands_origin(&opcodes, &b, &b.v[3], &x, &local), ORIGIN_LOCAL);
+	assert_int_equal(local, 1);
+	assert_int_equal(operands_name(&opcodes, &b.v[3], &x, slots, found), 2);
+	assert_int_equal(found[0].number, 1);
+	assert_true(operands_find(&opcodes, &b.v[4], &x));
+	assert_int_equal(operands_origin(&opcodes, &b, &b.v[4], &x, &local), ORIGIN_LOCAL);
+	assert_int_equal(local, 0);
+	assert_false(operands_find(&opcodes, &b.v[0], &x));
+}
+
+static void a_call_finds_its_callee_beside_a_null(void **state)
+{
+	struct instruction call = { .base = OP_CALL, .id = OP_CALL, .arg = 1, .depth = 3 };
+	struct operand found[OPERANDS_MOST];
+	const enum slot_state before[] = { SLOT_NULL, SLOT_OBJECT, SLOT_OBJECT },
+			      behind[] = { SLOT_OBJECT, SLOT_NULL, SLOT_OBJECT },
+			      method[] = { SLOT_OBJECT, SLOT_OBJECT, SLOT_OBJECT },
+			      moving[] = { SLOT_UNKNOWN, SLOT_OBJECT, SLOT_OBJECT };
+	struct operands x;
+
+	(void)state;
+	assert_true(opcodes_init(&opcodes, 3, 12));
+	assert_true(operands_find(&opcodes, &call, &x));
+	assert_int_equal(operands_name(&opcodes, &call, &x, before, found), 2);
+	assert_int_equal(found[0].slot, 1);
+	assert_int_equal(operands_name(&opcodes, &call, &x, method, found), 3);
+	assert_int_equal(found[0].slot, 0);
+	assert_int_equal(operands_name(&opcodes, &call, &x, moving, found), 0);
+	assert_true(opcodes_init(&opcodes, 3, 13));
+	assert_int_equal(operands_name(&opcodes, &call, &x, behind, found), 2);
+	assert_int_equal(found[0].slot, 0);
+	assert_int_equal(found[1].slot, 2);
+}
+
 static void returning_instructions_are_known_from_3_11_on(void **state)
 {
 	struct py_layout l = { .major = 3, .minor = 12 };
@@ -172,6 +256,10 @@ int main(void)
 		cmocka_unit_test_teardown(depths_are_values_before_each_instruction, empty_arena),
 		cmocka_unit_test_teardown(prefixes_belong_to_the_argument, empty_arena),
 		cmocka_unit_test_teardown(two_ways_with_different_depths_give_none, empty_arena),
+		cmocka_unit_test_teardown(the_stack_is_shown_as_expressions, empty_arena),
+		cmocka_unit_test_teardown(
+			the_first_operand_comes_from_where_the_code_says, empty_arena),
+		cmocka_unit_test(a_call_finds_its_callee_beside_a_null),
 		cmocka_unit_test(specialised_code_becomes_what_was_compiled),
 		cmocka_unit_test(code_that_a_tool_hides_stays_unknown),
 		cmocka_unit_test(names_say_what_a_call_will_find),
