@@ -27,6 +27,8 @@ enum {
 };
 
 static const uint64_t MS = 1000000;
+_Static_assert(offsetof(struct interpreter, locked) == offsetof(struct interpreter, holder) + 8,
+	"both may be copied at once");
 
 /* ---- what leads to the threads, all read at once -------------------------------------------- */
 
@@ -187,8 +189,12 @@ static void plan_interpreter(struct py_process *p)
 	if (l->runtime_tstate_current != PY_NONE) { /* up to 3.11 */
 		along(&p->view, &i->holder, p->target.runtime + l->runtime_tstate_current, 8);
 	} else if (p->gil) {
-		along(&p->view, &i->holder, p->gil + l->gil_last_holder, 8);
-		along(&p->view, &i->locked, p->gil + l->gil_locked, 4);
+		/* Side by side there as here. */
+		bool is_pair = l->gil_locked == l->gil_last_holder + 8;
+
+		along(&p->view, &i->holder, p->gil + l->gil_last_holder, is_pair ? 12 : 8);
+		if (!is_pair)
+			along(&p->view, &i->locked, p->gil + l->gil_locked, 4);
 	}
 }
 

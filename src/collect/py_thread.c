@@ -16,9 +16,20 @@ enum {
 	CHUNK_MOST = 4 << 20,
 	MORE = 1024, /* bytes beyond the top of the last look that are copied with it */
 	REACH_LOOKS = 1024,
+	USUAL_LOOKS = 64,
+	ASK_SAVES = 1024, /* bytes that asking for the top first must save, to be worth a call */
+	AHEAD_MORE = 256, /* after a look that had expected too little … */
+	AHEAD_LESS = 1,   /* … and after each that had not: so one in 256 does */
+	AHEAD_LEAST = 512,
 };
 
-static const uint64_t FORGET_NS = 200000000; /* frames outside that were not needed for so long */
+/* Frames outside that were not needed for so long, or in so many looks. */
+static const uint64_t FORGET_NS = 200000000;
+static const uint64_t FORGET_LOOKS = 256;
+
+struct fields { /* a stretch of the thread state */
+	uint32_t from, end;
+};
 
 struct looking { /* for the walker's callbacks */
 	struct py_thread *t;
@@ -117,35 +128,58 @@ static size_t bytes_in_use(const struct py_thread *t, size_t i)
 	return before <= t->size[i] && before > n ? before : n;
 }
 
-/* Where the fields of the thread state lie that a look needs: newest chunk and top, side by side. */
-static uint32_t stack_fields_at(const struct py_layout *l)
-{
-	return l->thread_datastack_chunk < l->thread_datastack_top ? l->thread_datastack_chunk
-								   : l->thread_datastack_top;
-}
-
-static size_t stack_fields_bytes(const struct py_layout *l)
-{
-	return 8 + l->thread_datastack_top + l->thread_datastack_chunk - 2 * stack_fields_at(l);
-}
-
-static uint64_t stack_field(const struct py_thread *t, const struct py_layout *l, uint32_t offset)
-{
-	return u64_at(t->stack_fields, offset - stack_fields_at(l));
-}
-
 static uint32_t running_at(const struct py_layout *l)
 {
 	return l->thread_current_frame != PY_NONE ? l->thread_current_frame : l->thread_cframe;
 }
 
-/* Bytes of the newest chunk to be copied: what is in use by the last look and a little more, and what was
- * in use lately, should the stack have grown. */
+/* Where the fields of the thread state lie that a look needs: newest chunk, top, what runs. */
+static struct fields fields_of(const struct py_layout *l)
+{
+	uint32_t at[] = { l->thread_datastack_chunk, l->thread_datastack_top, running_at(l) };
+	struct fields f = { .from = at[0], .end = at[0] + 8 };
+
+	for (size_t i = 1; i < sizeof at / sizeof *at; i++) {
+		f.from = at[i] < f.from ? at[i] : f.from;
+		f.end = at[i] + 8 > f.end ? at[i] + 8 : f.end;
+	}
+	return f;
+}
+
+static uint64_t field(const struct py_thread *t, const struct py_layout *l, uint32_t offset)
+{
+	return u64_at(t->fields, offset - fields_of(l).from);
+}
+
+/* Whether the top lies in the newest chunk. */
+static bool is_in_newest(const struct py_thread *t, uint64_t top)
+{
+	size_t newest = t->n_chunks - 1;
+
+	return top > t->chunks[newest].address &&
+		top - t->chunks[newest].address <= t->size[newest];
+}
+
+/* Asks where the stack ends, if that spares many bytes above its end from being copied. */
+static void ask_top(const struct py_view *v, struct py_thread *t)
+{
+	uint64_t top;
+
+	t->is_asked = t->n_chunks && t->reach > t->usual + t->ahead + ASK_SAVES &&
+		mem_read_u64(v->mem, t->address + v->l->thread_datastack_top, &top) == 0 &&
+		is_in_newest(t, top);
+	if (t->is_asked)
+		t->top_after = top;
+}
+
+/* Bytes of the newest chunk to be copied: what is in use as far as is known and a little more, and, unless the
+ * top was just asked for, what was in use lately, should the stack have grown. */
 static size_t bytes_at_once(const struct py_thread *t)
 {
-	size_t newest = t->n_chunks - 1, n = bytes_up_to(t, newest, t->top_after, MORE);
+	size_t newest = t->n_chunks - 1,
+	       n = bytes_up_to(t, newest, t->top_after, t->is_asked ? t->ahead : MORE);
 
-	if (t->reach > n)
+	if (!t->is_asked && t->reach > n)
 		n = t->reach < t->size[newest] ? t->reach : t->size[newest];
 	return n;
 }
@@ -155,20 +189,20 @@ static size_t bytes_at_once(const struct py_thread *t)
 static void plan(const struct py_view *v, struct py_thread *t, struct segments *s)
 {
 	const struct py_layout *l = v->l;
+	struct fields f = fields_of(l);
 
 	for (size_t i = 0; i + 1 < t->n_chunks; i++)
 		add_chunk(s, t, i, t->size[i]);
 	add_segment(s, &t->top_before, t->address + l->thread_datastack_top, 8);
 	if (t->n_chunks)
 		add_chunk(s, t, t->n_chunks - 1, bytes_at_once(t));
-	add_segment(s, t->stack_fields, t->address + stack_fields_at(l), stack_fields_bytes(l));
-	add_segment(s, &t->running, t->address + running_at(l), 8);
+	add_segment(s, t->fields, t->address + f.from, f.end - f.from);
 }
 
 /* Copies what the image lacks: the stack grew more than it did lately, or into a new chunk. */
 static bool complete(const struct py_view *v, struct py_thread *t)
 {
-	uint64_t newest = stack_field(t, v->l, v->l->thread_datastack_chunk);
+	uint64_t newest = field(t, v->l, v->l->thread_datastack_chunk);
 	struct segments s = { .n = 0 };
 
 	if (newest != (t->n_chunks ? t->chunks[t->n_chunks - 1].address : 0)) {
@@ -188,14 +222,20 @@ static bool complete(const struct py_view *v, struct py_thread *t)
 	return s.n == 0 || mem_readv(v->mem, s.local, s.remote, s.n) == (ssize_t)s.bytes;
 }
 
-/* How far the newest chunk was in use lately; forgotten slowly. */
-static void note_reach(struct py_thread *t)
+/* How far the newest chunk was in use lately, at most (forgotten slowly) and on average; and whether as much
+ * as was copied at once was enough. */
+static void note_use(struct py_thread *t)
 {
-	size_t in_use = t->n_chunks ? bytes_in_use(t, t->n_chunks - 1) + MORE : 0;
+	size_t in_use = t->n_chunks ? bytes_in_use(t, t->n_chunks - 1) : 0;
 
 	t->reach -= t->reach / REACH_LOOKS;
-	if (in_use > t->reach)
-		t->reach = in_use;
+	if (in_use + MORE > t->reach)
+		t->reach = in_use + MORE;
+	t->usual += in_use / USUAL_LOOKS - t->usual / USUAL_LOOKS;
+	if (t->is_asked && in_use > t->n_at_once)
+		t->ahead += AHEAD_MORE;
+	else if (t->ahead > AHEAD_LEAST)
+		t->ahead -= AHEAD_LESS;
 }
 
 /* false when the thread or its chunks could not be read. */
@@ -206,6 +246,7 @@ static bool copy_image(const struct py_view *v, struct py_thread *t)
 	size_t must, n_cframes = 0;
 	ssize_t copied;
 
+	ask_top(v, t);
 	plan(v, t, &s);
 	t->n_at_once = t->n_chunks ? t->chunks[t->n_chunks - 1].n : 0;
 	must = s.bytes;
@@ -230,10 +271,10 @@ static bool copy_image(const struct py_view *v, struct py_thread *t)
 		must += l->frame_localsplus;
 		t->outside[i].is_copied = (size_t)copied >= must;
 	}
-	t->top_after = stack_field(t, l, l->thread_datastack_top);
+	t->top_after = field(t, l, l->thread_datastack_top);
 	if (!complete(v, t))
 		return false;
-	note_reach(t);
+	note_use(t);
 	return true;
 }
 
@@ -273,13 +314,15 @@ static const unsigned char *find_outside(void *ctx, uint64_t address)
 		return NULL;
 	o->is_copied = true;
 	o->used_ns = v->now_ns;
+	o->used_look = t->look;
 	return o->bytes;
 }
 
 static void forget_unused(struct py_thread *t, uint64_t now_ns)
 {
 	for (size_t i = t->n_outside; i-- > 0;)
-		if (now_ns - t->outside[i].used_ns > FORGET_NS)
+		if (now_ns - t->outside[i].used_ns > FORGET_NS ||
+			t->look - t->outside[i].used_look > FORGET_LOOKS)
 			t->outside[i] = t->outside[--t->n_outside];
 }
 
@@ -308,8 +351,8 @@ static uint64_t current_frame(const struct py_view *v, struct py_thread *t)
 	const struct py_cframe *found;
 
 	if (v->l->thread_current_frame != PY_NONE)
-		return t->running;
-	found = cframe_get(v, t, t->running);
+		return field(t, v->l, v->l->thread_current_frame);
+	found = cframe_get(v, t, field(t, v->l, v->l->thread_cframe));
 	return found ? u64_at(found->bytes, v->l->cframe_current_frame) : 0;
 }
 
@@ -318,7 +361,7 @@ static uint64_t current_frame(const struct py_view *v, struct py_thread *t)
 void py_thread_init(
 	struct py_thread *t, const struct py_view *v, uint64_t address, const unsigned char *bytes)
 {
-	*t = (struct py_thread){ .address = address };
+	*t = (struct py_thread){ .address = address, .ahead = AHEAD_LEAST };
 	if (v->l->flags & PY_HEAP_FRAMES) {
 		t->heap = py_heap_new(v->l, address);
 		return;
@@ -350,12 +393,14 @@ enum py_look py_thread_look(struct py_thread *t, const struct py_view *v, struct
 		.code = find_code, .outside = find_outside, .ctx = &looking
 	};
 	struct walk_image image = { .chunks = t->chunks };
+	struct fields f = fields_of(v->l);
 
 	if (t->heap)
 		return py_heap_look(t->heap, v, ret);
+	t->look++;
 	for (size_t i = 0; i < t->n_outside; i++)
 		t->outside[i].is_copied = false;
-	if (stack_fields_bytes(v->l) > sizeof t->stack_fields || !copy_image(v, t)) {
+	if (f.end - f.from > sizeof t->fields || !copy_image(v, t)) {
 		t->n_chunks = 0;
 		return PY_LOOK_FAILED;
 	}

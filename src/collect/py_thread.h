@@ -4,7 +4,8 @@
  * (cpython/walk.h). The system call copies the chunks of the data stack, the fields of the thread state
  * that say where it ends before and after the newest of them, and the frames outside the data stack that
  * earlier looks needed. Only memory in use is copied: each cache line that is read costs the program a
- * little when it writes there next. What the image turns out to lack (a stack that grew beyond what was
+ * little when it writes there next. Where the depth changes much, the end of the stack is asked for first,
+ * in a small call of its own; the look then copies up to there and as much more as stacks grow meanwhile. What the image turns out to lack (a stack that grew beyond what was
  * expected, a new chunk) is copied by a second call; what was copied is never copied again, and no look
  * is repeated because of what it shows. Where frames are on the heap (3.8 … 3.10) py_heap.h does it. */
 #ifndef COLLECT_PY_THREAD_H
@@ -41,8 +42,8 @@ struct py_view { /* what looks at the threads of one process share; borrowed */
 
 struct py_outside {
 	uint64_t address;
-	uint64_t used_ns; /* when it was last needed */
-	bool is_copied;   /* in the newest image */
+	uint64_t used_ns, used_look; /* when it was last needed */
+	bool is_copied;              /* in the newest image */
 	unsigned char bytes[PY_FRAME_BYTES_MAX];
 };
 
@@ -62,8 +63,12 @@ struct py_thread {
 	uint64_t top_before, top_after;
 	size_t n_at_once;
 	size_t reach; /* bytes of the newest chunk that were in use lately, at most */
-	unsigned char stack_fields[64]; /* of the thread state: newest chunk, top */
-	uint64_t running;               /* the current frame, or (3.11, 3.12) the cframe */
+	size_t usual; /* the same, on average */
+	size_t ahead; /* bytes beyond the top just asked for that a look must expect to be in use */
+	bool is_asked; /* the top was asked for before this look */
+	/* Of the thread state: newest chunk, top, the current frame or (3.11, 3.12) the cframe. */
+	unsigned char fields[512];
+	uint64_t look;                               /* which one this is */
 	struct py_cframe cframes[PY_THREAD_CFRAMES]; /* 3.11, 3.12: those seen last, newest first */
 	size_t n_outside;
 	struct py_outside outside[PY_THREAD_OUTSIDE];
