@@ -21,6 +21,7 @@ struct fidelity {
 	double lowered_by; /* the rate, at most, to keep what looking costs below a cap; unknown: never */
 	double samples, lost, shortened, missed_ticks;
 	double own_cpu_s;
+	double slowdown; /* share of the program's speed that looking took, estimated */
 	uint64_t file_bytes;
 };
 

@@ -343,21 +343,34 @@ void result_done(struct result *r)
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
+static const char *slowdown_words(double share, char ret[static 100])
+{
+	char text[UNITS_TEXT];
+
+	if (!units_is_known(share))
+		return "the program's own slow-down is not known";
+	snprintf(ret, 100,
+		"slow-down of the program %s (estimated: memory copied and written again)",
+		units_format(text, UNIT_SHARE, share));
+	return ret;
+}
+
 static void print_fidelity(const struct result *r, const struct result_page *page, struct buf *out)
 {
 	const struct fidelity *f = &r->fidelity;
 	char rate[UNITS_TEXT], asked[UNITS_TEXT], own[UNITS_TEXT], bytes[UNITS_TEXT], text[500];
+	char slowdown[100];
 
 	snprintf(text, sizeof text,
 		"%s: %.0f samples, %.0f lost, %.0f shortened; %s reached (%s asked%s); own cost %s "
-		"of a core; "
-		"the program's own slow-down is not known; %s recorded.",
+		"of a core; %s; %s recorded.",
 		f->engine, f->samples, f->lost, f->shortened,
 		units_format(rate, UNIT_HERTZ, f->rate_reached_hz),
 		f->rate_asked_hz > 0 ? units_format(asked, UNIT_HERTZ, f->rate_asked_hz)
 				     : "as many as possible",
 		f->lowered_by > 1 ? ", lowered so that looking costs at most half a core" : "",
 		units_format(own, UNIT_SHARE, f->own_cpu_s / r->usage->wall_s),
+		slowdown_words(f->slowdown, slowdown),
 		units_format(bytes, UNIT_BYTES, (double)f->file_bytes));
 	buf_addc(out, '\n');
 	style_begin(out, STYLE_DIM, page->output.colour);
@@ -531,7 +544,7 @@ static void json_fidelity(const struct fidelity *f, struct json_writer *w)
 	json_kv_double(w, "rate_reached_hz", f->rate_reached_hz);
 	json_kv_double(w, "rate_lowered_by", f->lowered_by);
 	json_kv_double(w, "own_cpu_s", f->own_cpu_s);
-	json_kv_double(w, "slowdown_est", UNITS_UNKNOWN);
+	json_kv_double(w, "slowdown_est", f->slowdown);
 	json_object_end(w);
 }
 

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "collect/py_code.h"
+#include "collect/py_cost.h"
 #include "cpython/mem.h"
 #include "cpython/walk_heap.h"
 #include "base/banned.h"
@@ -346,7 +347,8 @@ static void note_leaf(struct py_heap *h, uint64_t leaf)
 	}
 }
 
-enum py_look py_heap_look(struct py_heap *h, const struct py_view *v, struct walk *ret)
+enum py_look py_heap_look(
+	struct py_heap *h, const struct py_view *v, struct py_cost *cost, struct walk *ret)
 {
 	struct looking looking = { .h = h, .v = v };
 	struct walk_heap_callbacks callbacks = {
@@ -359,6 +361,7 @@ enum py_look py_heap_look(struct py_heap *h, const struct py_view *v, struct wal
 		return PY_LOOK_FAILED;
 	if (!leaf)
 		return PY_LOOK_NONE;
+	py_cost_look(cost, h->planned_look, h->image, h->n_copied);
 	walk_heap_stack(h->walk, v->l, leaf, &callbacks, ret);
 	if (!ret->n || ret->is_shortened)
 		learn_callers(&looking);

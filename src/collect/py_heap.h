@@ -21,6 +21,7 @@ struct walk;
 struct py_heap *py_heap_new(const struct py_layout *l, uint64_t address);
 void py_heap_free(struct py_heap *h);
 
-enum py_look py_heap_look(struct py_heap *h, const struct py_view *v, struct walk *ret);
+enum py_look py_heap_look(
+	struct py_heap *h, const struct py_view *v, struct py_cost *cost, struct walk *ret);
 
 #endif

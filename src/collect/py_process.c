@@ -292,6 +292,7 @@ static void drop_ended(struct py_process *p)
 {
 	for (size_t i = p->threads.n; i-- > 0;)
 		if (!p->threads.v[i]->is_listed) {
+			p->n_lines_ended += p->threads.v[i]->image.cost.n_lines;
 			thread_free(p->threads.v[i]);
 			vec_remove_swap(&p->threads, i);
 			py_sleepers_forget(&p->sleepers);
@@ -348,6 +349,15 @@ void py_process_begin(struct py_process *p, uint64_t now_ns)
 	p->tasks = py_tasks_new(&p->target);
 	p->probes = py_probes_new(&p->target.layout, &p->target.mem);
 	py_process_list(p, now_ns);
+}
+
+uint64_t py_process_lines(struct py_process *p)
+{
+	uint64_t n = p->n_lines_ended;
+
+	vec_each (&p->threads, t)
+		n += (*t)->image.cost.n_lines;
+	return n;
 }
 
 void py_process_free(struct py_process *p)

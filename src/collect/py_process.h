@@ -81,12 +81,16 @@ struct py_process {
 	bool is_looked_at; /* one of its threads was, so interpreter_now is of now */
 	uint32_t row, segment;
 	struct py_view view;
-	uint64_t n_failed; /* looks that failed at threads that are still there */
+	uint64_t n_lines_ended; /* py_cost.n_lines of threads that ended */
+	uint64_t n_failed;      /* looks that failed at threads that are still there */
 };
 
 /* p->target is open, p->pid set, and p stays where it is. */
 void py_process_begin(struct py_process *p, uint64_t now_ns);
 void py_process_free(struct py_process *p); /* with its target */
+
+/* Cache lines that its threads wrote again after a look, estimated (py_cost.h). */
+uint64_t py_process_lines(struct py_process *p);
 
 /* Lists its threads anew, when it is time. */
 void py_process_list(struct py_process *p, uint64_t now_ns);

@@ -74,7 +74,8 @@ struct sampler {
 	uint64_t n_samples, n_lost, n_shortened, n_missed, n_ticks;
 	uint64_t told_lost;
 	uint64_t first_ns, last_ns;
-	uint64_t probe_ns; /* when operands may be looked at next */
+	uint64_t n_lines, on_cpu_ns; /* what looks cost, of how much */
+	uint64_t probe_ns;           /* when operands may be looked at next */
 	uint64_t n_probes, n_probes_dropped;
 	struct walk walk;
 	struct known_stack known[1 << KNOWN_STACKS_LOG2]; /* by hash, the newest */
@@ -208,6 +209,8 @@ static void record_sample(
 		py_codes_leaf(p->codes, leaf->code, s->c.writer, process_row(s, p));
 	}
 	writer_add(s->c.writer, RECORD_sample, &r);
+	if (t->kernel.is_running && t->recorded.t_ns)
+		s->on_cpu_ns += now_ns - t->recorded.t_ns;
 	t->recorded = r;
 	t->slept_ns = 0;
 	s->n_samples++;
@@ -461,12 +464,18 @@ static void look_for_interpreters(struct sampler *s, uint64_t now_ns)
 			try_process(s, &all[i], now_ns);
 }
 
+static void free_process(struct sampler *s, struct py_process *p)
+{
+	s->n_lines += py_process_lines(p);
+	py_process_free(p);
+}
+
 static void drop_process(struct sampler *s, uint64_t serial)
 {
 	py_search_forget(s->search, serial);
 	for (size_t i = s->processes.n; i-- > 0;)
 		if (s->processes.v[i]->serial == serial) {
-			py_process_free(s->processes.v[i]);
+			free_process(s, s->processes.v[i]);
 			vec_remove_swap(&s->processes, i);
 		}
 }
@@ -624,7 +633,10 @@ static void sample_stop(void *state)
 		meta_number(s->c.writer, "rate_lowered_by", s->stretch_most);
 	meta_number(s->c.writer, "ticks_missed", (double)s->n_missed);
 	vec_each (&s->processes, p)
-		py_process_free(*p);
+		free_process(s, *p);
+	if (s->on_cpu_ns)
+		meta_number(s->c.writer, "slowdown_est",
+			(double)s->n_lines * PY_COST_LINE_NS / (double)s->on_cpu_ns);
 	vec_done(&s->processes);
 	py_search_free(s->search);
 	free(s);

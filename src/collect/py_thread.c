@@ -275,6 +275,9 @@ static bool copy_image(const struct py_view *v, struct py_thread *t)
 	if (!complete(v, t))
 		return false;
 	note_use(t);
+	if (t->n_chunks)
+		py_cost_look(&t->cost, t->chunks[t->n_chunks - 1].address,
+			t->chunks[t->n_chunks - 1].bytes, t->n_at_once);
 	return true;
 }
 
@@ -373,6 +376,7 @@ void py_thread_init(
 void py_thread_done(struct py_thread *t)
 {
 	py_heap_free(t->heap);
+	py_cost_done(&t->cost);
 	for (size_t i = 0; i < WALK_CHUNKS; i++)
 		free((void *)t->chunks[i].bytes);
 }
@@ -396,7 +400,7 @@ enum py_look py_thread_look(struct py_thread *t, const struct py_view *v, struct
 	struct fields f = fields_of(v->l);
 
 	if (t->heap)
-		return py_heap_look(t->heap, v, ret);
+		return py_heap_look(t->heap, v, &t->cost, ret);
 	t->look++;
 	for (size_t i = 0; i < t->n_outside; i++)
 		t->outside[i].is_copied = false;

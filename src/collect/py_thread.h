@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "collect/py_cost.h"
 #include "cpython/walk.h"
 #include "wire/py_layout.h"
 
@@ -54,7 +55,8 @@ struct py_cframe { /* of one C-level eval, on the C stack */
 };
 
 struct py_thread {
-	uint64_t address;     /* of the thread state */
+	uint64_t address; /* of the thread state */
+	struct py_cost cost;
 	struct py_heap *heap; /* owned; 3.8 … 3.10, where nothing of the rest is used */
 	size_t n_chunks;
 	struct walk_chunk chunks[WALK_CHUNKS]; /* from the root on; bytes owned */

@@ -62,7 +62,7 @@ def test_json_follows_the_contract(tool, script, python, tmp_path):
     assert report["command"][0] == python
     assert set(report["fidelity"]) >= {"engine", "samples", "lost", "shortened", "rate_asked_hz", "rate_reached_hz",
                                        "own_cpu_s", "slowdown_est"}
-    assert report["fidelity"]["slowdown_est"] is None  # not known is not 0
+    assert 0 <= report["fidelity"]["slowdown_est"] < 0.2
     top = report["functions"][0]
     assert top["name"] == "spin" and top["file"] == str(script) and top["calls"] is None
     assert top["self_low_s"] < top["self_s"] <= top["self_high_s"]  # nothing else may have been seen
