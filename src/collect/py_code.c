@@ -27,6 +27,7 @@ enum {
 	UNITS_MOST = 16 << 20,
 	UNITS_READ_MOST = 1 << 18, /* of which returns are looked for */
 	FRAME_MOST = 16 << 20,
+	COROUTINE = 0x80 | 0x100, /* of co_flags: async def, types.coroutine */
 	N_RECENT = 1024,
 	HOT_LEAVES = 10,     /* samples that end in a code until its instructions are recorded */
 	CODES_MOST = 200000, /* then all are forgotten: programs that make code all the time */
@@ -137,6 +138,7 @@ static bool parse_head(struct py_codes *c, const unsigned char *p, struct code *
 	x->walk = (struct walk_code){ .frame_bytes = (uint32_t)words * 8,
 		.n_code_bytes = (uint32_t)units * 2,
 		.code_address = at,
+		.is_coroutine = i32_at(p, l->code_flags) & COROUTINE,
 		.n_setup_bytes = setup_bytes(l, p, (uint32_t)units) };
 	return true;
 }

@@ -14,8 +14,10 @@
 #include "collect/py_asyncio.h"
 #include "collect/py_target.h"
 #include "cpython/asyncio.h"
+#include "cpython/mem.h"
 #include "cpython/object.h"
 #include "cpython/walk.h"
+#include "wire/py_layout.h"
 #include "base/banned.h"
 
 static const uint64_t READ_LEAST_NS = 20000000,
@@ -31,7 +33,7 @@ struct py_tasks {
 	VEC(uint64_t) threads;
 	struct arena names; /* of the last reading */
 	VEC(const char *) tasks;
-	struct map index; /* coroutine → index in tasks */
+	struct map index; /* key_of() its coroutine → index in tasks */
 	uint64_t next_ns, wait_ns;
 };
 
@@ -71,6 +73,17 @@ static uint64_t clock_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* By what a stack shows of a coroutine: its address, or (3.8 … 3.10) its frame's. 0: nothing. */
+static uint64_t key_of(const struct py_tasks *k, uint64_t coroutine)
+{
+	const struct py_layout *l = &k->target->layout;
+	uint64_t frame;
+
+	if (!coroutine || !(l->flags & PY_HEAP_FRAMES))
+		return coroutine;
+	return mem_read_u64(&k->target->mem, coroutine + l->gen_frame, &frame) == 0 ? frame : 0;
+}
+
 static void read_tasks(struct py_tasks *k)
 {
 	struct asyncio_tasks found = { 0 };
@@ -87,11 +100,14 @@ static void read_tasks(struct py_tasks *k)
 	a.o = &o;
 	a.published = k->has_offsets ? &k->offsets : NULL;
 	asyncio_read(&a, &k->names, k->interp, k->threads.v, k->threads.n, &found);
-	for (size_t i = 0; i < found.n; i++)
-		if (found.v[i].coroutine) {
-			map_put(&k->index, found.v[i].coroutine, k->tasks.n);
+	for (size_t i = 0; i < found.n; i++) {
+		uint64_t key = key_of(k, found.v[i].coroutine);
+
+		if (key) {
+			map_put(&k->index, key, k->tasks.n);
 			vec_push(&k->tasks, found.v[i].name);
 		}
+	}
 	k->coro = a.coro;
 	objects_done(&o);
 }
@@ -113,7 +129,8 @@ static void refresh(struct py_tasks *k, uint64_t now_ns)
 
 static const char *find(const struct py_tasks *k, const struct walk *w)
 {
-	uint32_t iframe = k->target->layout.gen_iframe;
+	const struct py_layout *l = &k->target->layout;
+	uint32_t iframe = l->flags & PY_HEAP_FRAMES ? 0 : l->gen_iframe;
 	uint64_t index;
 
 	for (size_t i = 0; i < w->n_generators; i++)

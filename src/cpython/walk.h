@@ -29,6 +29,7 @@ struct walk_code { /* what the walk must know of a code object; the caller cache
 	uint32_t frame_bytes; /* of a frame of this code on the data stack */
 	uint32_t n_code_bytes;
 	uint64_t code_address; /* of its instructions */
+	bool is_coroutine;
 	uint32_t
 		n_setup_bytes; /* of the instructions up to that which begins the body; none calls */
 	const uint64_t
@@ -68,7 +69,8 @@ struct walk {
 	bool is_shortened; /* the leaf side was cut */
 	uint64_t leaf;     /* address of the frame of frames[n - 1], unless it is shortened */
 	uint64_t generators
-		[WALK_GENERATORS]; /* frames of generators among them, by address, root first */
+		[WALK_GENERATORS]; /* frames of generators (up to 3.10: of coroutines) among them, by
+				      address, root first */
 	size_t n_generators;
 };
 

@@ -332,6 +332,18 @@ static void turn_round(struct walk *w, struct walk_heap *h)
 	h->n_trail = w->n;
 }
 
+static void note_coroutines(struct climb *k)
+{
+	struct walk *w = k->out;
+
+	for (size_t i = 0; i < w->n && w->n_generators < WALK_GENERATORS; i++) {
+		const struct walk_code *code = k->c->code(k->c->ctx, w->frames[i].code);
+
+		if (code && code->is_coroutine)
+			w->generators[w->n_generators++] = k->h->trail[i];
+	}
+}
+
 /* Takes the part of the last whole stack that still executes, from the root on. */
 static void take_surviving(struct climb *k)
 {
@@ -365,6 +377,7 @@ void walk_heap_stack(struct walk_heap *h, const struct py_layout *l, uint64_t le
 	if (climb(&k, leaf)) {
 		remember(&k, true);
 		turn_round(ret, h);
+		note_coroutines(&k);
 	} else {
 		remember(&k, false);
 		take_surviving(&k);

@@ -423,7 +423,7 @@ def test_children_are_recorded_into_the_same_file(tool, python, tmp_path):
     assert "child" in tool("export", record, "--format", "collapsed").stdout
 
 
-@pytest.mark.parametrize("label", ["3.11", "3.12", "3.13", "3.13t", "3.14", "3.15"])
+@pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.15"])
 def test_samples_know_their_asyncio_task(tool, label, tmp_path):
     """Two tasks take turns of 5 ms and 15 ms on one loop; the truth is what they measure themselves."""
     code = ("import asyncio, time, json\nspent = {'short': 0.0, 'long': 0.0}\n"
