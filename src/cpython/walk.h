@@ -29,11 +29,11 @@ struct walk_code { /* what the walk must know of a code object; the caller cache
 	uint32_t frame_bytes; /* of a frame of this code on the data stack */
 	uint32_t n_code_bytes;
 	uint64_t code_address; /* of its instructions */
-	bool is_coroutine;
 	uint32_t
 		n_setup_bytes; /* of the instructions up to that which begins the body; none calls */
 	const uint64_t
 		*returns; /* a bit for each two bytes, set where it returns; NULL: not known */
+	bool is_coroutine;
 };
 
 struct walk_chunk {

@@ -335,6 +335,20 @@ static void a_recursion_of_a_thousand_is_whole(void **state)
 	done(f);
 }
 
+static void coroutines_are_told_by_their_frames_root_first(void **state)
+{
+	struct fake *f = three();
+
+	(void)state;
+	assert_int_equal(f->walk.n_generators, 0);
+	f->codes[2].is_coroutine = f->codes[3].is_coroutine = true;
+	expect(f, 3, "123", false);
+	assert_int_equal(f->walk.n_generators, 2);
+	assert_int_equal(f->walk.generators[0], 0x200);
+	assert_int_equal(f->walk.generators[1], 0x300);
+	done(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +366,7 @@ int main(void)
 		cmocka_unit_test(rare_callers_are_not_usual_ones),
 		cmocka_unit_test(frames_of_another_thread_are_not_mixed_in),
 		cmocka_unit_test(a_recursion_of_a_thousand_is_whole),
+		cmocka_unit_test(coroutines_are_told_by_their_frames_root_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
