@@ -4,7 +4,7 @@
  * The target is never stopped and never written to.
  *
  * A look at one thread is py_thread.c, the threads of a process py_process.c, what the kernel says of
- * them py_state.c; here are the schedule and the records. */
+ * them py_state.c, when to look py_pace.c; here are the records. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +19,7 @@
 #include "collect/collector.h"
 #include "collect/py_code.h"
 #include "collect/py_probe.h"
+#include "collect/py_pace.h"
 #include "collect/py_process.h"
 #include "collect/py_sample.h"
 #include "collect/py_search.h"
@@ -41,19 +42,10 @@ enum {
 	LOOK_FOR_MS = 2, /* interpreters */
 	KNOWN_STACKS_LOG2 = 13,
 	ASLEEP_MS = 50, /* between samples of a thread that sleeps */
-	CAP_MS = 250,   /* between two looks at what we cost */
 	PROBE_MS = 20,  /* between two looks at operands */
 };
 
 static const uint64_t MS = 1000000;
-static const uint64_t MAX_RATE_JITTER_NS = 8000;
-/* A look at frames on the heap delays the program a little and takes longer while the stack moves: with little
- * jitter it falls into step with loops of some ten microseconds, and without a pause looks would come less often
- * just when it moves. */
-static const uint64_t MAX_RATE_HEAP_PAUSE_NS = 20000;
-static const uint64_t MAX_RATE_HEAP_JITTER_NS = 48000;
-static const double CAP =
-	0.5; /* of a core: what looking may cost, unless it was asked to cost all */
 static const uint64_t STATE_NS = 250000; /* what the kernel says of a thread is at most so old */
 
 struct known_stack { /* a row of the stack table, kept because making sure costs more */
@@ -65,13 +57,9 @@ struct sampler {
 	struct collect_context c;
 	VEC(struct py_process *) processes;
 	struct py_search *search;
-	bool has_heap_frames;                       /* in any process so far */
-	uint64_t interval_ns, next_ns, look_for_ns; /* interval as asked; 0: as often as possible */
-	double stretch; /* of the interval, so that we stay below the cap */
-	double stretch_most;
-	uint64_t cap_ns, cap_cpu_ns; /* when our cost was last looked at, and what it was */
-	uint64_t random;
-	uint64_t n_samples, n_lost, n_shortened, n_missed, n_ticks;
+	struct py_pace pace;
+	uint64_t look_for_ns;
+	uint64_t n_samples, n_lost, n_shortened, n_ticks;
 	uint64_t told_lost;
 	uint64_t first_ns, last_ns;
 	uint64_t n_lines, on_cpu_ns; /* what looks cost, of how much */
@@ -443,7 +431,7 @@ static void try_process(struct sampler *s, const struct tree_process *t, uint64_
 	p->start_ns = t->start_ns;
 	p->parent = t->parent;
 	py_process_begin(p, now_ns);
-	s->has_heap_frames |= (p->target.layout.flags & PY_HEAP_FRAMES) != 0;
+	s->pace.has_heap_frames |= (p->target.layout.flags & PY_HEAP_FRAMES) != 0;
 	if (s->c.sources)
 		py_codes_tell_sources(
 			p->codes, s->c.sources, sources_process(s->c.sources, p->pid, p->start_ns));
@@ -491,60 +479,12 @@ static void sample_event(void *state, const struct tree_event *ev)
 
 /* ---- the collector --------------------------------------------------------------------------- */
 
-static uint64_t next_random(struct sampler *s)
-{
-	s->random ^= s->random << 13;
-	s->random ^= s->random >> 7;
-	return s->random ^= s->random << 17;
-}
-
 static uint64_t own_cpu_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* Many threads or processes at a high rate could cost a core: then there are fewer looks, and the
- * recording tells so. */
-static void keep_below_cap(struct sampler *s, uint64_t now_ns)
-{
-	uint64_t cpu_ns;
-	double share;
-
-	if (now_ns < s->cap_ns + CAP_MS * MS)
-		return;
-	cpu_ns = own_cpu_ns();
-	share = (double)(cpu_ns - s->cap_cpu_ns) / (double)(now_ns - s->cap_ns);
-	if (s->cap_ns && share > CAP)
-		s->stretch *= share / CAP < 4 ? share / CAP : 4;
-	else if (share < CAP * 0.8 && s->stretch > 1)
-		s->stretch = s->stretch > 1.1 ? s->stretch / 1.1 : 1;
-	if (s->stretch > s->stretch_most)
-		s->stretch_most = s->stretch;
-	s->cap_ns = now_ns;
-	s->cap_cpu_ns = cpu_ns;
-}
-
-/* Half an interval to one and a half: no aliasing with what the program does regularly. */
-static uint64_t schedule(struct sampler *s, uint64_t now_ns)
-{
-	uint64_t interval;
-
-	if (!s->interval_ns) /* as often as possible, and yet not in step with the program */
-		return s->has_heap_frames
-			? now_ns + MAX_RATE_HEAP_PAUSE_NS + next_random(s) % MAX_RATE_HEAP_JITTER_NS
-			: now_ns + next_random(s) % MAX_RATE_JITTER_NS;
-	interval = (uint64_t)((double)s->interval_ns * s->stretch);
-	s->next_ns += interval / 2 + next_random(s) % interval;
-	if (s->next_ns < now_ns) { /* late: the looks that cannot be made any more are counted */
-		uint64_t missed = (now_ns - s->next_ns) / interval;
-
-		s->n_missed += missed;
-		s->next_ns += missed * interval;
-	}
-	return s->next_ns;
 }
 
 static void tell_losses(struct sampler *s, uint64_t now_ns)
@@ -566,7 +506,7 @@ static uint64_t sample_drain(void *state, uint64_t now_ns)
 		look_for_interpreters(s, now_ns);
 	if (s->processes.n && !s->first_ns) {
 		s->first_ns = now_ns;
-		s->next_ns = now_ns;
+		s->pace.next_ns = now_ns;
 	}
 	vec_each (&s->processes, p)
 		look_at_process(s, *p, now_ns);
@@ -576,9 +516,9 @@ static uint64_t sample_drain(void *state, uint64_t now_ns)
 	s->last_ns = now_ns;
 	if (s->n_ticks % 1024 == 0)
 		tell_losses(s, now_ns);
-	if (s->interval_ns)
-		keep_below_cap(s, now_ns);
-	return schedule(s, now_ns);
+	if (py_pace_is_cap_due(&s->pace, now_ns))
+		py_pace_keep_below_cap(&s->pace, now_ns, own_cpu_ns());
+	return py_pace_next(&s->pace, now_ns);
 }
 
 static void sample_probe(struct probe *ret)
@@ -593,9 +533,7 @@ static int sample_start(void **ret_state, const struct collect_context *c, struc
 	(void)e;
 	s->c = *c;
 	s->search = py_search_new();
-	s->random = 0x9e3779b97f4a7c15u ^ (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL);
-	s->interval_ns = c->rate_hz > 0 ? (uint64_t)(1e9 / c->rate_hz) : 0;
-	s->stretch = s->stretch_most = 1;
+	py_pace_init(&s->pace, c->rate_hz, (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL));
 	*ret_state = s;
 	return 0;
 }
@@ -618,8 +556,8 @@ static void sample_stop(void *state)
 			tell_sleep(s, *p, *t);
 	tell_losses(s, s->last_ns);
 	writer_meta(s->c.writer, "engine", "sample/remote");
-	meta_number(
-		s->c.writer, "rate_asked_hz", s->interval_ns ? 1e9 / (double)s->interval_ns : 0);
+	meta_number(s->c.writer, "rate_asked_hz",
+		s->pace.interval_ns ? 1e9 / (double)s->pace.interval_ns : 0);
 	if (seconds > 0)
 		meta_number(s->c.writer, "rate_reached_hz", (double)s->n_ticks / seconds);
 	if (!s->n_samples)
@@ -629,9 +567,9 @@ static void sample_stop(void *state)
 	meta_number(s->c.writer, "samples_shortened", (double)s->n_shortened);
 	meta_number(s->c.writer, "probes", (double)s->n_probes);
 	meta_number(s->c.writer, "probes_dropped", (double)s->n_probes_dropped);
-	if (s->stretch_most > 1)
-		meta_number(s->c.writer, "rate_lowered_by", s->stretch_most);
-	meta_number(s->c.writer, "ticks_missed", (double)s->n_missed);
+	if (s->pace.stretch_most > 1)
+		meta_number(s->c.writer, "rate_lowered_by", s->pace.stretch_most);
+	meta_number(s->c.writer, "ticks_missed", (double)s->pace.n_missed);
 	vec_each (&s->processes, p)
 		free_process(s, *p);
 	if (s->on_cpu_ns)

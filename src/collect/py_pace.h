@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * When to look next: around the rate asked for, at random, so that looks never fall into step with the program; less
+ * often while looking would cost more than half a core, which is told. */
+#ifndef COLLECT_PY_PACE_H
+#define COLLECT_PY_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct py_pace {
+	uint64_t interval_ns; /* as asked; 0: as often as possible */
+	uint64_t next_ns;
+	double stretch; /* of the interval, so that we stay below the cap */
+	double stretch_most;
+	uint64_t cap_ns, cap_cpu_ns; /* when our cost was last looked at, and what it was */
+	uint64_t random;
+	uint64_t n_missed;    /* looks that came too late to be made */
+	bool has_heap_frames; /* in any process so far */
+};
+
+/* rate_hz: 0 as often as possible. seed: any number. */
+void py_pace_init(struct py_pace *p, double rate_hz, uint64_t seed);
+
+/* Compares what the recorder has cost with the cap, now and then. cpu_ns: its CPU time so far. */
+bool py_pace_is_cap_due(const struct py_pace *p, uint64_t now_ns);
+void py_pace_keep_below_cap(struct py_pace *p, uint64_t now_ns, uint64_t cpu_ns);
+
+/* When the look after this one is due. */
+uint64_t py_pace_next(struct py_pace *p, uint64_t now_ns);
+
+#endif
