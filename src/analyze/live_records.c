@@ -145,12 +145,14 @@ static void take_sample(struct live *l, const struct rec_sample *r)
 	l->view.n_samples++;
 	l->view.n_shortened += (r->state & SAMPLE_SHORTENED) != 0;
 	if (slice) {
-		slice->n_looks += r->t_ns != l->last_look_ns;
+		t->n_in_slice = t->slice == slice->number ? t->n_in_slice + 1 : 1;
+		t->slice = slice->number;
+		if (t->n_in_slice > slice->n_looks)
+			slice->n_looks = t->n_in_slice;
 		if (t->place != LIVE_NO_PLACE)
 			add_seconds(l, slice, t->place, t->bits, seconds / 2);
 		add_seconds(l, slice, place, r->state, seconds / 2);
 	}
-	l->last_look_ns = r->t_ns;
 	t->last_ns = r->t_ns;
 	t->place = place;
 	t->bits = r->state;

@@ -48,8 +48,8 @@ struct live_thread_delta {
 };
 
 struct live_slice {
-	uint64_t number; /* + 1; 0: never used */
-	uint64_t n_looks;
+	uint64_t number;  /* + 1; 0: never used */
+	uint64_t n_looks; /* at the thread that was looked at most */
 	double cpu_s, rss_bytes;
 	VEC(struct live_delta) places;
 	VEC(struct live_thread_delta) threads;
@@ -58,10 +58,11 @@ struct live_slice {
 struct live_thread_state {
 	struct live_thread shown;
 	bool has_usage;
-	uint64_t cpu_ns;             /* as last told */
-	uint64_t last_ns;            /* of its last sample; 0: none */
-	uint32_t place;              /* of its last sample, or LIVE_NO_PLACE */
-	uint16_t bits;               /* enum sample_state of its last sample */
+	uint64_t cpu_ns;            /* as last told */
+	uint64_t last_ns;           /* of its last sample; 0: none */
+	uint32_t place;             /* of its last sample, or LIVE_NO_PLACE */
+	uint16_t bits;              /* enum sample_state of its last sample */
+	uint64_t slice, n_in_slice; /* number of its last sample's slice, and its samples in that */
 	double cpu_s, gil_s, wall_s; /* of the window, while it is summed up */
 };
 
@@ -77,7 +78,7 @@ struct live {
 	struct arena arena, built;
 	size_t n_chunks; /* of the reader, taken in so far */
 	/* the ring of slices, numbered from origin_ns */
-	uint64_t origin_ns, first_ns, last_ns, since_ns, last_slice, last_look_ns;
+	uint64_t origin_ns, first_ns, last_ns, since_ns, last_slice;
 	struct live_slice slices[LIVE_HISTORY];
 	/* places */
 	struct intern place_keys;

@@ -135,6 +135,18 @@ static void assert_near(double got, double want, double within)
 
 static const struct live_select ALL = { .state = STACKS_WALL, .window_s = 1 };
 
+/* One look takes the threads one after another, each with its own time. */
+static void the_rate_is_that_of_looks_and_not_of_threads(void **state)
+{
+	struct made *m = *state;
+
+	for (uint64_t ms = 0; ms < 2000; ms += 2) {
+		sample(m, ms, 10, "mab", BUSY);
+		sample(m, ms + 1, 11, "mc", BUSY);
+	}
+	assert_near(look(m, ALL)->rate_hz, 500, 10);
+}
+
 static void now_is_the_window_and_since_is_all(void **state)
 {
 	struct made *m = *state;
@@ -299,6 +311,8 @@ static void nothing_recorded_is_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			the_rate_is_that_of_looks_and_not_of_threads, begin, end),
 		cmocka_unit_test_setup_teardown(now_is_the_window_and_since_is_all, begin, end),
 		cmocka_unit_test_setup_teardown(recursion_counts_once, begin, end),
 		cmocka_unit_test_setup_teardown(thread_and_state_are_chosen_later, begin, end),
