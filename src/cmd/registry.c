@@ -12,6 +12,7 @@ const struct command *const commands[] = {
 	&command_attach,
 	&command_top,
 	&command_dump,
+	&command_lines,
 	&command_time,
 	&command_report,
 	&command_export,

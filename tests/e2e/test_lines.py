@@ -143,3 +143,147 @@ def test_coroutines_in_turn_have_their_time(label):
     assert asleep["hits"] == 2
     assert 0.1e9 <= busy["own_ns"]
     assert asleep["total_ns"] < 0.02e9
+
+
+NAMES = """
+class Model:
+    def step(self):
+        return 1
+
+    @staticmethod
+    def make():
+        return Model()
+
+    @property
+    def size(self):
+        return 2
+
+def step():
+    def inner():
+        return 3
+    return inner()
+
+def never():
+    pass
+
+Model.make().step()
+Model().size
+step()
+"""
+
+
+@pytest.mark.parametrize("what, chosen", [
+    ("step", {"Model.step", "step"}),
+    ("Model.step", {"Model.step"}),
+    ("Model.*", {"Model.step", "Model.make", "Model.size"}),
+    ("program:Model.make", {"Model.make"}),
+    ("__main__:step", {"Model.step", "step"}),
+    ("program.py:Model.size,Model.step", {"Model.size", "Model.step"}),
+    ("step.inner", {"step.<locals>.inner"}),
+])
+@pytest.mark.parametrize("label", ["3.10", "3.11", "3.13"])
+def test_functions_by_name(label, what, chosen):
+    lines = run(label, what, script=NAMES)
+    if label in OLD:
+        if what == "step.inner":
+            pytest.skip("functions inside functions are not found by their qualified names up to 3.10")
+        chosen = {name.rpartition(".")[2] for name in chosen}
+    assert {c["name"] for c in lines.all.values()} == chosen
+    if what == "Model.step":
+        assert sum(lines.hits().values()) == 1  # not the function of the same name
+
+
+@pytest.mark.parametrize("label", ["3.8", "3.11", "3.14"])
+def test_what_is_not_found_is_told(label):
+    lines = run(label, "stap,never,Model.step", script=NAMES)
+    told = " ".join(lines.result.stderr.split())
+    assert "--lines=stap: no function that matches was called; near names: " in told
+    assert "--lines=never: no function that matches was called; __main__:never was never called" in told
+    assert "--lines=Model.step" not in told
+
+
+MARKED = """
+import os, sys
+
+@profile
+def marked(n):
+    for i in range(n):
+        pass
+
+class A:
+    @profile
+    @staticmethod
+    def plain():
+        return 1
+
+    @property
+    @profile
+    def value(self):
+        return 2
+
+def other():
+    return 3
+
+marked(3), A.plain(), A().value, other()
+pid = os.fork()
+if not pid:
+    marked(2)
+    os._exit(0)
+os.waitpid(pid, 0)
+print(sys.gettrace(), sys.getprofile())
+sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_functions_marked_by_the_program(label):
+    """Those of a forked child too; nothing else of the program changes."""
+    lines = run(label, "", script=MARKED, check=False)
+    assert lines.result.returncode == 7
+    assert lines.result.stdout == "None None\n"
+    assert {c["name"].rpartition(".")[2] for c in lines.all.values()} == {"marked", "plain", "value"}
+    hits = {line: n for (name, first, line), n in lines.sums("hits").items() if name == "marked"}
+    assert sorted(hits.values()) == [2, 5, 7]  # calls, passes, passes and ends
+
+
+def test_kernprofs_habits(tmp_path):
+    script = tmp_path / "work.py"
+    script.write_text("@profile\ndef work(n):\n    for i in range(n):\n        n += i\n    return n\n\nprint(work(9))\n")
+    exe = require("3.12").command()[0]
+    r = subprocess.run([LEADLINE, "lines", "-l", "-v", "-z", "-u", "1e-3", "--python", exe, "work.py"], cwd=tmp_path,
+                       capture_output=True, text=True, timeout=SECONDS)
+    assert r.returncode == 0, r.stderr
+    out = r.stdout.splitlines()
+    assert out[0] == "45" and out[1] == "Timer unit: 0.001 s"
+    assert "Function: work at line 1" in out
+    assert [line.split()[:2] for line in out if line.strip().startswith(("3 ", "4 ", "5 "))] == [["3", "10"], ["4", "9"], ["5", "1"]]
+    lprof = subprocess.run([LEADLINE, "report", "--line-profiler", "work.py.lprof"], cwd=tmp_path, capture_output=True, text=True)
+    assert "     4         9 " in lprof.stdout, lprof.stderr
+    r = subprocess.run([LEADLINE, "lines", "-i", "5", "work.py"], cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS)
+    assert r.returncode == 125 and "-i is kernprof's alone" in r.stderr
+
+
+def test_a_debuggers_trace_function_stays(tmp_path):
+    """Up to 3.11 a thread has one trace function: the program's own counts, and ours is silent there."""
+    script = """
+import sys
+seen = []
+
+def trace(frame, event, arg):
+    seen.append(event)
+    return trace
+
+def work():
+    a = 1
+    return a
+
+work()
+sys.settrace(trace)
+work()
+sys.settrace(None)
+print(seen)
+"""
+    lines = run("3.11", "work", script=script)
+    assert lines.result.stdout == "['call', 'line', 'line', 'return']\n"
+    assert lines.of("work", 1)["hits"] >= 1
+    assert run("3.13", "work", script=script).of("work", 1)["hits"] == 2

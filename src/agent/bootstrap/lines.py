@@ -37,7 +37,8 @@ def _functions():
     """Names of the functions and methods of the program's own modules, as patterns name them."""
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None) or ""
-        if not file or file.startswith(_library):
+        is_own = file and not file.startswith(_library)
+        if not is_own and getattr(module, "__name__", "") != "__main__":  # that one has no file any more
             continue
         for name, value in list(vars(module).items()):
             if getattr(value, "__module__", None) != module.__name__:

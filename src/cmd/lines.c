@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ * leadline lines: line_profiler's kernprof by its habits. What it does is `run --lines`; the options, the table on
+ * stdout and the .lprof file are those its users know. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/exact_lines.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/recording.h"
+#include "cmd/result.h"
+#include "cmd/start.h"
+#include "collect/collector.h"
+#include "collect/program.h"
+#include "formats/format.h"
+#include "view/exact.h"
+#include "wire/trace.h"
+#include "base/banned.h"
+
+struct options {
+	struct recording_options shared;
+	const char *python, *module, *targets, *unit;
+	bool line_by_line, builtin, view, skip_zero;
+};
+
+#define FIELD(f) offsetof(struct options, f)
+
+static const struct opt options_table[] = {
+	{ 'l', "line-by-line", OPT_FLAG, NULL, false, "count lines: done in any case",
+		FIELD(line_by_line), SIZE_MAX, NULL },
+	{ 'b', "builtin", OPT_FLAG, NULL, false, "make profile a builtin: done in any case",
+		FIELD(builtin), SIZE_MAX, NULL },
+	{ 'v', "view", OPT_FLAG, NULL, false,
+		"print the table on stdout when the program has ended", FIELD(view), SIZE_MAX,
+		NULL },
+	{ 'o', "outfile", OPT_STRING, "FILE", false, "name the file (else SCRIPT.lprof)",
+		RECORDING_FIELD(output), SIZE_MAX, NULL },
+	{ 'p', "prof-mod", OPT_STRING, "WHAT", false,
+		"count these too, beside what @profile marks: as run --lines; several with commas",
+		FIELD(targets), SIZE_MAX, NULL },
+	{ 'u', "unit", OPT_STRING, "SECONDS", false, "unit of the table's times (else 1e-6)",
+		FIELD(unit), SIZE_MAX, NULL },
+	{ 'z', "skip-zero", OPT_FLAG, NULL, false,
+		"leave out functions that never ran: done in any case", FIELD(skip_zero), SIZE_MAX,
+		NULL },
+	{ 'm', "module", OPT_STRING, "MODULE", false, "run a module, as python -m does",
+		FIELD(module), SIZE_MAX, NULL },
+	{ 0, "python", OPT_STRING, "EXE", false, "the interpreter for a script or module",
+		FIELD(python), SIZE_MAX, NULL },
+};
+
+enum { N_OPTIONS = sizeof options_table / sizeof *options_table };
+
+/* What kernprof has and this has not, with the way to go instead. */
+static const struct {
+	const char *letter, *name, *instead;
+} refused[] = {
+	{ "-i", "--output-interval",
+		"what was counted is written every second, and 'leadline report' can look at it "
+		"then" },
+	{ "-s", "--setup", "run the set-up code from the program itself" },
+	{ "-r", "--rich", "'leadline report FILE --lines' has colours on a terminal" },
+	{ "-c", "--command", "put the code into a file" },
+	{ "--prof-imports", "--prof-imports", "name the imported modules with -p" },
+	{ "--no-preimports", "--no-preimports", "nothing is imported before the program does" },
+};
+
+static int check_refused(int argc, char **argv, struct err *e)
+{
+	for (int i = 1; i < argc && argv[i][0] == '-'; i++)
+		for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+			size_t n = strlen(refused[k].name);
+
+			if (strncmp(argv[i], refused[k].letter, 2) == 0 && argv[i][1] != '-')
+				return err_set(e, ERR_USAGE, "%s is kernprof's alone: %s",
+					refused[k].letter, refused[k].instead);
+			if (strncmp(argv[i], refused[k].name, n) == 0)
+				return err_set(e, ERR_USAGE, "%s is kernprof's alone: %s",
+					refused[k].name, refused[k].instead);
+		}
+	return 0;
+}
+
+static int parse_unit(const char *text, double *ret, struct err *e)
+{
+	char *end = NULL;
+	double unit = text ? strtod(text, &end) : 1e-6;
+
+	if (text && (end == text || *end || !(unit > 0 && unit < 1e9)))
+		return err_set(
+			e, ERR_USAGE, "-u wants seconds such as 1e-6 or 0.001, not '%s'", text);
+	*ret = unit;
+	return 0;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void tell(const struct recording *r, const struct result *result, bool has_lines)
+{
+	if (has_lines && r->format)
+		fprintf(stderr, "leadline: wrote %s; look at it with: leadline report %s --lines\n",
+			r->other_path, r->path);
+	else if (has_lines)
+		fprintf(stderr, "leadline: look at it with: leadline report %s --lines\n", r->path);
+	else
+		fprintf(stderr,
+			"leadline: no line was counted: decorate functions with @profile, or name "
+			"them "
+			"with -p\n");
+	fputs(result->fidelity.trace_notes, stderr);
+}
+
+static int finish(struct recording *r, const struct options *o, double unit_s, struct err *e)
+{
+	const struct result_choice choice = { .source = true };
+	struct buf table = BUF_INIT;
+	struct result result;
+	int status = recording_close(r, NULL, e);
+
+	if (status < 0)
+		return status;
+	status = result_open_choice(&result, r->path, &choice, e);
+	if (status == 0 && result.exact_lines && r->format)
+		status = format_save(r->format, result.tables, &format_defaults, r->other_path, e);
+	if (status == 0)
+		tell(r, &result, result.exact_lines != NULL);
+	if (status == 0 && o->view && result.exact_lines) {
+		exact_print_line_profiler(result.exact_lines, result.texts, unit_s, &table);
+		output_write(STDOUT_FILENO, &table);
+	}
+	buf_done(&table);
+	result_done(&result);
+	return status;
+}
+
+static int run_program(const struct command *self, const struct options *o, char *const *argv,
+	const char *stem, double unit_s)
+{
+	const struct collector *chosen[COLLECTORS_MOST];
+	struct program_options p = { .argv = argv,
+		.collectors = chosen,
+		.n_collectors = collectors_pick(COLLECT_LINES, chosen),
+		.trace_options = TRACE_LINES,
+		.lines = o->targets };
+	struct program_result result;
+	struct err e = ERR_INIT;
+	struct recording r;
+
+	if (recording_open(&r, &o->shared, stem, getpid(), &e) < 0)
+		return command_fail(self, &e);
+	if (program_run(&p, r.writer, &result, &e) < 0) {
+		recording_discard(&r);
+		return command_fail(self, &e);
+	}
+	if (finish(&r, o, unit_s, &e) < 0)
+		command_fail(self, &e);
+	return program_exit_status(result.status);
+}
+
+static int lines(const struct command *self, int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct err e = ERR_INIT;
+	struct start start = { 0 };
+	char stem[4096], output[4200];
+	double unit_s = 0;
+	int first = argc, status;
+
+	if (check_refused(argc, argv, &e) < 0 ||
+		opts_parse(options_table, N_OPTIONS, &o,
+			start_our_words(options_table, N_OPTIONS, argc, argv), argv, true, &first,
+			&e) < 0)
+		return command_fail(self, &e);
+	start.python = o.python;
+	start.module = o.module;
+	if (first >= argc && !o.module)
+		err_set(&e, ERR_USAGE, "which program? For example: leadline lines -v script.py");
+	else if (parse_unit(o.unit, &unit_s, &e) == 0)
+		start_make(&start, argv + first, &e);
+	if (e.code) {
+		start_done(&start);
+		return command_fail(self, &e);
+	}
+	start_stem(&start, first < argc ? argv[first] : "", stem, sizeof stem);
+	if (!o.shared.output && format_find("lprof")) {
+		snprintf(output, sizeof output, "%s%s.lprof", stem, o.module ? "" : ".py");
+		o.shared.output = output;
+	}
+	status = run_program(self, &o, start.words.v, stem, unit_s);
+	start_done(&start);
+	return status;
+}
+
+const struct command command_lines = {
+	.group = "where",
+	.name = "lines",
+	.arguments = "[options] SCRIPT.py [ARGUMENT…] | -m MODULE …",
+	.summary = "Count the lines of chosen functions, with kernprof's habits",
+	.options = options_table,
+	.n_options = N_OPTIONS,
+	.runs_program = true,
+	.examples =
+		"  leadline lines -l -v script.py               functions marked with @profile\n"
+		"  leadline lines -v -p Model.step train.py\n"
+		"  leadline lines -p shop.orders -o orders.lprof -m shop\n",
+	.run = lines,
+};
