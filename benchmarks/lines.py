@@ -1,0 +1,80 @@
+"""What counting lines adds to a program that does little else than run them, line_profiler in the same run.
+
+    python benchmarks/lines.py [--rounds N] [LABEL …]
+
+loop.py runs plain, under line_profiler's kernprof and under `leadline run --lines`, in turn; the best of each counts, as
+the program itself measures it. "share" is our added time over line_profiler's. The hits in our timed runs' own
+recordings must be exact. line_profiler comes from PyPI, one copy for each interpreter, into the cache.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from tracing import HERE, LEADLINE, NODES, interpreters, seconds
+
+BAR = 0.25
+PROGRAM = HERE / "loop.py"
+TRUTH = [1, 1_000_001, 1_000_000, 1_000_000, 1_000_000, 0, 0, 1_000_000, 1]  # hits of the lines of hot() after its head
+
+
+def peer(label):
+    """The folder with line_profiler for that interpreter, and its version; None where it cannot be had."""
+    python = interpreters.require(label)
+    folder = interpreters.cache() / "line_profiler" / label
+    if python.root != "/":
+        return None
+    if not folder.exists():
+        subprocess.run(python.command("-m", "pip", "install", "-q", "--only-binary", ":all:", "--target", str(folder),
+                                      "line_profiler", "tomli", "typing_extensions"), capture_output=True)
+    ask = "import line_profiler, kernprof; print(line_profiler.__version__)"
+    r = subprocess.run(python.command("-c", ask), env={**os.environ, "PYTHONPATH": str(folder)}, capture_output=True, text=True)
+    return (str(folder), r.stdout.strip()) if r.returncode == 0 else None
+
+
+def is_exact(recording):
+    lines = json.loads(subprocess.run([NODES, recording], stdout=subprocess.PIPE, check=True).stdout)["lines"]
+    hits = {c["line"]: c["hits"] for c in lines if c["line"]}
+    return [hits.get(min(hits) + i, 0) for i in range(len(TRUTH))] == TRUTH
+
+
+def measure(label, rounds, folder):
+    python, shared = interpreters.require(label), interpreters.shared_folder(label)
+    best = {}
+    with interpreters.inside(label, PROGRAM) as script, tempfile.TemporaryDirectory() as own:
+        recording = f"{own}/x.lead"
+        commands = {"plain": python.command(str(script)),
+                    "lines": [LEADLINE, "run", "--lines=hot", "--report=/dev/null", "-o", recording, "--", *python.command(str(script))]}
+        if folder:
+            commands["peer"] = python.command("-m", "kernprof", "-l", "-o", "/dev/null", str(script))
+        for _ in range(rounds):
+            for name, command in commands.items():
+                if os.path.exists(recording):
+                    os.unlink(recording)
+                env = {**os.environ, "TMPDIR": shared, **({"PYTHONPATH": folder} if name == "peer" else {})}
+                best[name] = min(best.get(name, 1e9), seconds(command, env))
+                if name == "lines" and not is_exact(recording):
+                    sys.exit(f"{label}: the recording's hits are not exact")
+    return best
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("labels", nargs="*", default=interpreters.EXPECTED)
+    asked = parser.parse_args()
+    print(f"{'':6}{'plain s':>9}{'leadline':>10}{'line_profiler':>15}{'share':>8}{'bar':>6}")
+    for label in asked.labels:
+        found = peer(label)
+        best = measure(label, asked.rounds, found[0] if found else None)
+        row = f"{label:6}{best['plain']:9.4f}{best['lines']:10.4f}"
+        if found:
+            share = (best["lines"] - best["plain"]) / (best["peer"] - best["plain"])
+            row += f"{best['peer']:15.4f}{share:8.2f}{BAR:6.2f}{'' if share <= BAR else ' !'}   line_profiler {found[1]}"
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
