@@ -106,7 +106,7 @@ static void add_row(struct table *t, const struct page *g, const struct exact_fu
 		table_cell_unit(t, UNIT_SECONDS, f->max_s);
 	if (g->has_resumes)
 		add_if_resumed(t, c, "%.0f", (double)c->resumes);
-	if (g->has_resumes && g->x->is_timed)
+	if (g->has_awaited)
 		add_if_resumed(t, c, "%.3f", f->awaited_s);
 	if (g->has_doubtful)
 		table_cell(t, "%s", f->is_doubtful ? "≈" : "");
