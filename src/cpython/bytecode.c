@@ -78,7 +78,7 @@ static bool next_number(struct bits *b, uint32_t *ret)
 static size_t decode_handlers(
 	const uint8_t *table, size_t n_bytes, size_t n_units, struct handler *to, size_t most)
 {
-	struct bits b = { table, table + n_bytes };
+	struct bits b = { table, n_bytes ? table + n_bytes : table }; /* no table: NULL */
 	uint32_t start, length, target, rest;
 	size_t n = 0;
 

@@ -147,7 +147,7 @@ s.save("x.lead")
     assert lines[2] == "5 cannot create /no/such/folder/x.lead: No such file or directory"
     assert lines[3] == "7 this recorder records already"
     assert lines[4] == "5 cannot write /no/such/folder/x.lead: No such file or directory"
-    assert lines[5].startswith("2 report: this recording holds samples, and counts of calls need")
+    assert lines[5].startswith("2 report: --sort calls: samples do not count calls")
     assert lines[6] == "2 report: unknown option --nonsense"
 
 

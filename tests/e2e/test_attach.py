@@ -9,7 +9,7 @@ import time
 
 import conftest
 import pytest
-from conftest import running, wait_for_bytes
+from conftest import running, wait_for_bytes, wait_until
 from interpreters import EXPECTED, inside, require
 
 SPIN = ("import sys, time\ndef spin(n):\n    for i in range(n): i * i\n"
@@ -153,7 +153,7 @@ def test_mistakes_get_one_clear_line(tool, args, status, words, tmp_path):
 
 def test_formats(tool, python, script, tmp_path):
     with running(python, script, 30) as p:
-        for args, words in ((["--format", "flamegraph"], "there is no format"),
+        for args, words in ((["--format", "nosuch"], "there is no format"),
                             (["-o", "x.html"], "its suffix names a format that cannot be written yet")):
             r = tool("attach", *args, p.pid, cwd=tmp_path)
             assert r.returncode == 2 and words in r.stderr
@@ -253,6 +253,7 @@ def test_threads_zombies_and_kernel_threads(tool, python, tmp_path):
         r = tool("attach", thread)
         assert r.returncode == 2 and f"{thread} is a thread; its process is {p.pid}" in r.stderr
         zombie = open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()[0]
+        wait_until(lambda: ") Z " in open(f"/proc/{zombie}/stat").read(), "the child's end")
         r = tool("attach", zombie)
         assert r.returncode == 5 and "has ended" in r.stderr
 
