@@ -23,11 +23,23 @@ enum {
 			slot whenever they do not, all show the same one in less than 1 of 1000 */
 	AGAIN = 8,               /* copies after the objects were read */
 	FRAME_BYTES_MOST = 2048, /* larger ones are left alone */
+	HABITS = 256,
+	OFTEN = 16, /* tries at one instruction, then it waits longer and longer */
 };
 
 static const uint64_t TYPES_NS = 2000000000; /* what is known of types is forgotten so often */
 
+/* Between two tries at one instruction that was tried often already, at least and at most. */
+static const uint64_t PAUSE_LEAST_NS = 50000000, PAUSE_MOST_NS = 2000000000;
+
+struct habit { /* how often an instruction was tried */
+	uint64_t instr;
+	uint32_t n;
+	uint64_t next_ns, pause_ns;
+};
+
 struct py_probes {
+	struct habit habits[HABITS]; /* by address, the newest */
 	const struct py_layout *l;
 	const struct mem *mem;
 	struct objects objects;
@@ -230,13 +242,31 @@ static enum py_probed describe_operands(
 	return PY_PROBE_TAKEN;
 }
 
+/* Whether it is this instruction's turn: what was seen often tells little that is new. */
+static bool is_due(struct py_probes *p, const struct site *s, uint64_t now_ns)
+{
+	uint64_t key = s->code + s->at->offset;
+	struct habit *h = &p->habits[(key * 0x9e3779b97f4a7c15u) >> 56];
+
+	if (h->instr != key)
+		*h = (struct habit){ .instr = key };
+	if (now_ns < h->next_ns)
+		return false;
+	if (++h->n % OFTEN == 0)
+		h->pause_ns = h->pause_ns ? 2 * h->pause_ns : PAUSE_LEAST_NS;
+	if (h->pause_ns > PAUSE_MOST_NS)
+		h->pause_ns = PAUSE_MOST_NS;
+	h->next_ns = now_ns + h->pause_ns;
+	return true;
+}
+
 enum py_probed py_probe_take(struct py_probes *p, struct py_codes *codes, const struct walk *w,
 	uint64_t now_ns, struct py_probe *ret)
 {
 	struct slots slots = { 0 };
 	struct site s;
 
-	if (!w->n || !find_site(p, codes, w, &s))
+	if (!w->n || !find_site(p, codes, w, &s) || !is_due(p, &s, now_ns))
 		return PY_PROBE_NONE;
 	if (now_ns >= p->types_ns) {
 		objects_done(&p->objects);

@@ -44,7 +44,7 @@ struct py_probe {
 };
 
 enum py_probed {
-	PY_PROBE_NONE,    /* no instruction with operands that tell something */
+	PY_PROBE_NONE, /* no instruction with operands that tell something, or one seen often lately */
 	PY_PROBE_DROPPED, /* nothing of it can be believed */
 	PY_PROBE_TAKEN,
 };
