@@ -75,7 +75,16 @@ def tracing():
     subprocess.run([sys.executable, ROOT / "benchmarks" / "tracing.py"], check=True)
 
 
-BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing)}
+def inactive():
+    """What the package costs while nothing records (bar: 60 ns for a region)."""
+    from tools import interpreters
+
+    for python in interpreters.load().values():
+        if python.root == "/":
+            print(f"{python.label}\n{run(python.exe, ROOT / 'benchmarks' / 'inactive.py').stdout}", end="")
+
+
+BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, inactive)}
 
 for wanted in sys.argv[1:] or BENCHMARKS:
     print(f"== {wanted}: {BENCHMARKS[wanted].__doc__}")

@@ -10,6 +10,10 @@ The tool is one static executable; this package finds it, and lets a program rec
         work()
     t.print_stats("cumtime"); t.dump_stats("x.prof"); t.save("x.lead")
 
+    with leadline.lines(f, g) as counted:   every line of some functions; @leadline.lines before one
+        work()
+    counted.print_stats()
+
     with leadline.region("load"):        a span that every recording shows; costs nothing without one
 
     %load_ext leadline                   in IPython and Jupyter: %lead, %%lead, %leadtrace
@@ -27,17 +31,18 @@ from leadline._sampler import Recorder, Sampler, sample
 
 if TYPE_CHECKING:
     from leadline._binary import BinaryNotFound, find_binary
+    from leadline._lines import LineCounter, lines
     from leadline._stats import Stats
     from leadline._tracer import Tracer, run, runcall, runctx, trace
 
     Profile = Tracer
     __version__: str
 
-__all__ = ["BinaryNotFound", "Error", "Profile", "Recorder", "Region", "Sampler", "Stats", "Tracer", "__version__",
-           "find_binary", "load_ipython_extension", "region", "run", "runcall", "runctx", "sample", "trace"]
+__all__ = ["BinaryNotFound", "Error", "LineCounter", "Profile", "Recorder", "Region", "Sampler", "Stats", "Tracer", "__version__",
+           "find_binary", "lines", "load_ipython_extension", "region", "run", "runcall", "runctx", "sample", "trace"]
 
 # What only some programs ask for is imported when they do: it would double the time this package takes to import.
-_LATER = {"BinaryNotFound": "_binary", "find_binary": "_binary", "Stats": "_stats", "Tracer": "_tracer",
+_LATER = {"BinaryNotFound": "_binary", "find_binary": "_binary", "LineCounter": "_lines", "lines": "_lines", "Stats": "_stats", "Tracer": "_tracer",
           "Profile": "_tracer", "run": "_tracer", "runcall": "_tracer", "runctx": "_tracer", "trace": "_tracer"}
 
 

@@ -6,7 +6,14 @@ from typing import Any
 
 from leadline._host import Error
 
+user: Any = None  # the one recorder whose hooks are in
 _agent: Any = None  # loaded once; later sessions take it over
+
+
+def must_be_free() -> None:
+    """Raises Error while a recorder uses it."""
+    if user is not None:
+        raise Error("another tracer is active")
 
 
 def attach(session: str) -> Any:

@@ -1,4 +1,4 @@
-"""IPython's magics: %load_ext leadline, then %lead, %%lead, %leadtrace, %%leadtrace.
+"""IPython's magics: %load_ext leadline, then %lead, %leadtrace and %leadlines, each with % before a statement or %% before a cell.
 
 A cell's functions are named after it: `In [7]:3` is line 3 of that cell, whatever file IPython compiled it under.
 """
@@ -14,6 +14,7 @@ from IPython.display import display as show
 
 from leadline import _stats
 from leadline._host import Error, Host
+from leadline._lines import LineCounter
 from leadline._sampler import Recorder, Sampler
 from leadline._tracer import Tracer
 
@@ -71,13 +72,17 @@ def sampled_tables(document: Dict[str, Any], limit: int) -> List[str]:
     # Shares are of all sampled time, which the outermost function has.
     whole = max((f["total_s"] for f in document.get("functions", [])), default=0) or 1
 
+    def rows(name: str) -> List[Dict[str, Any]]:
+        """Without the kernel's own functions, which only wait for the cell."""
+        return [r for r in document.get(name, []) if r["self_s"] > 0 or r["file"].startswith("In [")][:limit]
+
     def share(value: float) -> str:
         return f"{100 * value / whole:.1f} %"
 
     functions = [[share(f["self_s"]), seconds(f["self_s"]), share(f["total_s"]),
-                  f"{f['name']}  {place(f['file'], f['line'])}"] for f in document.get("functions", [])[:limit]]
+                  f"{f['name']}  {place(f['file'], f['line'])}"] for f in rows("functions")]
     lines = [[share(x["self_s"]), seconds(x["self_s"]), share(x["total_s"]), place(x["file"], x["line"])]
-             for x in document.get("lines", [])[:limit]]
+             for x in rows("lines")]
     return [table("Functions", ["self", "time", "total", "function"], functions),
             table("Lines", ["self", "time", "total", "line"], lines)]
 
@@ -94,12 +99,23 @@ def traced_table(stats: _stats.Stats, sort: str, limit: int) -> str:
     return table("Calls", ["calls", "own", "per call", "total", "per call", "function"], rows)
 
 
+def counted_table(shell: Any, document: Dict[str, Any]) -> str:
+    """Lines in their order, with their text."""
+    files = {f"In [{number}]": name for name, number in cell_numbers(shell).items()}
+    rows = []
+    for x in sorted(document.get("lines", []), key=lambda x: (x["file"], x["line"])):
+        text = linecache.getline(files.get(x["file"], x["file"]), x["line"]).rstrip("\n")
+        rows.append([str(x["hits"]), seconds(x["total_s"]), seconds(x["total_s"] / x["hits"]) if x["hits"] else "",
+                     f"{place(x['file'], x['line'])}  {text}"])
+    return table("Lines", ["hits", "time", "per hit", "line"], rows)
+
+
 @magics_class
 class LeadlineMagics(Magics):
     """Each takes a statement on its line, or as a cell magic the cell.
 
     -s SORT   order of rows        -n ROWS   how many (20)        -o FILE   save the recording
-    -r HZ     samples a second     -q        show nothing
+    -r HZ     samples a second     -q        show nothing         -f FUNC   whose lines; several times
     """
 
     @needs_local_scope
@@ -130,6 +146,26 @@ class LeadlineMagics(Magics):
         stats.sort_stats(sort).print_stats(limit)
         display(Report(text.getvalue(), [traced_table(recorder.stats, sort, limit)]))
 
+    @needs_local_scope
+    @line_cell_magic
+    def leadlines(self, line: str, cell: Optional[str] = None, local_ns: Optional[Dict[str, Any]] = None) -> None:
+        """Runs the statement or cell and shows every line of the functions named: %leadlines -f func statement."""
+        options, code, names = self._prepare(line, cell, "f:n:o:q", local_ns)
+        wanted: Any = options.get("f") or []
+        if not wanted:
+            raise UsageError("which functions? For example: %leadlines -f work work()")
+        functions = []
+        for word in [wanted] if isinstance(wanted, str) else wanted:
+            try:
+                functions.append(eval(word, names))
+            except Exception as error:
+                raise UsageError(f"-f {word}: {error}") from None
+        recorder = _CellLines(self.shell, *functions)
+        self._run(recorder, code, names, options)
+        if "q" not in options:
+            text = recorder.report("--lines", "--limit", str(self._rows(options, 0)), "--no-legend")
+            display(Report(text, [counted_table(self.shell, recorder.json())]))
+
     def _prepare(self, line: str, cell: Optional[str], letters: str,
                  local_ns: Optional[Dict[str, Any]]) -> Tuple[Dict[str, str], Any, Dict[str, Any]]:
         """Options, compiled code, and the namespace to run it in."""
@@ -142,7 +178,9 @@ class LeadlineMagics(Magics):
         shell: Any = self.shell
         text = statement if cell is None else "\n" + shell.transform_cell(cell)
         shown = statement if cell is None else f"%%{line.strip()}\n{cell}"
-        name = shell.compile.cache(text, shell.execution_count, raw_code=shown)
+        # The last cell compiled is the one that runs; the counter may be ahead of it already.
+        number = next(reversed(list(cell_numbers(shell).values())), shell.execution_count)
+        name = shell.compile.cache(text, number, raw_code=shown)
         linecache.cache[name] = (len(shown), None, [row + "\n" for row in shown.splitlines()], name)
         code = compile(shell.compile.ast_parse(text, filename=name), name, "exec")
         if not local_ns or local_ns is shell.user_ns:
@@ -160,8 +198,8 @@ class LeadlineMagics(Magics):
                 recorder.save(options["o"])
 
     @staticmethod
-    def _rows(options: Dict[str, str]) -> int:
-        text = options.get("n", str(ROWS))
+    def _rows(options: Dict[str, str], rows: int = ROWS) -> int:
+        text = options.get("n", str(rows))
         if not text.isdigit():
             raise UsageError(f"-n wants a number of rows, not '{text}'")
         return int(text)
@@ -170,10 +208,15 @@ class LeadlineMagics(Magics):
 # ---- cells ----------------------------------------------------------------------------------------------------
 
 
+def cell_numbers(shell: Any) -> Dict[str, int]:
+    """The number of each cell, by the name of the file it was compiled under; in their order."""
+    numbers: Dict[str, int] = getattr(shell.compile, "_filename_map", {})
+    return numbers
+
+
 def tell_cells(shell: Any, host: Host) -> None:
     """What the cells are called, and their text: no file has it."""
-    numbers = getattr(shell.compile, "_filename_map", {})
-    for name, number in list(numbers.items())[-CELLS_MOST:]:
+    for name, number in list(cell_numbers(shell).items())[-CELLS_MOST:]:
         text = "".join(linecache.getlines(name))
         host.tell("source", path=name, text=text, name=f"In [{number}]")
 
@@ -181,6 +224,15 @@ def tell_cells(shell: Any, host: Host) -> None:
 class _CellSampler(Sampler):
     def __init__(self, shell: Any, rate: Optional[str]) -> None:
         super().__init__(rate)
+        self._shell = shell
+
+    def _after_stop(self, host: Host) -> None:
+        tell_cells(self._shell, host)
+
+
+class _CellLines(LineCounter):
+    def __init__(self, shell: Any, *functions: Any) -> None:
+        super().__init__(*functions)
         self._shell = shell
 
     def _after_stop(self, host: Host) -> None:

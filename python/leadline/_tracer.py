@@ -14,7 +14,6 @@ from leadline._stats import Entry, Function, Row, Stats
 Result = TypeVar("Result")
 Called = TypeVar("Called", bound=Callable[..., Any])
 
-_enabled: "Optional[Tracer]" = None  # the one tracer whose hooks are in
 _closing: Any = None  # hosts of tracers that died while another counted: closing them would be counted
 
 
@@ -40,27 +39,25 @@ class Tracer(Recorder):
 
     def enable(self, subcalls: bool = True, builtins: bool = True) -> None:
         """Begins, or goes on. subcalls makes no difference: calls of calls are always kept apart."""
-        global _enabled
-        if _enabled is self:
+        if _agent.user is self:
             return
-        if _enabled is not None:
-            raise Error("another tracer is active")
+        _agent.must_be_free()
         self._with_builtins = self._with_builtins and builtins
         if not self._is_on:
             self._begin_tracing()
-        _enabled = self
+        _agent.user = self
         why = self._agent.start(False)
         if why is not True:
-            _enabled = None
+            _agent.user = None
             raise Error(f"calls cannot be traced: {why or 'the agent does not start'}")
 
     def disable(self) -> None:
         """Stops counting; enable() goes on."""
-        global _enabled, _closing
-        if _enabled is self:
+        global _closing
+        if _agent.user is self:
             self._agent.stop()
-            _enabled = None
-        while _closing is not None and _enabled is None:
+            _agent.user = None
+        while _closing is not None and _agent.user is None:
             host, _closing = _closing
             host.close()
 

@@ -125,5 +125,6 @@ void monitor_release(struct monitor *m)
 	for (int i = 0; i < EVENTS_MOST; i++)
 		monitor_set_callback(m, 1L << i, NULL); /* of bits that are no event: refused */
 	is_done(PyObject_CallMethod(m->module, "free_tool_id", "i", m->tool));
+	monitor_restart(m); /* else the next to have this id misses what we switched off */
 	m->tool = -1;
 }

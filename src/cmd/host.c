@@ -361,15 +361,18 @@ static int record(struct host *h, const struct host_request *q, struct err *e)
 	struct writer_options file = { .overwrite = true };
 	struct program_options p = { .pid = h->program,
 		.collectors = chosen,
-		.n_collectors = collectors_pick(q->trace ? COLLECT_CALLS : COLLECT_SAMPLES, chosen),
-		.trace_options = TRACE_CALLS,
+		.n_collectors = collectors_pick(q->trace ? COLLECT_CALLS
+				: q->lines               ? COLLECT_LINES
+							 : COLLECT_SAMPLES,
+			chosen),
+		.trace_options = q->trace ? TRACE_CALLS : TRACE_LINES,
 		.hook = &h->hook,
 		.is_single = !q->children };
 	struct program_result result;
 
 	forget(h);
 	if (recording_rate(q->rate, &p.rate_hz, e) < 0 ||
-		(!q->trace && target_check(h->program, q->children, e) < 0) ||
+		(!q->trace && !q->lines && target_check(h->program, q->children, e) < 0) ||
 		writer_open(&h->writer, q->path, &file, e) < 0)
 		return -(int)e->code;
 	h->hook = (struct program_hook){ .call = on_control, .ctx = h, .fd = h->control };

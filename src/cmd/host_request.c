@@ -100,7 +100,8 @@ static int read_value(struct host_request *r, struct json_reader *j, struct err 
 	const struct {
 		const char *key;
 		bool *to;
-	} flags[] = { { "children", &r->children }, { "trace", &r->trace } };
+	} flags[] = { { "children", &r->children }, { "trace", &r->trace },
+		{ "lines", &r->lines } };
 	enum json_token t;
 
 	for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)

@@ -37,8 +37,8 @@ struct host_request {
 	size_t n_words;
 	struct host_region *regions;
 	size_t n_regions;
-	bool children; /* record them, too */
-	bool trace;    /* calls, instead of samples */
+	bool children;     /* record them, too */
+	bool trace, lines; /* calls, lines; instead of samples */
 };
 
 /* One line, without its end. Keys that are not known are skipped. host_request_done accepts a failed one. */

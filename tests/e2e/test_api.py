@@ -147,7 +147,7 @@ s.save("x.lead")
     assert lines[2] == "5 cannot create /no/such/folder/x.lead: No such file or directory"
     assert lines[3] == "7 this recorder records already"
     assert lines[4] == "5 cannot write /no/such/folder/x.lead: No such file or directory"
-    assert lines[5].startswith("2 report: --sort calls: samples do not count calls")
+    assert lines[5].startswith("2 report: ") and "samples" in lines[5] and "/proc/" not in lines[5]
     assert lines[6] == "2 report: unknown option --nonsense"
 
 
@@ -328,3 +328,53 @@ def test_what_is_wrong_with_a_command_line_is_said():
     assert done.returncode == 1 and "ZeroDivisionError" in done.stderr and "function calls" in done.stdout
     done = run_program("3.12", "def f(:", module=["-m", "leadline"])
     assert done.returncode == 1 and "SyntaxError" in done.stderr
+
+
+# ---- lines ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_lines_of_chosen_functions_are_counted(label):
+    out = output_of(label, """
+import json
+import leadline
+
+def total(n):
+    s = 0
+    for i in range(n):
+        s += i
+    return s
+
+def twice():
+    return total(3) + total(4)
+
+class Thing:
+    @leadline.lines
+    def method(self, n):
+        return [total(n),
+                total(n)]
+
+def hits(counted):
+    print(json.dumps(sorted([x["line"], x["hits"]] for x in counted.json()["lines"])))
+
+with leadline.lines(total, twice) as counted: twice()
+hits(counted)
+counted.print_stats()
+with leadline.lines(total) as counted: total(5)
+hits(counted)
+with leadline.trace() as t: twice()
+print(json.dumps(sorted((f[2], row[1]) for f, row in t.stats.items() if "range" not in f[2])))
+assert Thing().method(2) == [1, 1] and Thing.method.__name__ == "method"
+Thing.method.save("x.lead")
+hits(Thing.method)
+for wrong in ((), (len,)):
+    try: leadline.lines(*wrong)
+    except leadline.Error as e: print(e)
+""")
+    lines = out.splitlines()
+    assert json.loads(lines[0]) == [[6, 2], [7, 9], [8, 7], [9, 2], [12, 1]]
+    assert "total" in out and "s += i" in out and "in 2 calls" in out
+    assert [[6, 1], [7, 6], [8, 5], [9, 1]] == json.loads(lines[-5])
+    assert json.loads(lines[-4]) == [["total", 2], ["twice", 1]]
+    assert [line for line, _ in json.loads(lines[-3])][:2] == [17, 18]
+    assert lines[-2] == lines[-1] == "lines() wants Python functions, methods or classes of which to count the lines"

@@ -1,0 +1,20 @@
+"""The package keeps the promise of its py.typed."""
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+pytest.importorskip("mypy", reason="needs mypy: run tools/setup test")
+
+
+def test_types_are_strict(tmp_path):
+    user = tmp_path / "user.py"
+    user.write_text("import leadline\n\n"
+                    "def work() -> int:\n    return 1\n\n"
+                    "with leadline.trace() as t, leadline.region('x'):\n    number: int = t.runcall(work)\n"
+                    "t.print_stats('cumtime')\nt.save('x.lead')\n"
+                    "with leadline.sample(rate=100) as s:\n    work()\ns.print_stats(limit=3)\n")
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"),
+                           "python/leadline", str(user)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
