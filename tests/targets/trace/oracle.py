@@ -11,7 +11,7 @@ import sys
 import threading
 import types
 
-counts = {}
+all_counts = []  # one dictionary per thread: without a GIL they run at the same time
 local = threading.local()
 path = os.path.abspath(sys.argv[1])
 
@@ -20,13 +20,14 @@ def stack():
     try:
         return local.stack
     except AttributeError:
-        local.stack = [None]
+        local.stack, local.counts = [None], {}
+        all_counts.append(local.counts)
         return local.stack
 
 
 def enter(key, column):
     edge = (stack()[-1], key)
-    counts.setdefault(edge, [0, 0])[column] += 1
+    local.counts.setdefault(edge, [0, 0])[column] += 1
     stack().append(key)
 
 
@@ -112,7 +113,12 @@ def main():
         pass
     finally:
         stop()
-    print(json.dumps([[caller, callee, *n] for (caller, callee), n in counts.items()]))
+    total = {}
+    for counts in all_counts:
+        for edge, n in counts.items():
+            before = total.get(edge, [0, 0])
+            total[edge] = [before[0] + n[0], before[1] + n[1]]
+    print(json.dumps([[caller, callee, *n] for (caller, callee), n in total.items()]))
 
 
 main()
