@@ -34,8 +34,12 @@ struct rig {
 	struct py_view view;
 	struct py_thread *t;
 	struct walk *walk;
+	uint64_t
+		grows_to; /* bytes of the first chunk in use from the next copy on, after the top was asked for; 0: as it is */
 	unsigned char bytes[ALL];
 };
+
+static void stand(struct rig *r, uint64_t chunk, uint64_t used);
 
 static int read_rig(void *ctx, uint64_t address, void *to, size_t n)
 {
@@ -49,8 +53,11 @@ static int read_rig(void *ctx, uint64_t address, void *to, size_t n)
 
 static ssize_t readv_rig(void *ctx, const struct iovec *to, const struct iovec *from, size_t n)
 {
+	struct rig *r = ctx;
 	ssize_t all = 0;
 
+	if (r->grows_to)
+		stand(r, FIRST, r->grows_to);
 	for (size_t i = 0; i < n; i++) {
 		if (read_rig(ctx, (uintptr_t)from[i].iov_base, to[i].iov_base, to[i].iov_len) < 0)
 			return all ? all : -EFAULT;
@@ -129,7 +136,7 @@ static void what_a_stack_grew_by_is_copied_late(void **state)
 
 	look(r);
 	look(r);
-	stand(r, FIRST, 0x3000);
+	r->grows_to = 0x3000;
 	look(r);
 	assert_true(r->t->n_at_once < 0x3000 && r->t->chunks[0].n >= 0x3000);
 	look(r);
