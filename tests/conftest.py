@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -16,6 +17,12 @@ LEADLINE = os.environ.get("LEADLINE", str(ROOT / "build" / "leadline"))
 LEADLINE_ASAN = os.environ.get("LEADLINE_ASAN", str(ROOT / "build-asan" / "leadline"))
 RETRYING = str(pathlib.Path(LEADLINE).parent / "tests" / "leadline_retrying")
 STORM = str(pathlib.Path(LEADLINE).parent / "tests" / "storm")
+
+
+# Under nohup or in the background they would be ignored, and so by every program the tests start.
+for number in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Tool:

@@ -4,25 +4,15 @@
  * the callable and its first argument follow. Nothing is ever disabled: every call counts. */
 #include "agent/calls.h"
 
-#include "agent/compat.h"
+#include <stdio.h>
+
+#include "agent/monitor.h"
 #include "agent/seed.h"
 #include "agent/tree.h"
 
-enum { TOOL_IDS_FIRST = 3, TOOL_IDS_LAST = 4 }; /* 2 is for the program's own cProfile */
-
-typedef PyObject *callback_fn(
-	PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);
-
-struct callback {
-	PyObject_HEAD vectorcallfunc call;
-};
-
-static struct {
-	PyObject *monitoring; /* owned */
-	PyObject *missing;    /* sys.monitoring.MISSING, owned */
-	int tool;             /* -1: none */
-	bool with_clock;
-} monitor = { .tool = -1 };
+static struct monitor monitor = MONITOR_INIT;
+static PyObject *missing; /* sys.monitoring.MISSING, owned */
+static bool is_timed;
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -67,7 +57,7 @@ static inline const PyMethodDef *c_function(PyObject *callable, PyObject *first)
 		return NULL;
 	if (type == &PyCFunction_Type || type == &PyCMethod_Type) /* nobody can derive from them */
 		return ((PyCFunctionObject *)callable)->m_ml;
-	if (type == &PyMethodDescr_Type && first != monitor.missing &&
+	if (type == &PyMethodDescr_Type && first != missing &&
 		PyObject_TypeCheck(first, PyDescr_TYPE(callable)))
 		return ((PyMethodDescrObject *)callable)->d_method;
 	return NULL;
@@ -104,17 +94,9 @@ CALLBACKS(_counting, false)
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
-static PyTypeObject callback_type = {
-	PyVarObject_HEAD_INIT(NULL, 0).tp_name = "leadline.callback",
-	.tp_basicsize = sizeof(struct callback),
-	.tp_vectorcall_offset = offsetof(struct callback, call),
-	.tp_call = PyVectorcall_Call,
-	.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
-};
-
 static const struct {
 	const char *event;
-	callback_fn *timed, *counting;
+	monitor_fn *timed, *counting;
 } events[] = {
 	{ "PY_START", on_start, on_start_counting },
 	{ "PY_RESUME", on_resume, on_resume_counting },
@@ -129,59 +111,20 @@ static const struct {
 
 enum { N_EVENTS = sizeof events / sizeof *events };
 
-/* The number of an event, -1 with an exception set. */
-static long event_number(const char *name)
-{
-	PyObject *list = PyObject_GetAttrString(monitor.monitoring, "events");
-	PyObject *number = list ? PyObject_GetAttrString(list, name) : NULL;
-	long result = number ? PyLong_AsLong(number) : -1;
-
-	Py_XDECREF(list);
-	Py_XDECREF(number);
-	return result;
-}
-
-/* fn NULL: takes the callback away. */
-static bool set_callback(long event, callback_fn *fn)
-{
-	struct callback *c = fn ? PyObject_New(struct callback, &callback_type) : NULL;
-	PyObject *before;
-
-	if (fn && !c)
-		return false;
-	if (c)
-		c->call = fn;
-	before = PyObject_CallMethod(monitor.monitoring, "register_callback", "ilO", monitor.tool,
-		event, c ? (PyObject *)c : Py_None);
-	Py_XDECREF((PyObject *)c);
-	Py_XDECREF(before);
-	return before != NULL;
-}
-
-static bool set_events(long set)
-{
-	PyObject *done =
-		PyObject_CallMethod(monitor.monitoring, "set_events", "il", monitor.tool, set);
-
-	Py_XDECREF(done);
-	return done != NULL;
-}
-
-/* All callbacks, then all events at once: each change makes the interpreter visit all code. */
 static bool watch_all(void)
 {
 	long set = 0;
 
 	for (int i = 0; i < N_EVENTS; i++) {
-		long event = event_number(events[i].event);
+		long event = monitor_event(&monitor, events[i].event);
 
-		if (event < 0 ||
-			!set_callback(
-				event, monitor.with_clock ? events[i].timed : events[i].counting))
+		if (!event ||
+			!monitor_set_callback(
+				&monitor, event, is_timed ? events[i].timed : events[i].counting))
 			return false;
 		set |= event;
 	}
-	return set_events(set);
+	return monitor_set_events(&monitor, set);
 }
 
 /* ---- waiting for the end of site ------------------------------------------------------------- */
@@ -209,9 +152,8 @@ static PyObject *on_site_start(
 
 	if (!frame || !seed_site_enter(&site, frame))
 		return Py_None;
-	if (!watch_all())
-		PyErr_Clear();
-	return (monitor.with_clock ? on_start : on_start_counting)(self, args, nargsf, kwnames);
+	watch_all();
+	return (is_timed ? on_start : on_start_counting)(self, args, nargsf, kwnames);
 }
 
 static bool watch_site(void)
@@ -220,87 +162,33 @@ static bool watch_site(void)
 	long set = 0;
 
 	for (int i = 0; i < 3; i++) {
-		long event = event_number(names[i]);
+		long event = monitor_event(&monitor, names[i]);
 
-		if (event < 0 || !set_callback(event, i ? on_site_return : on_site_start))
+		if (!event ||
+			!monitor_set_callback(&monitor, event, i ? on_site_return : on_site_start))
 			return false;
 		set |= event;
 	}
-	return set_events(set);
+	return monitor_set_events(&monitor, set);
 }
 
-/* ---- tool ids -------------------------------------------------------------------------------- */
-
-/* Who has it, as a new reference; None: nobody. */
-static PyObject *holder(int tool)
-{
-	return PyObject_CallMethod(monitor.monitoring, "get_tool", "i", tool);
-}
-
-static bool take_tool(char *ret_why, size_t n_why)
-{
-	size_t n = 0;
-
-	for (int id = TOOL_IDS_FIRST; id <= TOOL_IDS_LAST; id++) {
-		PyObject *who = holder(id), *done;
-		const char *name = who && PyUnicode_Check(who) ? PyUnicode_AsUTF8(who) : NULL;
-
-		if (who == Py_None) {
-			done = PyObject_CallMethod(
-				monitor.monitoring, "use_tool_id", "is", id, "leadline");
-			Py_XDECREF(done);
-			if (done)
-				monitor.tool = id;
-		} else if (n < n_why) {
-			n += (size_t)snprintf(ret_why + n, n_why - n, "%s%s holds id %d",
-				n ? ", " : "", name ? name : "another tool", id);
-		}
-		Py_XDECREF(who);
-		PyErr_Clear();
-		if (monitor.tool >= 0)
-			return true;
-	}
-	if (n < n_why)
-		snprintf(
-			ret_why + n, n_why - n, "%sno id of sys.monitoring is free", n ? ": " : "");
-	return false;
-}
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 bool calls_start(bool after_site, bool with_clock, char *ret_why, size_t n_why)
 {
-	snprintf(ret_why, n_why, "sys.monitoring cannot be used");
-	if (!monitor.monitoring) {
-		PyObject *found = PySys_GetObject("monitoring");
-
-		if (!found || PyType_Ready(&callback_type) < 0)
-			return false;
-		monitor.missing = PyObject_GetAttrString(found, "MISSING");
-		if (!monitor.missing)
-			return false;
-		Py_INCREF(found);
-		monitor.monitoring = found;
-	}
-	monitor.with_clock = with_clock;
-	if (monitor.tool < 0 && !take_tool(ret_why, n_why))
+	if (monitor.tool < 0 && !monitor_take(&monitor, ret_why, n_why))
 		return false;
-	if (after_site ? watch_site() : watch_all())
+	snprintf(ret_why, n_why, "sys.monitoring cannot be used");
+	if (!missing)
+		missing = PyObject_GetAttrString(monitor.module, "MISSING");
+	is_timed = with_clock;
+	if (missing && (after_site ? watch_site() : watch_all()))
 		return true;
 	calls_stop();
 	return false;
 }
 
-/* The id is given back, so that others can have it. */
 void calls_stop(void)
 {
-	PyObject *done;
-
-	if (monitor.tool < 0)
-		return;
-	set_events(0);
-	for (int i = 0; i < N_EVENTS; i++)
-		set_callback(event_number(events[i].event), NULL);
-	done = PyObject_CallMethod(monitor.monitoring, "free_tool_id", "i", monitor.tool);
-	Py_XDECREF(done);
-	PyErr_Clear();
-	monitor.tool = -1;
+	monitor_release(&monitor);
 }

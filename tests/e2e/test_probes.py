@@ -34,14 +34,15 @@ TRUTH = {
     "compare_lists": ({(1, "list", None, 10000), (2, "list", None, 10000)}, "list == list"),
     "run": ({(0, "builtin_function_or_method", "sorted", None), (1, "list", None, 5003)}, "sorted()"),
 }
+TOO_SHORT = {"subscript_dict"}  # to be seen but by chance; then rightly
 MIXED = {
     (type_, size)
     for type_, sizes in {
-        "int": (40000, 50000, 50001, 1, 2),
-        "list": (300, 600),
-        "str": (3000, 6000),
-        "bytes": (3000, 6000),
-        "tuple": (300, 600),
+        "int": (2000000, 2500000, 2500001, 1, 2),
+        "list": (30000, 60000),
+        "str": (300000, 600000),
+        "bytes": (300000, 600000),
+        "tuple": (30000, 60000),
         "float": (None,),
     }.items()
     for size in sizes
@@ -79,6 +80,8 @@ def test_operands_are_those_the_program_works_with(label, tmp_path):
         probes = record([*require(label).command(str(script)), "0.3", *names], tmp_path)
     for function, (truth, operation) in TRUTH.items():
         site = hottest(probes, function)
+        if function in TOO_SHORT and not (site and site["operation"]):
+            continue
         assert site, (function, probes)
         assert site["operation"] == operation, site
         wrong = [seen for seen, _ in operands(site) if seen not in truth]
