@@ -20,7 +20,7 @@ STORM = str(pathlib.Path(LEADLINE).parent / "tests" / "storm")
 
 
 # Under nohup or in the background they would be ignored, and so by every program the tests start.
-for number in (signal.SIGINT, signal.SIGHUP):
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.SIG_DFL)
 

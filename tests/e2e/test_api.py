@@ -100,8 +100,8 @@ print(s._host.pid)
 
 
 def test_a_program_that_just_ends_leaves_nothing_behind(tool, tmp_path):
-    done = run_program("3.12", SPIN + """
-s = leadline.sample(output="x.lead")
+    done = run_program("3.12", SPIN + f"""
+s = leadline.sample(output={str(tmp_path / "x.lead")!r})
 s.start()
 print(s._host.pid, flush=True)
 spin(0.3)

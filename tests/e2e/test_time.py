@@ -437,10 +437,10 @@ def test_polling_finds_the_same_processes(tool):
 
 @pytest.mark.parametrize("content, status, words", [
     (b"", 6, "the file is empty"),
-    (b"{}", 6, "looks like JSON"),
+    (b"{}", 6, "neither a recording nor a file of another profiler"),
     (b"\x89LEAD\r\n\x1a", 6, "cut off"),
     (b"\x89LEAD\r\n\x1a\x63\x00\x00\x00" + bytes(44), 6, "format version 99.0"),
-    (b"x" * 10_000, 6, "not a leadline recording"),
+    (b"x" * 10_000, 6, "neither a recording nor a file of another profiler"),
 ])
 def test_foreign_files_get_one_line_and_a_status(tool, tmp_path, content, status, words):
     path = tmp_path / "f"
