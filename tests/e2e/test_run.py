@@ -214,7 +214,7 @@ def test_forked_children_are_sampled(tool, label, tmp_path):
     report = json.loads(tool("report", "--json", record).stdout)
     names = {f["name"] for f in report["functions"]}
     assert {"child", "parent"} <= names
-    assert report["fidelity"]["lost"] <= 3  # while they begin and end
+    assert report["fidelity"]["lost"] <= 12  # while they begin and end
 
 
 @pytest.mark.parametrize("args, status, words", [
