@@ -38,11 +38,11 @@ TOO_SHORT = {"subscript_dict"}  # to be seen but by chance; then rightly
 MIXED = {
     (type_, size)
     for type_, sizes in {
-        "int": (2000000, 2500000, 2500001, 1, 2),
-        "list": (30000, 60000),
-        "str": (300000, 600000),
-        "bytes": (300000, 600000),
-        "tuple": (30000, 60000),
+        "int": (20000000, 25000000, 25000001, 1, 2),
+        "list": (300000, 600000),
+        "str": (3000000, 6000000),
+        "bytes": (3000000, 6000000),
+        "tuple": (300000, 600000),
         "float": (None,),
     }.items()
     for size in sizes

@@ -181,7 +181,7 @@ def test_threads_that_fight_for_the_gil(tool, label, tmp_path):
     gil = json.loads(tool("report", "--json", "--state=gil", record).stdout)
     held = next(f for f in gil["functions"] if f["name"] == "work")
     # Two threads are in work() all the time; one of them holds the GIL.
-    assert 0.35 < held["self_samples"] / work["self_samples"] < 0.65
+    assert 0.25 < held["self_samples"] / work["self_samples"] < 0.75
 
 
 @pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.12"])
