@@ -61,7 +61,7 @@ fuzz:
 	@tools/run_fuzz build-fuzz $(FUZZ_SECONDS)
 
 e2e: build
-	@LEADLINE=$(CURDIR)/build/leadline LEADLINE_ASAN=$(CURDIR)/build-asan/leadline $(PYTHON) -m pytest -q tests
+	@LEADLINE=$(CURDIR)/build/leadline LEADLINE_ASAN=$(CURDIR)/build-asan/leadline $(PYTHON) -m pytest -q -rR tests
 
 bench: build setup-test
 	@ninja -C build >/dev/null

@@ -21,6 +21,7 @@ def spin(seconds):
 # ---- the sampler on oneself -----------------------------------------------------------------------------------
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("label", EXPECTED)
 def test_a_program_samples_itself(tool, label, tmp_path):
     out = output_of(label, SPIN + """

@@ -40,6 +40,7 @@ def names(result):
 # ---- what it records ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("label", EXPECTED)
 def test_a_running_program_is_recorded_and_goes_on(tool, label, script, tmp_path):
     with inside(label, script) as path, running(*require(label).command(path, 30)) as p:
@@ -54,6 +55,7 @@ def test_a_running_program_is_recorded_and_goes_on(tool, label, script, tmp_path
     assert result["exit_status"] is None
 
 
+@pytest.mark.measured
 def test_figures_count_from_the_beginning_of_the_recording(tool, python, script, tmp_path):
     with running(python, "-c", "import time\nt = time.process_time()\nwhile time.process_time() - t < 2: pass\n"
                  "print('ready', flush=True)\ntime.sleep(60)") as p:
@@ -197,6 +199,7 @@ def test_sigusr1_writes_what_was_recorded(tool, python, script, tmp_path):
         assert q.wait(timeout=30) == 0 and p.poll() is None
 
 
+@pytest.mark.measured
 def test_what_nohup_ignores_is_ignored(tool, python, script, tmp_path):
     with running(python, script, 30) as p:
         q = subprocess.Popen(["nohup", tool.binary, "attach", "-d", "2.5", "-o", tmp_path / "a.lead", str(p.pid)],
@@ -341,6 +344,7 @@ def test_a_virtual_environment(tool, python, script, tmp_path):
     assert r.returncode == 0 and "spin" in names(report(tool, tmp_path / "a.lead")), r.stderr
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a namespace")
 def test_a_pid_namespace(tool, python, tmp_path):
     """Its threads have other numbers for themselves than the kernel has for us: states are found all the same."""
@@ -378,6 +382,7 @@ def test_attaching_at_any_moment_of_a_short_life(tool, label, tmp_path):
             assert interpreter.root != "/" and "it is not Python" in r.stderr, r.stderr
 
 
+@pytest.mark.measured
 def test_a_target_that_execs_and_forks_while_it_is_recorded(tool, python, tmp_path):
     code = ("import os, sys, time\nprint('ready', flush=True) if len(sys.argv) < 2 else None\nn = int(sys.argv[1]) if len(sys.argv) > 1 else 0\n"
             "t = time.time() + 0.05\nwhile time.time() < t: sum(range(1000))\n"

@@ -144,6 +144,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("label", EXPECTED)
 def test_threads_that_run_on_are_seen_and_never_wrong(tool, label, tmp_path):
     """Whatever is shown of a thread that calls all the time is a stack it can have."""

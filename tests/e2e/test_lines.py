@@ -99,6 +99,7 @@ down(4)
 """
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("label", EXPECTED)
 def test_recursive_lines_have_their_time(label):
     """Five activations: 0.02 s before and 0.01 s after each call of the next. The call's line is open all the while."""
@@ -134,6 +135,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("label", EXPECTED)
 def test_coroutines_in_turn_have_their_time(label):
     """Both stand on one line, before and after an await in its middle: 0.1 s in all. Sleeping is nobody's time."""

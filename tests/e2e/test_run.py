@@ -55,6 +55,7 @@ def test_a_module_and_a_command(tool, python, tmp_path):
     assert r.stdout == "42\n" and r.returncode == 0
 
 
+@pytest.mark.measured
 def test_json_follows_the_contract(tool, script, python, tmp_path):
     out = tmp_path / "r.json"
     tool("run", f"--json={out}", "--python", python, script, "400", "0", cwd=tmp_path)
@@ -71,6 +72,7 @@ def test_json_follows_the_contract(tool, script, python, tmp_path):
     assert by_name["spin"]["total_s"] > 0.8 * by_name["<module>"]["total_s"]
 
 
+@pytest.mark.measured
 def test_views_of_a_recording(tool, script, python, tmp_path):
     tool("run", "--python", python, script, "200", "0", cwd=tmp_path)
     record = tmp_path / "hot.lead"
@@ -107,6 +109,7 @@ def test_a_file_changed_while_it_ran_is_told(tool, python, tmp_path):
     assert "changed after the program started" in tool("report", "--lines", tmp_path / "self.lead").stdout
 
 
+@pytest.mark.measured
 def test_every_view_and_its_json(tool, script, python, tmp_path):
     tool("run", "--python", python, script, "300", "0", cwd=tmp_path)
     record = tmp_path / "hot.lead"
@@ -142,6 +145,7 @@ def test_mistakes_of_report_get_one_clear_line(tool, args, words):
     assert r.returncode == 2 and words in r.stderr and r.stderr.count("\n") <= 2 and not r.stdout
 
 
+@pytest.mark.measured
 def test_pool_threads_do_not_flood_the_tables(tool, python, tmp_path):
     code = ("import concurrent.futures as f, threading, queue, time\n"
             "q = queue.Queue()\n[threading.Thread(target=q.get, daemon=True).start() for _ in range(20)]\n"
@@ -158,6 +162,7 @@ def test_pool_threads_do_not_flood_the_tables(tool, python, tmp_path):
     assert everything["sampled_s"] > 5 * report["sampled_s"]
 
 
+@pytest.mark.measured
 def test_a_killed_program_shows_its_last_stacks(tool, python, tmp_path):
     code = ("import os, signal\ndef last():\n    for i in range(3_000_000): i * i\n    os.kill(os.getpid(), signal.SIGSEGV)\nlast()\n")
     r = tool("run", "-o", tmp_path / "k.lead", python, "-c", code)
@@ -168,6 +173,7 @@ def test_a_killed_program_shows_its_last_stacks(tool, python, tmp_path):
     assert killed[0]["threads"][0]["age_s"] < 0.2
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.12"])
 def test_threads_that_fight_for_the_gil(tool, label, tmp_path):
     python = require(label).exe
@@ -390,6 +396,7 @@ def test_recordings_of_one_name_at_the_same_time(tool, tmp_path):
     assert all(tool("report", f).returncode == 0 for f in tmp_path.iterdir())
 
 
+@pytest.mark.measured
 def test_as_an_ordinary_user(tool, tmp_path):
     prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     folder = tmp_path / "u"
@@ -408,6 +415,7 @@ def test_as_an_ordinary_user(tool, tmp_path):
     assert any(f["name"] == "fib" for f in report["functions"])
 
 
+@pytest.mark.measured
 def test_children_are_recorded_into_the_same_file(tool, python, tmp_path):
     code = ("import multiprocessing as m\ndef child(n):\n    t = 0\n    for i in range(n): t += i\n    return t\n"
             "if __name__ == '__main__':\n    ps = [m.Process(target=child, args=(8_000_000,)) for _ in range(2)]\n"
@@ -423,6 +431,7 @@ def test_children_are_recorded_into_the_same_file(tool, python, tmp_path):
     assert "child" in tool("export", record, "--format", "collapsed").stdout
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.15"])
 def test_samples_know_their_asyncio_task(tool, label, tmp_path):
     """Two tasks take turns of 5 ms and 15 ms on one loop; the truth is what they measure themselves."""

@@ -12,6 +12,7 @@ TARGETS = conftest.ROOT / "tests" / "targets"
 FLUTTER = conftest.ROOT / "benchmarks" / "flutter.py"
 PACE = FLUTTER.with_name("pace.py")
 HEAP_FRAMES = ["3.8", "3.9", "3.10"]
+pytestmark = pytest.mark.measured
 
 
 def sample(tool, label, script, seconds, *args, rate="1k", prefix=(), least=0):

@@ -38,6 +38,7 @@ def bound(result):
 # ---- verdicts ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.measured
 def test_one_busy_process_is_cpu_bound(tool):
     r = tool.time_json(tool.storm, "busy", 1)
     verdict, shares = bound(r)
@@ -45,6 +46,7 @@ def test_one_busy_process_is_cpu_bound(tool):
     assert r["parallelism_wanted"] == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(not MANY_CPUS, reason="needs two CPUs")
 def test_two_busy_processes_want_two_cpus(tool):
     r = tool.time_json("sh", "-c", f"{tool.storm} busy 1 & {tool.storm} busy 1; wait")
@@ -54,6 +56,7 @@ def test_two_busy_processes_want_two_cpus(tool):
     assert r["processes"] == 3
 
 
+@pytest.mark.measured
 def test_half_asleep_half_busy_on_two_is_not_all_cpu(tool):
     """P counts only while something runs: two busy processes for half of the time are half of the time."""
     r = tool.time_json("sh", "-c", f"{tool.storm} busy 0.8 & {tool.storm} busy 0.8; wait; sleep 0.8")
@@ -68,11 +71,13 @@ def test_sleep_is_waiting(tool):
     assert verdict == "waiting" and shares["waiting"] > 0.95
 
 
+@pytest.mark.measured
 def test_fsync_is_io_bound(tool, tmp_path):
     verdict, shares = bound(tool.time_json(tool.storm, "fsync", 1.5, tmp_path))
     assert verdict == "io", shares
 
 
+@pytest.mark.measured
 def test_direct_reads_are_io_bound(tool, tmp_path):
     r = tool.time_json(tool.storm, "direct", 1.5, tmp_path)
     verdict, shares = bound(r)
@@ -81,6 +86,7 @@ def test_direct_reads_are_io_bound(tool, tmp_path):
     assert r["read_bytes"] > 1 << 20
 
 
+@pytest.mark.measured
 def test_page_fault_storm_is_system_bound(tool):
     r = tool.time_json(tool.storm, "faults", 1)
     verdict, shares = bound(r)
@@ -89,6 +95,7 @@ def test_page_fault_storm_is_system_bound(tool):
     assert "page faults" in tool.last.stderr
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(not MANY_CPUS, reason="needs two CPUs")
 @pytest.mark.parametrize("label", ["3.8", "3.11", "3.13"])
 def test_threads_that_take_turns_are_gil_limited(tool, label):
@@ -99,6 +106,7 @@ def test_threads_that_take_turns_are_gil_limited(tool, label):
     assert "GIL-limited" in tool.last.stderr
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(not MANY_CPUS, reason="needs two CPUs")
 def test_free_threaded_python_is_not_gil_limited(tool):
     r = tool.time_json(*require("3.13t").command("-c", BUSY_THREADS, "2", "1.5"))
@@ -107,6 +115,7 @@ def test_free_threaded_python_is_not_gil_limited(tool):
     assert r["parallelism_wanted"] > 1.5
 
 
+@pytest.mark.measured
 def test_one_busy_thread_among_idle_ones_is_not_gil_limited(tool):
     code = BUSY_THREADS + "\n" + "pass"
     idle = "import threading; e = threading.Event()\nfor _ in range(8): threading.Thread(target=e.wait, daemon=True).start()\n"
@@ -116,6 +125,7 @@ def test_one_busy_thread_among_idle_ones_is_not_gil_limited(tool):
     assert r["peak_threads"] == 10
 
 
+@pytest.mark.measured
 @pytest.mark.skipif(not MANY_CPUS, reason="needs two CPUs")
 def test_two_threads_of_another_language_are_not_gil_limited(tool, tmp_path):
     """Two processes that share one core's worth of work by taking turns, but map no Python."""
@@ -128,6 +138,7 @@ def test_two_threads_of_another_language_are_not_gil_limited(tool, tmp_path):
 # ---- numbers -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.measured
 def test_numbers_agree_with_usr_bin_time_on_the_same_run(tool, tmp_path):
     out = tmp_path / "gnu"
     program = "x = bytearray(60_000_000)\nfor i in range(3_000_000): pass\nopen('/dev/null').read()"
@@ -145,6 +156,7 @@ def test_numbers_agree_with_usr_bin_time_on_the_same_run(tool, tmp_path):
     assert r["exit_status"] == status == 0
 
 
+@pytest.mark.measured
 def test_cpu_time_agrees_with_wait4(tool, tmp_path):
     """What wait4 says of leadline and all below it is what it reports plus its own cost."""
     out = tmp_path / "j"
@@ -183,6 +195,7 @@ def test_a_pipeline_is_one_tree(tool):
     assert r["processes"] == 4
 
 
+@pytest.mark.measured
 def test_orphans_that_end_before_the_program_are_counted(tool):
     r = tool.time_json("sh", "-c", f"( {tool.storm} busy 0.4 & ) ; sleep 1")
     assert r["user_s"] == pytest.approx(0.4, abs=0.1)
@@ -405,6 +418,7 @@ def test_a_full_disk_lets_the_program_run_on(tool, tmp_path):
     assert "File too large" in r.stderr
 
 
+@pytest.mark.measured
 def test_as_an_ordinary_user(tool, tmp_path):
     """Older kernels refuse the proc connector then: short children can be missed, their CPU time cannot."""
     prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []

@@ -201,6 +201,7 @@ for thread in threads:
 """
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("label", EXPECTED)
 def test_all_threads_are_traced_however_they_were_made(label):
     t = trace(label, THREADS)
