@@ -6,13 +6,14 @@
 
 #include <stdio.h>
 
+#include "agent/calls_events.h"
 #include "agent/monitor.h"
 #include "agent/seed.h"
 #include "agent/tree.h"
 
 static struct monitor monitor = MONITOR_INIT;
 static PyObject *missing; /* sys.monitoring.MISSING, owned */
-static bool is_timed;
+static enum calls_mode how;
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -31,12 +32,12 @@ static __attribute__((noinline)) struct tracer *attach(bool begins)
 }
 
 /* None is immortal: no reference to count. */
-#define CALLBACK(name, begins, with_clock, ...)                                          \
+#define CALLBACK(name, begins, kind, ...)                                                \
 	static PyObject *name(                                                           \
 		PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) \
 	{                                                                                \
 		struct tracer *t = tree_mine;                                            \
-		const bool clock = with_clock;                                           \
+		const enum calls_mode mode = kind;                                       \
                                                                                          \
 		(void)self;                                                              \
 		(void)nargsf;                                                            \
@@ -63,50 +64,56 @@ static inline const PyMethodDef *c_function(PyObject *callable, PyObject *first)
 	return NULL;
 }
 
-static inline void enter_c(struct tracer *t, PyObject *const *args, bool with_clock)
+static inline void enter_c(struct tracer *t, PyObject *const *args, enum calls_mode mode)
 {
 	const PyMethodDef *def = c_function(args[2], args[3]);
 
 	if (def)
-		tree_enter(t, def, args[2], with_clock);
+		calls_enter(t, def, args[2], mode);
 }
 
-static inline void leave_c(struct tracer *t, PyObject *const *args, bool with_clock)
+static inline void leave_c(struct tracer *t, PyObject *const *args, enum calls_mode mode)
 {
 	const PyMethodDef *def = c_function(args[2], args[3]);
 
 	if (def)
-		tree_leave(t, def, with_clock);
+		calls_leave(t, def, mode);
 }
 
-#define CALLBACKS(suffix, with_clock)                                                     \
-	CALLBACK(on_start##suffix, true, with_clock, tree_enter(t, args[0], NULL, clock)) \
-	CALLBACK(on_return##suffix, false, with_clock, tree_leave(t, args[0], clock))     \
-	CALLBACK(on_resume##suffix, true, with_clock,                                     \
-		tree_resume(t, args[0], compat_activation(), clock))                      \
-	CALLBACK(on_yield##suffix, false, with_clock,                                     \
-		tree_suspend(t, args[0], compat_activation(), clock))                     \
-	CALLBACK(on_c_call##suffix, false, with_clock, enter_c(t, args, clock))           \
-	CALLBACK(on_c_return##suffix, false, with_clock, leave_c(t, args, clock))
+#define CALLBACKS(suffix, kind)                                                     \
+	CALLBACK(on_start##suffix, true, kind, calls_enter(t, args[0], NULL, mode)) \
+	CALLBACK(on_return##suffix, false, kind, calls_leave(t, args[0], mode))     \
+	CALLBACK(on_resume##suffix, true, kind,                                     \
+		calls_resume(t, args[0], compat_activation(), mode))                \
+	CALLBACK(on_yield##suffix, false, kind,                                     \
+		calls_suspend(t, args[0], compat_activation(), mode))               \
+	CALLBACK(on_c_call##suffix, false, kind, enter_c(t, args, mode))            \
+	CALLBACK(on_c_return##suffix, false, kind, leave_c(t, args, mode))
 
-CALLBACKS(, true)
-CALLBACKS(_counting, false)
+CALLBACKS(_timed, CALLS_TIMED)
+CALLBACKS(_counted, CALLS_COUNTED)
+CALLBACKS(_timeline, CALLS_TIMELINE)
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
+#define OF_ALL_MODES(name)                                    \
+	{                                                     \
+		name##_timed, name##_counted, name##_timeline \
+	}
+
 static const struct {
 	const char *event;
-	monitor_fn *timed, *counting;
+	monitor_fn *callbacks[CALLS_MODES_];
 } events[] = {
-	{ "PY_START", on_start, on_start_counting },
-	{ "PY_RESUME", on_resume, on_resume_counting },
-	{ "PY_THROW", on_resume, on_resume_counting },
-	{ "PY_RETURN", on_return, on_return_counting },
-	{ "PY_YIELD", on_yield, on_yield_counting },
-	{ "PY_UNWIND", on_return, on_return_counting },
-	{ "CALL", on_c_call, on_c_call_counting },
-	{ "C_RETURN", on_c_return, on_c_return_counting },
-	{ "C_RAISE", on_c_return, on_c_return_counting },
+	{ "PY_START", OF_ALL_MODES(on_start) },
+	{ "PY_RESUME", OF_ALL_MODES(on_resume) },
+	{ "PY_THROW", OF_ALL_MODES(on_resume) },
+	{ "PY_RETURN", OF_ALL_MODES(on_return) },
+	{ "PY_YIELD", OF_ALL_MODES(on_yield) },
+	{ "PY_UNWIND", OF_ALL_MODES(on_return) },
+	{ "CALL", OF_ALL_MODES(on_c_call) },
+	{ "C_RETURN", OF_ALL_MODES(on_c_return) },
+	{ "C_RAISE", OF_ALL_MODES(on_c_return) },
 };
 
 enum { N_EVENTS = sizeof events / sizeof *events };
@@ -118,9 +125,7 @@ static bool watch_all(void)
 	for (int i = 0; i < N_EVENTS; i++) {
 		long event = monitor_event(&monitor, events[i].event);
 
-		if (!event ||
-			!monitor_set_callback(
-				&monitor, event, is_timed ? events[i].timed : events[i].counting))
+		if (!event || !monitor_set_callback(&monitor, event, events[i].callbacks[how]))
 			return false;
 		set |= event;
 	}
@@ -153,7 +158,7 @@ static PyObject *on_site_start(
 	if (!frame || !seed_site_enter(&site, frame))
 		return Py_None;
 	watch_all();
-	return (is_timed ? on_start : on_start_counting)(self, args, nargsf, kwnames);
+	return events[0].callbacks[how](self, args, nargsf, kwnames);
 }
 
 static bool watch_site(void)
@@ -181,7 +186,7 @@ bool calls_start(bool after_site, bool with_clock, char *ret_why, size_t n_why)
 	snprintf(ret_why, n_why, "sys.monitoring cannot be used");
 	if (!missing)
 		missing = PyObject_GetAttrString(monitor.module, "MISSING");
-	is_timed = with_clock;
+	how = calls_mode(with_clock);
 	if (missing && (after_site ? watch_site() : watch_all()))
 		return true;
 	calls_stop();

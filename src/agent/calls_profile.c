@@ -3,34 +3,35 @@
  * that begin, go on, are suspended or end, and around calls of C functions from Python. */
 #include "agent/calls.h"
 
+#include "agent/calls_events.h"
 #include "agent/compat.h"
 #include "agent/seed.h"
 #include "agent/tree.h"
 
-static bool counts_only;
+static enum calls_mode how;
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static inline void on_call(struct tracer *t, PyFrameObject *frame, bool with_clock)
+static inline void on_call(struct tracer *t, PyFrameObject *frame, enum calls_mode mode)
 {
 	const PyCodeObject *code = compat_frame_code(frame);
 
 	if (unlikely(code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) &&
 		compat_moment_of_call(frame) == COMPAT_RESUME)
-		tree_resume(t, code, frame, with_clock);
+		calls_resume(t, code, frame, mode);
 	else
-		tree_enter(t, code, NULL, with_clock);
+		calls_enter(t, code, NULL, mode);
 }
 
-static inline void on_return(struct tracer *t, PyFrameObject *frame, bool with_clock)
+static inline void on_return(struct tracer *t, PyFrameObject *frame, enum calls_mode mode)
 {
 	const PyCodeObject *code = compat_frame_code(frame);
 
 	if (unlikely(code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) &&
 		compat_moment_of_return(frame) == COMPAT_SUSPEND)
-		tree_suspend(t, code, frame, with_clock);
+		calls_suspend(t, code, frame, mode);
 	else
-		tree_leave(t, code, with_clock);
+		calls_leave(t, code, mode);
 }
 
 /* The first event of a thread. A call is not on the stack yet. */
@@ -43,7 +44,7 @@ static struct tracer *attach(PyFrameObject *frame, int what)
 	return t;
 }
 
-static inline int on_event(PyFrameObject *frame, int what, PyObject *arg, bool with_clock)
+static inline int on_event(PyFrameObject *frame, int what, PyObject *arg, enum calls_mode mode)
 {
 	struct tracer *t = tree_mine;
 
@@ -54,17 +55,17 @@ static inline int on_event(PyFrameObject *frame, int what, PyObject *arg, bool w
 	}
 	switch (what) {
 	case PyTrace_CALL:
-		on_call(t, frame, with_clock);
+		on_call(t, frame, mode);
 		break;
 	case PyTrace_RETURN:
-		on_return(t, frame, with_clock);
+		on_return(t, frame, mode);
 		break;
 	case PyTrace_C_CALL:
-		tree_enter(t, ((PyCFunctionObject *)arg)->m_ml, arg, with_clock);
+		calls_enter(t, ((PyCFunctionObject *)arg)->m_ml, arg, mode);
 		break;
 	case PyTrace_C_RETURN:
 	case PyTrace_C_EXCEPTION:
-		tree_leave(t, ((PyCFunctionObject *)arg)->m_ml, with_clock);
+		calls_leave(t, ((PyCFunctionObject *)arg)->m_ml, mode);
 		break;
 	default:
 		break;
@@ -72,23 +73,25 @@ static inline int on_event(PyFrameObject *frame, int what, PyObject *arg, bool w
 	return 0;
 }
 
-static int profile(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
-{
-	(void)obj;
-	return on_event(frame, what, arg, true);
-}
+#define PROFILE(name, mode)                                                           \
+	static int name(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg) \
+	{                                                                             \
+		(void)obj;                                                            \
+		return on_event(frame, what, arg, mode);                              \
+	}
 
-static int profile_counts(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
-{
-	(void)obj;
-	return on_event(frame, what, arg, false);
-}
+PROFILE(profile_timed, CALLS_TIMED)
+PROFILE(profile_counted, CALLS_COUNTED)
+PROFILE(profile_timeline, CALLS_TIMELINE)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
 static Py_tracefunc ours(void)
 {
-	return counts_only ? profile_counts : profile;
+	static const Py_tracefunc all[CALLS_MODES_] = { profile_timed, profile_counted,
+		profile_timeline };
+
+	return all[how];
 }
 
 /* A profile function of the program's own is left alone; when it is gone, the stack is found anew. */
@@ -129,7 +132,7 @@ bool calls_start(bool after_site, bool with_clock, char *ret_why, size_t n_why)
 		snprintf(ret_why, n_why, "the program has set a profile function of its own");
 		return false;
 	}
-	counts_only = !with_clock;
+	how = calls_mode(with_clock);
 	if (after_site)
 		PyEval_SetProfile(profile_site, Py_None);
 	else

@@ -10,6 +10,7 @@
 
 #include "agent/link.h"
 #include "agent/memory.h"
+#include "agent/timeline.h"
 #include "wire/session_layout.h"
 
 enum {
@@ -22,6 +23,7 @@ enum {
 };
 
 enum clock_mode tree_clock;
+bool tree_has_timeline;
 uint64_t tree_ns_per_tick = (uint64_t)1 << 32;
 _Thread_local struct tracer *tree_mine __attribute__((tls_model("initial-exec")));
 
@@ -34,6 +36,7 @@ static struct {
 	uint64_t area_bytes;
 	unsigned char *rehearsal; /* takes its place; NULL: none now */
 	uint32_t n_rehearsal;     /* bytes of it in use */
+	uint64_t timeline_min_ns; /* shorter calls are no part of the timeline */
 	pthread_mutex_t lock;     /* of the list, which threads enter once and leave once */
 	struct tracer *tracers;   /* of all threads */
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -43,7 +46,7 @@ static bool is_free_threaded;
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static uint32_t ref_of(const struct trace_node *node)
+uint32_t tree_ref(const struct trace_node *node)
 {
 	uint64_t offset = (uint64_t)((const unsigned char *)node - process.area);
 	uint64_t in_granule = offset % TRACE_GRANULE_BYTES - sizeof(struct trace_granule);
@@ -116,7 +119,7 @@ static struct trace_node *node_new(
 	}
 	node = &nodes_of(g)[g->n];
 	node->function = function;
-	node->parent = parent ? ref_of(parent) : 0;
+	node->parent = parent ? tree_ref(parent) : 0;
 	__atomic_store_n(&g->n, g->n + 1, __ATOMIC_RELEASE);
 	return node;
 }
@@ -365,6 +368,7 @@ static void tracer_free(void *tracer)
 	if (tree_mine == t)
 		tree_mine = NULL;
 	list_remove(t);
+	timeline_free(t->timeline);
 	if (t->own.items)
 		memory_unmap(t->own.items, sizeof *t->own.items << t->own.log2);
 	memory_unmap(t->edges, sizeof *t->edges << t->edges_log2);
@@ -387,7 +391,9 @@ static bool fill(struct tracer *t)
 	t->suspended = is_free_threaded ? &t->own : &process.suspended;
 	t->bottom->node = node_new(t, 0, NULL);
 	t->first = t->granule;
-	return t->bottom->node != NULL;
+	if (tree_has_timeline && t->first)
+		t->timeline = timeline_new(t, process.timeline_min_ns);
+	return t->bottom->node && (!tree_has_timeline || t->timeline);
 }
 
 /* After a pause. A tracer of a former session is of no use. */
@@ -402,6 +408,7 @@ static struct tracer *attach_again(void)
 		tracer_free(t);
 		return NULL;
 	}
+	timeline_reset(t);
 	t->top = t->bottom;
 	t->last = clock_read(tree_clock);
 	return tree_mine = t;
@@ -446,7 +453,14 @@ bool tree_start(bool without_gil)
 	is_free_threaded = without_gil;
 	tree_clock = (enum clock_mode)h->clock_mode;
 	tree_ns_per_tick = h->ns_per_tick;
+	tree_has_timeline = h->agent_options & TRACE_TIMELINE;
+	process.timeline_min_ns = h->agent_options >> TRACE_MIN_NS_SHIFT;
 	return true;
+}
+
+bool tree_is_rehearsing(void)
+{
+	return process.rehearsal != NULL;
 }
 
 bool tree_rehearse(void)

@@ -62,6 +62,8 @@ struct suspensions {
 	uint32_t n, log2;
 };
 
+struct timeline;
+
 struct tracer {
 	struct shadow *top;
 	uint64_t last; /* stamp of the event before */
@@ -75,6 +77,7 @@ struct tracer {
 	uint32_t number; /* in the process, from 1 */
 	int32_t tid;
 	uint64_t start;
+	struct timeline *timeline;       /* timeline.h; NULL where none is kept */
 	uint32_t epoch;                  /* of the link its nodes belong to */
 	struct tracer **mine;            /* its thread's tree_mine */
 	struct tracer *next, **previous; /* all of the process */
@@ -84,10 +87,12 @@ struct tracer {
 
 /* Before the first event, with the link open. */
 bool tree_start(bool without_gil);
+extern bool tree_has_timeline; /* the session wants calls in the order of time, too */
 /* Between these two, nodes go into memory of our own and are forgotten after: for calibration, while there is one thread
  * only. tree_start is to follow. */
 bool tree_rehearse(void);
 void tree_rehearsed(void);
+bool tree_is_rehearsing(void);
 /* A node of the rehearsal that was called at least so often; NULL: none. */
 const struct trace_node *tree_rehearsal_find(uint64_t calls);
 
@@ -117,6 +122,8 @@ void tree_suspended_put(struct tracer *t, const void *activation, uint64_t since
 bool tree_suspended_take(struct tracer *t, const void *activation, struct suspended *ret);
 /* Zeroed memory in the session's sparse area, in whole granules; NULL when there is no room. */
 void *tree_area(uint32_t n_bytes);
+/* What a node is called (wire/trace.h). */
+uint32_t tree_ref(const struct trace_node *node);
 
 /* ---- the hot path ---------------------------------------------------------------------------- */
 

@@ -26,6 +26,9 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 		.lost = UNITS_UNKNOWN,
 		.shortened = UNITS_UNKNOWN,
 		.missed_ticks = UNITS_UNKNOWN,
+		.timeline_events = UNITS_UNKNOWN,
+		.timeline_bytes = UNITS_UNKNOWN,
+		.timeline_lost = UNITS_UNKNOWN,
 		.own_cpu_s = UNITS_UNKNOWN,
 		.slowdown = UNITS_UNKNOWN,
 		.file_bytes = tables_reader(t)->size_bytes };
@@ -36,7 +39,9 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 		{ "rate_reached_hz", &f.rate_reached_hz }, { "samples", &f.samples },
 		{ "rate_lowered_by", &f.lowered_by }, { "samples_lost", &f.lost },
 		{ "samples_shortened", &f.shortened }, { "ticks_missed", &f.missed_ticks },
-		{ "own_cpu_s", &f.own_cpu_s }, { "slowdown_est", &f.slowdown } };
+		{ "timeline_events", &f.timeline_events }, { "timeline_bytes", &f.timeline_bytes },
+		{ "timeline_lost", &f.timeline_lost }, { "own_cpu_s", &f.own_cpu_s },
+		{ "slowdown_est", &f.slowdown } };
 	struct record_iter it = record_iter(t, RECORD_meta);
 
 	for (const struct rec_meta *m; (m = record_next(&it));) {

@@ -20,6 +20,8 @@ struct fidelity {
 	double rate_reached_hz;
 	double lowered_by; /* the rate, at most, to keep what looking costs below a cap; unknown: never */
 	double samples, lost, shortened, missed_ticks;
+	double timeline_events, timeline_bytes,
+		timeline_lost; /* of calls kept in the order of time */
 	double own_cpu_s;
 	double slowdown; /* share of the program's speed that looking took, estimated */
 	uint64_t file_bytes;

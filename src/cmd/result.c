@@ -378,6 +378,23 @@ static void print_fidelity(const struct result *r, const struct result_page *pag
 	style_end(out, STYLE_DIM, page->output.colour);
 }
 
+static void print_timeline(const struct result *r, const struct result_page *page, struct buf *out)
+{
+	const struct fidelity *f = &r->fidelity;
+	char events[UNITS_TEXT], lost[UNITS_TEXT], text[300];
+
+	snprintf(text, sizeof text,
+		"Timeline: %s events in the order of time, %.1f bytes each, %s lost; leadline "
+		"export --format perfetto %s shows them.",
+		units_format(events, UNIT_COUNT, f->timeline_events),
+		f->timeline_events > 0 ? f->timeline_bytes / f->timeline_events : 0,
+		f->timeline_lost > 0 ? units_format(lost, UNIT_COUNT, f->timeline_lost) : "none",
+		r->name);
+	style_begin(out, STYLE_DIM, page->output.colour);
+	style_wrap(out, text, 0, page->output.width);
+	style_end(out, STYLE_DIM, page->output.colour);
+}
+
 /* In the place of the program's own head: whose file it is, and what its values are. */
 static void print_origin(const struct result *r, const struct result_page *page, struct buf *out)
 {
@@ -480,6 +497,8 @@ static void print_profile(const struct result *r, const struct result_page *page
 	profile_print_idle(r->stacks, &v, out);
 	if (r->exact && !r->origin.is_foreign)
 		exact_print_fidelity(r->exact, &v, out);
+	if (units_is_known(r->fidelity.timeline_events))
+		print_timeline(r, page, out);
 	if (!r->origin.is_foreign && *r->fidelity.engine)
 		print_fidelity(r, page, out);
 	if (page->legend && (page->functions || page->lines) && !r->exact && !r->exact_lines)
@@ -543,6 +562,9 @@ static void json_fidelity(const struct fidelity *f, struct json_writer *w)
 	json_kv_double(w, "rate_asked_hz", f->rate_asked_hz);
 	json_kv_double(w, "rate_reached_hz", f->rate_reached_hz);
 	json_kv_double(w, "rate_lowered_by", f->lowered_by);
+	json_kv_double(w, "timeline_events", f->timeline_events);
+	json_kv_double(w, "timeline_bytes", f->timeline_bytes);
+	json_kv_double(w, "timeline_lost", f->timeline_lost);
 	json_kv_double(w, "own_cpu_s", f->own_cpu_s);
 	json_kv_double(w, "slowdown_est", f->slowdown);
 	json_object_end(w);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -20,7 +21,8 @@
 
 struct options {
 	struct recording_options shared;
-	const char *python, *module, *lines;
+	const char *python, *module, *lines, *trace_how;
+	uint64_t min_duration_ns;
 	bool trace, count, sample;
 };
 
@@ -34,9 +36,13 @@ static const struct opt options_table[] = {
 		FIELD(module), SIZE_MAX, NULL },
 	{ 0, "python", OPT_STRING, "EXE", false, "the interpreter for a script or module",
 		FIELD(python), SIZE_MAX, NULL },
-	{ 0, "trace", OPT_FLAG, NULL, false,
-		"count and time every call, by an agent inside the program (instead of sampling)",
-		FIELD(trace), SIZE_MAX, NULL },
+	{ 0, "trace", OPT_STRING, "timeline", true,
+		"count and time every call, by an agent inside the program (instead of sampling); "
+		"=timeline keeps each of them in the order of time, too",
+		FIELD(trace_how), FIELD(trace), NULL },
+	{ 0, "min-duration", OPT_DURATION, "TIME", false,
+		"calls shorter than this are no part of the timeline", FIELD(min_duration_ns),
+		SIZE_MAX, NULL },
 	{ 0, "count", OPT_FLAG, NULL, false, "count every call without timing it, at less cost",
 		FIELD(count), SIZE_MAX, NULL },
 	{ 0, "lines", OPT_STRING, "WHAT", false,
@@ -82,7 +88,20 @@ static unsigned wanted(const struct options *o)
 static uint64_t trace_options(const struct options *o)
 {
 	return (o->trace || o->count ? TRACE_CALLS : 0) |
-		(o->count && !o->trace ? TRACE_NO_CLOCK : 0) | (o->lines ? TRACE_LINES : 0);
+		(o->count && !o->trace ? TRACE_NO_CLOCK : 0) | (o->lines ? TRACE_LINES : 0) |
+		(o->trace_how ? TRACE_TIMELINE | o->min_duration_ns << TRACE_MIN_NS_SHIFT : 0);
+}
+
+static int check_timeline(const struct options *o, struct err *e)
+{
+	if (o->trace_how && strcmp(o->trace_how, "timeline") != 0)
+		return err_set(e, ERR_USAGE,
+			"--trace is --trace or --trace=timeline, not --trace=%s", o->trace_how);
+	if (o->min_duration_ns && !o->trace_how)
+		return err_set(e, ERR_USAGE, "--min-duration is for --trace=timeline");
+	if (o->min_duration_ns > UINT32_MAX)
+		return err_set(e, ERR_USAGE, "--min-duration is 4 s at most");
+	return 0;
 }
 
 static int run_and_show(const struct command *self, const struct options *o, char *const *argv,
@@ -132,7 +151,7 @@ static int run(const struct command *self, int argc, char **argv)
 	start.module = o.module;
 	if (first >= argc && !o.module)
 		err_set(&e, ERR_USAGE, "which program? For example: leadline run script.py");
-	else if (recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
+	else if (check_timeline(&o, &e) == 0 && recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
 		(!o.shared.sort || result_check_sort(o.shared.sort, o.trace, &e) == 0))
 		start_make(&start, argv + first, &e);
 	if (e.code) {

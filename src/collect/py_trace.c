@@ -24,6 +24,7 @@
 #include "collect/rows.h"
 #include "collect/session.h"
 #include "collect/sources.h"
+#include "collect/trace_events.h"
 #include "collect/trace_functions.h"
 #include "collect/trace_lines.h"
 #include "collect/trace_tree.h"
@@ -39,6 +40,7 @@
 
 enum {
 	LOOK_MS = 40, /* at rings and the door */
+	LOOK_TIMELINE_MS = 4,
 	SNAPSHOT_MS = 1000,
 	SNAPSHOT_SHARE = 20, /* a snapshot is taken again after this many times what it took */
 	NOTES_MOST = 16,
@@ -53,6 +55,7 @@ struct traced {
 	struct trace_tree tree;
 	struct trace_functions functions;
 	struct trace_lines lines;
+	struct trace_events events;
 	struct map
 		hidden; /* node of the package's own → its parent, or the nearest above that is shown */
 	char *interpreter; /* owned */
@@ -69,7 +72,9 @@ struct trace {
 	uint32_t next_id;
 	uint64_t next_snapshot_ns;
 	struct line_wishes wishes;
-	struct buf notes; /* lines */
+	uint64_t n_events, n_event_bytes,
+		n_events_lost; /* of the timeline, of processes that have ended */
+	struct buf notes;      /* lines */
 	unsigned n_notes;
 	bool has_cost;
 };
@@ -86,6 +91,14 @@ static uint64_t to_ns(const struct trace *t, uint64_t ticks)
 		return ticks;
 	ns = (unsigned __int128)ticks * (t->now.monotonic_ns - t->first.monotonic_ns) / run;
 	return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
+}
+
+/* A stamp of the session's clock as CLOCK_MONOTONIC. */
+static uint64_t to_monotonic(const struct trace *t, uint64_t ticks)
+{
+	return ticks > t->first.ticks && t->clock_mode != CLOCK_MODE_MONOTONIC
+		? t->first.monotonic_ns + to_ns(t, ticks - t->first.ticks)
+		: ticks;
 }
 
 /* × 2^32, from two readings a moment apart: exact to some 10^-5. */
@@ -136,6 +149,16 @@ static size_t encode_histogram(const struct trace_node *node, unsigned char *to)
 	return n;
 }
 
+static bool has_timeline(const struct trace *t)
+{
+	return t->c.trace_options & TRACE_TIMELINE;
+}
+
+static uint64_t place_of(const struct traced *p, uint32_t ref)
+{
+	return (uint64_t)p->process->id << 32 | ref;
+}
+
 struct writing {
 	struct trace *t;
 	struct traced *p;
@@ -165,7 +188,8 @@ static void write_node(void *ctx, const struct trace_tree_node *n)
 		.awaited_ns = to_ns(t, node->awaited),
 		.min_ns = node->not_min ? to_ns(t, ~node->not_min) : RECORD_UNKNOWN,
 		.max_ns = to_ns(t, node->max),
-		.histogram = { histogram, (uint32_t)encode_histogram(node, histogram) } };
+		.histogram = { histogram, (uint32_t)encode_histogram(node, histogram) },
+		.place = has_timeline(t) ? place_of(to->p, n->ref) : 0 };
 
 	if (function.is_own) {
 		map_put(&to->p->hidden, n->id, parent);
@@ -196,6 +220,24 @@ static void write_line(
 	writer_add(t->c.writer, RECORD_line_count, &r);
 }
 
+static void write_events(void *ctx, const struct event_block *b, const void *bytes)
+{
+	const struct writing *to = ctx;
+	struct trace *t = to->t;
+	struct rec_thread thread = { .process = process_row(t, to->p), .tid = (uint32_t)b->tid };
+	struct rec_call_events r = { .t_ns = to_monotonic(t, b->base),
+		.thread = writer_row(t->c.writer, RECORD_thread, &thread),
+		.image = to->p->process->id,
+		.sequence = b->sequence,
+		.tick = to_ns(t, (uint64_t)1 << 32),
+		.depth = b->depth,
+		.ref = b->ref,
+		.n_events = (uint32_t)(b->filled >> 32),
+		.events = { bytes, (uint32_t)b->filled } };
+
+	writer_add(t->c.writer, RECORD_call_events, &r);
+}
+
 static void write_loss(struct trace *t, struct traced *p, const char *what, uint64_t count)
 {
 	if (count)
@@ -210,14 +252,20 @@ static void write_loss(struct trace *t, struct traced *p, const char *what, uint
 
 static int on_event(void *ctx, const struct session_event *ev, struct err *e);
 
-/* The memory first, then the rings: what the memory refers to has been told by then. */
-static void snapshot(struct trace *t, struct traced *p)
+/* The memory first, then the rings: what the memory refers to has been told by then. is_over: nobody writes it
+ * any more. */
+static void snapshot(struct trace *t, struct traced *p, bool is_over)
 {
 	struct buf area = BUF_INIT;
 
 	session_snapshot(p->process, &area);
 	clock_triple_take(&t->now);
 	trace_lines_take(&p->lines, &area);
+	if (is_over) {
+		struct writing to = { .t = t, .p = p };
+
+		trace_events_rest(&p->events, &area, write_events, &to);
+	}
 	trace_tree_take(&p->tree, &area);
 }
 
@@ -237,7 +285,7 @@ static void snapshot_all(struct trace *t, uint64_t now_ns)
 	if (now_ns < t->next_snapshot_ns)
 		return;
 	vec_each (&t->processes, p)
-		snapshot(t, *p);
+		snapshot(t, *p, false);
 	session_drain(t->session, on_event, t, &e);
 	vec_each (&t->processes, p)
 		write_tree(t, *p);
@@ -270,6 +318,7 @@ static void traced_free(struct traced *p)
 {
 	trace_tree_done(&p->tree);
 	trace_lines_done(&p->lines);
+	trace_events_done(&p->events);
 	trace_functions_done(&p->functions);
 	map_done(&p->hidden);
 	free(p->interpreter);
@@ -299,12 +348,16 @@ static void note_folded(struct trace *t, const struct traced *p)
 	add_note(t, p->process, text, strlen(text));
 }
 
-static void traced_end(struct trace *t, struct traced *p)
+static void traced_end(struct trace *t, struct traced *p, bool is_over)
 {
-	snapshot(t, p);
+	snapshot(t, p, is_over);
 	write_tree(t, p);
 	write_loss(t, p, "agent records", p->process->counts.n_dropped + p->process->n_homeless);
 	write_loss(t, p, "agent nonsense", p->n_nonsense);
+	write_loss(t, p, "timeline events", p->events.n_lost);
+	t->n_events += p->events.n_events;
+	t->n_event_bytes += p->events.n_bytes;
+	t->n_events_lost += p->events.n_lost;
 	note_folded(t, p);
 	write_loss(t, p, "contexts folded", trace_tree_losses(&p->tree).n_folded);
 	write_loss(t, p, "stacks found again", trace_tree_losses(&p->tree).n_resynced);
@@ -342,6 +395,9 @@ static void on_record(struct trace *t, struct traced *p, const struct session_ev
 		add_note(t, ev->process, ev->data, ev->n_bytes);
 	else if (ev->kind == TRACE_RECORD_LINES || ev->kind == TRACE_RECORD_LINES_NEAR)
 		p->n_nonsense += !on_lines_record(t, p, ev);
+	else if (ev->kind == TRACE_RECORD_EVENTS)
+		p->n_nonsense += !trace_events_add(&p->events, ev->data, ev->n_bytes, write_events,
+			&(struct writing){ .t = t, .p = p });
 	else if (ev->kind == TRACE_RECORD_COST && ev->n_bytes == sizeof(struct trace_cost) &&
 		!t->has_cost) {
 		t->has_cost = true;
@@ -365,7 +421,7 @@ static int on_event(void *ctx, const struct session_event *ev, struct err *e)
 		on_record(t, ev->process->user, ev);
 		break;
 	case SESSION_PROCESS_ENDED:
-		traced_end(t, ev->process->user);
+		traced_end(t, ev->process->user, true);
 		break;
 	case SESSION_THREAD_ABANDONED:
 		add_note(t, ev->process, ev->text, strlen(ev->text));
@@ -483,12 +539,20 @@ static void trace_probe(struct probe *ret)
 		"build it where Python's headers are: apt-get install python3-dev; make build");
 }
 
+static void write_number(struct writer *w, const char *key, uint64_t number)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+	writer_meta(w, key, text);
+}
+
 static int trace_start(void **ret_state, const struct collect_context *c, struct err *e)
 {
 	struct trace *t = xcalloc(1, sizeof *t);
 	struct session_options o = { .clock_mode = clock_choose(NULL),
 		.sparse_bytes = AREA_BYTES,
-		.ring_bytes = 1 << 18,
+		.ring_bytes = c->trace_options & TRACE_TIMELINE ? 1 << 20 : 1 << 18,
 		.n_slots = 1024,
 		.wait_max_ns = 1000 * MS,
 		.agent_options = c->trace_options };
@@ -508,6 +572,8 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 	if (c->trace_options & TRACE_CALLS)
 		writer_meta(
 			c->writer, "trace", c->trace_options & TRACE_NO_CLOCK ? "counts" : "calls");
+	if (c->trace_options & TRACE_TIMELINE)
+		write_number(c->writer, "min_duration_ns", c->trace_options >> TRACE_MIN_NS_SHIFT);
 	if (c->trace_options & TRACE_LINES)
 		writer_meta(c->writer, "lines", c->lines ? c->lines : "");
 	*ret_state = t;
@@ -519,10 +585,12 @@ static uint64_t trace_drain(void *state, uint64_t now_ns)
 	struct trace *t = state;
 	struct err e = ERR_INIT;
 
+	if (has_timeline(t))
+		clock_triple_take(&t->now);
 	if (session_poll(t->session, &e) < 0 || session_drain(t->session, on_event, t, &e) < 0)
 		log_debug(1, "%s", e.text);
 	snapshot_all(t, now_ns);
-	return now_ns + LOOK_MS * MS;
+	return now_ns + (has_timeline(t) ? LOOK_TIMELINE_MS : LOOK_MS) * MS;
 }
 
 static int trace_fd(const void *state)
@@ -538,17 +606,20 @@ static void trace_stop(void *state)
 	struct trace *t = state;
 	const struct session_stats *stats = session_stats(t->session);
 	struct err e = ERR_INIT;
-	char text[32];
 
 	session_stop(t->session);
 	session_poll(t->session, &e);
 	session_drain(t->session, on_event, t, &e);
 	while (t->processes.n)
-		traced_end(t, t->processes.v[0]);
+		traced_end(t, t->processes.v[0], false);
 	note_missing(t);
 	line_wishes_tell(&t->wishes, &t->notes);
-	snprintf(text, sizeof text, "%llu", (unsigned long long)stats->n_processes);
-	writer_meta(t->c.writer, "trace_processes", text);
+	write_number(t->c.writer, "trace_processes", stats->n_processes);
+	if (has_timeline(t)) {
+		write_number(t->c.writer, "timeline_events", t->n_events);
+		write_number(t->c.writer, "timeline_bytes", t->n_event_bytes);
+		write_number(t->c.writer, "timeline_lost", t->n_events_lost);
+	}
 	if (!stats->n_processes && !t->n_notes)
 		writer_meta(t->c.writer, "no_trace",
 			"no interpreter took the agent in; python -I, -E and -S, and launchers "

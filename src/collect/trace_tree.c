@@ -120,6 +120,7 @@ void trace_tree_each(struct trace_tree *t, trace_tree_fn *on_node, void *ctx)
 				&(struct trace_tree_node){ .granule = g,
 					.node = node,
 					.id = t->first_id.v[i] + (uint32_t)k,
+					.ref = (uint32_t)(i * TRACE_REF_STRIDE + k + 1),
 					.parent = parent == SIZE_MAX
 						? 0
 						: t->first_id.v[parent / TRACE_NODES] +

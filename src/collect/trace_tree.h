@@ -30,6 +30,7 @@ struct trace_tree_node {
 	const struct trace_granule *granule; /* of its thread; checked */
 	const struct trace_node *node;
 	uint32_t id, parent; /* in the recording */
+	uint32_t ref;        /* in the process */
 	uint64_t inclusive;
 };
 

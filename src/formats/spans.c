@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "analyze/nodes.h"
+#include "analyze/timeline.h"
 #include "formats/foreign.h"
 #include "store/tables.h"
 #include "base/banned.h"
@@ -228,6 +229,26 @@ static void gather_nodes(struct builder *b)
 	}
 }
 
+/* A timeline knows when each thread's calls were. */
+static void take_timeline(struct builder *b, struct arena *a, struct tables *t)
+{
+	const struct timeline *l = timeline_build(a, t, b->s->stacks->frames);
+	uint64_t begun_ns = tables_reader(t)->begun_monotonic_ns;
+
+	for (size_t i = 0; l && i < l->n_threads; i++) {
+		uint32_t index = b->index_of_row[l->threads[i].row];
+		struct spans_thread *thread = index ? &b->s->threads[index - 1] : NULL;
+
+		if (!thread)
+			continue;
+		thread->t_ns = l->threads[i].t_ns > begun_ns ? l->threads[i].t_ns - begun_ns : 0;
+		thread->end_ns =
+			l->threads[i].end_ns > begun_ns ? l->threads[i].end_ns - begun_ns : 0;
+	}
+	b->s->timeline = l;
+	b->s->zero_ns = begun_ns;
+}
+
 int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct err *e)
 {
 	static const struct stacks_options all = { 0 };
@@ -251,12 +272,14 @@ int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct er
 	b.index_of_row = arena_new_n(a, uint32_t, tables_count(t, RECORD_thread) + 1);
 	for (size_t i = 0; i < n; i++)
 		b.index_of_row[s->stacks->threads[i].row] = (uint32_t)i + 1;
-	if (s->stacks->nodes->n)
+	if (s->stacks->nodes->n) {
 		gather_nodes(&b);
-	else if (s->stacks->is_foreign)
+		take_timeline(&b, a, t);
+	} else if (s->stacks->is_foreign) {
 		gather_weights(&b, t);
-	else
+	} else {
 		gather_samples(&b, t);
+	}
 	for (size_t i = 0; i < n; i++) {
 		if (b.running[i] && b.running[i]->n)
 			put_block(s->file, &s->threads[i], b.running[i]);
@@ -322,7 +345,7 @@ bool span_next(struct span_iter *it, struct span *ret)
 	return true;
 }
 
-void spans_replay(const struct spans *s, size_t thread, const struct spans_replay *r)
+static void replay_spans(const struct spans *s, size_t thread, const struct spans_replay *r)
 {
 	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
 	uint32_t *open = xcalloc(STACKS_DEPTH, sizeof *open);
@@ -348,4 +371,41 @@ void spans_replay(const struct spans *s, size_t thread, const struct spans_repla
 		r->close(r->ctx, open[--n_open], end);
 	free(frames);
 	free(open);
+}
+
+/* Times of a timeline count from the recording's begin on. */
+struct shifted {
+	const struct spans_replay *r;
+	uint64_t zero_ns;
+};
+
+static uint64_t shift(const struct shifted *s, uint64_t t_ns)
+{
+	return t_ns > s->zero_ns ? t_ns - s->zero_ns : 0;
+}
+
+static void open_shifted(void *ctx, uint32_t function, uint64_t t_ns)
+{
+	const struct shifted *s = ctx;
+
+	s->r->open(s->r->ctx, function, shift(s, t_ns));
+}
+
+static void close_shifted(void *ctx, uint32_t function, uint64_t t_ns)
+{
+	const struct shifted *s = ctx;
+
+	s->r->close(s->r->ctx, function, shift(s, t_ns));
+}
+
+void spans_replay(const struct spans *s, size_t thread, const struct spans_replay *r)
+{
+	struct shifted shifted = { r, s->zero_ns };
+
+	if (s->timeline)
+		timeline_visit(s->timeline, s->stacks->threads[thread].row,
+			&(struct timeline_window){ 0 },
+			&(struct timeline_visitor){ &shifted, open_shifted, close_shifted });
+	else
+		replay_spans(s, thread, r);
 }

@@ -3,7 +3,8 @@
  * What each thread did, in the order of time: what formats with a time axis are made of. A sample stands for
  * the time from halfway to the one before to halfway to the next, so the spans of a thread touch one another
  * and weigh what analyze/stacks.h says; neighbours with the same functions are one span. Another tool's
- * weights follow one another where its file tells no times.
+ * weights follow one another where its file tells no times. Calls that were traced with a timeline are replayed as
+ * they were; without one only their sums are known, and they follow one another.
  *
  * The spans of all threads are put aside in an unnamed file in $TMPDIR (else /var/tmp, /tmp), sorted by
  * thread, because formats want one thread after the other, some of them several times; memory does not grow
@@ -48,9 +49,11 @@ struct spans_thread {
 };
 
 struct spans {
-	const struct stacks *stacks;  /* of all samples: threads, frames, unit */
-	struct spans_thread *threads; /* as stacks->threads */
-	uint64_t end_ns;              /* the last of all */
+	const struct stacks *stacks;     /* of all samples: threads, frames, unit */
+	struct spans_thread *threads;    /* as stacks->threads */
+	uint64_t end_ns;                 /* the last of all */
+	const struct timeline *timeline; /* of calls; spans_replay then tells it. NULL: none */
+	uint64_t zero_ns;                /* CLOCK_MONOTONIC of times 0 */
 	struct spans_file *file;
 };
 

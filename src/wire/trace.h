@@ -28,7 +28,11 @@ enum trace_option {
 	TRACE_CALLS = 1 << 0,    /* calls of Python and C functions */
 	TRACE_NO_CLOCK = 1 << 1, /* count only */
 	TRACE_LINES = 1 << 2,    /* lines of selected functions (line_area.h) */
+	TRACE_TIMELINE = 1 << 8, /* with TRACE_CALLS: every call in the order of time (events.h) */
 };
+
+/* The upper half of the options: calls shorter than so many ns are not part of the timeline. */
+enum { TRACE_MIN_NS_SHIFT = 32 };
 
 /* ---- records in the rings -------------------------------------------------------------------- */
 enum trace_record {
@@ -39,6 +43,7 @@ enum trace_record {
 	TRACE_RECORD_COST,       /* struct trace_cost */
 	TRACE_RECORD_LINES,      /* struct line_block (line_area.h): where lines are counted */
 	TRACE_RECORD_LINES_NEAR, /* uint32_t pattern, then text: what a pattern that chose nothing may have meant */
+	TRACE_RECORD_EVENTS = 32, /* struct event_block and its bytes (events.h) */
 };
 
 /* A Python function. The parts hold file, qualified name, line table and instructions (as compiled, not as
@@ -78,6 +83,7 @@ enum trace_granule_kind {
 	TRACE_GRANULE_NODES = 1,
 	TRACE_GRANULE_LINES =
 		2, /* counters of lines (line_area.h); n: granules, of which only the first has a head */
+	TRACE_GRANULE_EVENTS = 8, /* the block a thread fills just now (events.h); n is 0 */
 };
 
 struct trace_granule {
