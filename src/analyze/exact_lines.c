@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/frames.h"
+#include "analyze/profile.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/units.h"
@@ -174,4 +175,29 @@ const struct exact_lines *exact_lines_build(struct arena *a, struct tables *t, s
 	vec_done(&b.found);
 	vec_done(&b.rows);
 	return r->n_functions ? r : NULL;
+}
+
+const struct profile *exact_lines_profile(struct arena *a, const struct exact_lines *l)
+{
+	struct profile *p = arena_new(a, struct profile);
+	struct profile_function *to = arena_new_n(a, struct profile_function, l->n_functions + 1);
+
+	*p = (struct profile){ .unit = UNIT_SECONDS,
+		.is_exact = true,
+		.functions = to,
+		.n_functions = l->n_functions };
+	for (size_t i = 0; i < l->n_functions; i++) {
+		const struct exact_lines_function *f = &l->functions[i];
+
+		to[i] = (struct profile_function){ .name = f->name,
+			.file = f->file,
+			.first_line = f->first_line,
+			.function = f->function,
+			.calls = f->calls,
+			.cost.total_s = f->total_s };
+		for (size_t k = 0; k < f->n_lines; k++)
+			to[i].cost.self_s += l->has_own ? f->lines[k].own_s : f->lines[k].total_s;
+		p->seconds += to[i].cost.self_s;
+	}
+	return p;
 }

@@ -15,6 +15,7 @@
 
 struct arena;
 struct frames;
+struct profile;
 struct tables;
 
 struct exact_line {
@@ -45,5 +46,9 @@ struct exact_lines {
 /* Threads that count, rows; NULL: all. NULL when the recording has no such lines. */
 const struct exact_lines *exact_lines_build(struct arena *a, struct tables *t, struct frames *f,
 	const uint32_t *threads, size_t n_threads);
+
+/* Their functions as a profile, for what works on both: self is the time of their lines without callees, where
+ * that is known. */
+const struct profile *exact_lines_profile(struct arena *a, const struct exact_lines *l);
 
 #endif

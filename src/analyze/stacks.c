@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/blocks.h"
 #include "analyze/nodes.h"
 #include "analyze/origin.h"
 #include "analyze/stacks_idle.h"
@@ -109,6 +110,8 @@ static void settle(struct builder *b, struct running *r, double half)
 		return;
 	b->places.v[r->place].seconds += seconds;
 	b->places.v[r->place].squares += seconds * seconds;
+	if (b->o->blocks)
+		blocks_add(b->o->blocks, r->t_ns, (uint32_t)r->place, seconds);
 }
 
 static size_t place_of(struct builder *b, struct running *r, const struct rec_sample *s)
@@ -128,6 +131,7 @@ static size_t place_of(struct builder *b, struct running *r, const struct rec_sa
 				.leaf_code = s->leaf_code,
 				.leaf_offset = s->leaf_offset,
 				.thread = r->index - 1,
+				.number = (uint32_t)index,
 				.is_off_cpu = key.is_off_cpu });
 	return index;
 }
@@ -212,6 +216,8 @@ static void weigh_one(struct builder *b, const struct rec_weight *w, double per_
 	p->n_samples += w->samples;
 	p->seconds += value;
 	p->squares += w->samples ? value * value / (double)w->samples : 0;
+	if (b->o->blocks)
+		blocks_add(b->o->blocks, w->t_ns, (uint32_t)r->place, value);
 }
 
 static void weigh(struct builder *b)

@@ -37,6 +37,7 @@
 #include "base/units.h"
 
 struct arena;
+struct blocks;
 struct tables;
 
 enum { STACKS_DEPTH = 16384 };
@@ -55,12 +56,15 @@ struct stacks_options {
 	size_t n_threads;
 	bool fold_idle;
 	bool only_mine; /* stacks_frames leaves out the library's frames (frames.h) */
+	struct blocks *
+		blocks; /* where the weights go by time as well, NULL: nowhere; traced calls have none */
 };
 
 struct stack_place {
 	uint32_t stack, leaf_code, leaf_offset; /* rows and bytes, as in rec_sample; or, with nodes,
 						   1 + the index of one in `stack` */
 	uint32_t thread;                        /* index in threads */
+	uint32_t number;                        /* blocks.h; not with nodes */
 	bool is_off_cpu;                        /* and without the GIL */
 	uint64_t n_samples;
 	uint64_t n_calls; /* with nodes: calls and resumptions */

@@ -17,6 +17,7 @@ const struct command *const commands[] = {
 	&command_report,
 	&command_export,
 	&command_stats,
+	&command_diff,
 	&command_doctor,
 	&command_help,
 	&command_host,

@@ -119,11 +119,23 @@ static bool is_text(const char *line, size_t n)
 	return true;
 }
 
+/* An object, or an array of objects: one long line of it may be cut behind a number. */
+static bool is_json(const char *head, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && strchr("[ \t\r\n", head[i]))
+		i++;
+	return i < n && head[i] == '{';
+}
+
 /* Every line that is whole must be a stack. */
 static bool recognise(const char *head, size_t n)
 {
 	size_t n_lines = 0;
 
+	if (is_json(head, n))
+		return false;
 	while (n) {
 		const char *end = memchr(head, '\n', n);
 		size_t length = end ? (size_t)(end - head) : n;

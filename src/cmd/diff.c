@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT
+ * leadline diff: what changed from one recording to another. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/blocks.h"
+#include "analyze/diff.h"
+#include "analyze/exact.h"
+#include "analyze/exact_lines.h"
+#include "analyze/regions.h"
+#include "analyze/usage.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json_write.h"
+#include "base/text.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/result.h"
+#include "view/diff.h"
+#include "view/profile.h"
+#include "base/banned.h"
+
+enum { ROWS = 20 };
+
+struct options {
+	bool functions, lines, paths, all, json, only_mine, idle, no_legend, has_limit;
+	const char *unit, *fail_on, *noise;
+	uint64_t limit;
+	int normalize, state, sort, color;
+	double noise_share, fail_share;
+};
+
+static const char *const normalizations[] = { "absolute", "run", "unit",
+	NULL };                                                             /* diff_normalize */
+static const char *const states[] = { "wall", "cpu", "gil", "wait", NULL }; /* stacks_state */
+static const char *const orders[] = { "self", "total", NULL };
+
+#define FIELD(f) offsetof(struct options, f)
+
+static const struct opt options_table[] = {
+	{ 0, "normalize", OPT_CHOICE, "HOW", false,
+		"compare what was recorded, shares of each run, or time per unit of work",
+		FIELD(normalize), SIZE_MAX, normalizations },
+	{ 0, "unit", OPT_STRING, "WHAT", false,
+		"the unit of work: a region's name, a traced function, or how many: 500 or "
+		"500:1000",
+		FIELD(unit), SIZE_MAX, NULL },
+	{ 0, "fail-on", OPT_STRING, "+PCT", false,
+		"exit with 1 when the total grew by more than that, 3 when it may have",
+		FIELD(fail_on), SIZE_MAX, NULL },
+	{ 0, "noise", OPT_STRING, "PCT", false,
+		"how far two runs of one program differ on this machine (else 3%)", FIELD(noise),
+		SIZE_MAX, NULL },
+	{ 0, "functions", OPT_FLAG, NULL, false, "show functions", FIELD(functions), SIZE_MAX,
+		NULL },
+	{ 0, "lines", OPT_FLAG, NULL, false, "show lines", FIELD(lines), SIZE_MAX, NULL },
+	{ 0, "paths", OPT_FLAG, NULL, false, "show paths: who called whom", FIELD(paths), SIZE_MAX,
+		NULL },
+	{ 0, "all", OPT_FLAG, NULL, false, "show rows within the noise, too", FIELD(all), SIZE_MAX,
+		NULL },
+	{ 's', "sort", OPT_CHOICE, "KEY", false, "order rows by change of self or of total",
+		FIELD(sort), SIZE_MAX, orders },
+	{ 'n', "limit", OPT_U64, "N", false, "rows of each table (else 20; 0: all)", FIELD(limit),
+		FIELD(has_limit), NULL },
+	{ 0, "only-mine", OPT_FLAG, NULL, false, "leave out library code, as report does",
+		FIELD(only_mine), SIZE_MAX, NULL },
+	{ 0, "state", OPT_CHOICE, "STATE", false,
+		"count samples of all time, on a CPU, holding the GIL, or not on a CPU",
+		FIELD(state), SIZE_MAX, states },
+	{ 0, "idle", OPT_FLAG, NULL, false, "count threads that only wait for work, too",
+		FIELD(idle), SIZE_MAX, NULL },
+	{ 0, "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
+	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
+		color_choices },
+	{ 0, "no-legend", OPT_FLAG, NULL, false, "leave out the lines that explain",
+		FIELD(no_legend), SIZE_MAX, NULL },
+};
+
+/* ---- the two sides --------------------------------------------------------------------------- */
+
+struct side {
+	struct result r;
+	struct blocks blocks;
+	struct diff_side in;
+	char made[100];
+};
+
+static int open_side(struct side *s, const char *path, const struct options *o, struct err *e)
+{
+	struct result_choice c = { .stacks = { .state = (enum stacks_state)o->state,
+					   .only_mine = o->only_mine,
+					   .fold_idle = !o->idle && o->state == STACKS_WALL,
+					   .blocks = &s->blocks },
+		.source = true };
+	struct result *r = &s->r;
+
+	if (result_open_choice(r, path, &c, e) < 0)
+		return -(int)e->code;
+	if (!r->profile)
+		return err_set(e, ERR_USAGE,
+			"%s: holds no samples and no calls, only what the run used: there is "
+			"nothing "
+			"to compare but what leadline report prints",
+			path);
+	s->in = (struct diff_side){ .stacks = r->stacks,
+		.profile = r->profile,
+		.has_calls = r->exact != NULL,
+		.exact_lines = r->exact_lines,
+		.texts = r->texts,
+		.blocks = &s->blocks,
+		.units = 1 };
+	if (!r->exact && r->exact_lines) {
+		s->in.profile = exact_lines_profile(&r->arena, r->exact_lines);
+		s->in.has_calls = true;
+	}
+	return 0;
+}
+
+static void side_done(struct side *s)
+{
+	result_done(&s->r);
+	blocks_done(&s->blocks);
+}
+
+static struct diff_name name_of(struct side *s)
+{
+	char n[UNITS_TEXT];
+	const struct result *r = &s->r;
+	bool is_foreign = r->origin.is_foreign;
+
+	if (r->exact)
+		snprintf(s->made, sizeof s->made, "%scalls counted", is_foreign ? "" : "traced, ");
+	else if (r->exact_lines)
+		snprintf(s->made, sizeof s->made, "lines counted");
+	else if (r->stacks->n_samples)
+		snprintf(s->made, sizeof s->made, "%s samples",
+			units_format(n, UNIT_COUNT, (double)r->stacks->n_samples));
+	else
+		snprintf(s->made, sizeof s->made, "%s file", r->origin.format);
+	return (struct diff_name){ .file = r->name,
+		.command = r->usage->command,
+		.made = s->made,
+		.wall_s = is_foreign ? UNITS_UNKNOWN : r->usage->wall_s };
+}
+
+static int check_sides(const struct side *a, const struct side *b, struct err *e)
+{
+	static const char *const units[] = {
+		[UNIT_COUNT] = "counts", [UNIT_SECONDS] = "time", [UNIT_BYTES] = "bytes"
+	};
+
+	if (a->r.stacks->unit != b->r.stacks->unit)
+		return err_set(e, ERR_USAGE, "%s is in %s and %s in %s: they cannot be compared",
+			a->r.name, units[a->r.stacks->unit], b->r.name, units[b->r.stacks->unit]);
+	return 0;
+}
+
+/* ---- units of work --------------------------------------------------------------------------- */
+
+static double times_of(const struct side *s, const char *name)
+{
+	double calls = 0;
+
+	for (size_t i = 0; i < s->r.regions->n; i++)
+		if (strcmp(s->r.regions->v[i].name, name) == 0)
+			return (double)s->r.regions->v[i].n_times;
+	for (size_t i = 0; s->in.has_calls && i < s->in.profile->n_functions; i++)
+		if (strcmp(s->in.profile->functions[i].name, name) == 0)
+			calls += (double)s->in.profile->functions[i].calls;
+	return calls;
+}
+
+/* "500": of both; "500:1000": of A and of B. */
+static bool parse_units(const char *text, struct side *a, struct side *b)
+{
+	char first[32];
+	const char *colon = strchr(text, ':');
+	size_t n = colon ? (size_t)(colon - text) : strlen(text);
+	uint64_t of_a, of_b;
+
+	if (n >= sizeof first)
+		return false;
+	memcpy(first, text, n);
+	first[n] = '\0';
+	if (!text_parse_u64(first, &of_a) || !text_parse_u64(colon ? colon + 1 : first, &of_b) ||
+		!of_a || !of_b)
+		return false;
+	a->in.units = (double)of_a;
+	b->in.units = (double)of_b;
+	return true;
+}
+
+static int find_units(const struct options *o, struct side *a, struct side *b, struct err *e)
+{
+	const char *name = o->unit;
+
+	if (o->normalize != DIFF_UNIT)
+		return 0;
+	if (!name && a->r.regions->n == 1)
+		name = a->r.regions->v[0].name;
+	if (!name)
+		return err_set(e, ERR_USAGE,
+			"--normalize unit needs --unit: a region's name, a function whose calls "
+			"were "
+			"traced, or how many there were, as 500 or 500:1000");
+	if (parse_units(name, a, b))
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		struct side *s = i ? b : a;
+
+		s->in.units = times_of(s, name);
+		if (!(s->in.units > 0))
+			return err_set(e, ERR_USAGE,
+				"%s: no region and no counted function is called '%s'", s->r.name,
+				name);
+	}
+	return 0;
+}
+
+/* ---- the gate -------------------------------------------------------------------------------- */
+
+/* The growth that the interval lies above, below, or around the limit. */
+static int gate(const struct diff *d, const struct options *o, struct err *e)
+{
+	double limit = d->total.a * o->fail_share, low = d->total.change - d->total.plus_minus,
+	       high = d->total.change + d->total.plus_minus,
+	       percent = d->total.a > 0 ? 100 / d->total.a : 0;
+
+	if (high <= limit)
+		return 0;
+	if (low > limit)
+		return err_set(e, ERR_GATE,
+			"the total grew by %.1f %% (%.1f to %.1f): more than %s",
+			d->total.change * percent, low * percent, high * percent, o->fail_on);
+	return err_set(e, ERR_UNDECIDED,
+		"the total changed by %+.1f %%, by %+.1f to %+.1f: whether that is more than %s "
+		"cannot be told from these two runs",
+		d->total.change * percent, low * percent, high * percent, o->fail_on);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static void print(const struct diff *d, struct side *a, struct side *b, const struct options *o,
+	struct buf *out)
+{
+	static const char *const words[] = { "", "shares of the run", "per unit of work" };
+	struct output output = output_for(STDOUT_FILENO, o->color);
+	bool is_plain = !o->functions && !o->lines && !o->paths;
+	char folder[4096];
+	struct profile_view page = { .width = output.width,
+		.colour = output.colour,
+		.legend = !o->no_legend,
+		.limit = o->has_limit ? o->limit : ROWS,
+		.what = "",
+		.folder = getcwd(folder, sizeof folder) ? folder : NULL };
+	struct diff_view v = { .page = &page,
+		.a = name_of(a),
+		.b = name_of(b),
+		.normalized = words[o->normalize],
+		.noise = o->noise_share,
+		.functions = o->functions || is_plain,
+		.lines = o->lines || (is_plain && d->lines.n),
+		.paths = o->paths,
+		.all = o->all };
+	struct json_writer w;
+
+	if (!o->json) {
+		diff_print(d, &v, out);
+		return;
+	}
+	json_init(&w, out, true);
+	json_object_begin(&w);
+	json_kv_string(&w, "normalize", normalizations[o->normalize]);
+	diff_json(d, &v, &w);
+	json_object_end(&w);
+	buf_addc(out, '\n');
+}
+
+static int compare(const struct command *self, char **files, struct options *o)
+{
+	struct side a = { 0 }, b = { 0 };
+	struct arena arena = ARENA_INIT;
+	struct buf text = BUF_INIT;
+	struct err e = ERR_INIT;
+	int status = 0;
+
+	if (open_side(&a, files[0], o, &e) == 0 && open_side(&b, files[1], o, &e) == 0 &&
+		check_sides(&a, &b, &e) == 0 && find_units(o, &a, &b, &e) == 0) {
+		struct diff_options options = { .normalize = (enum diff_normalize)o->normalize,
+			.noise = a.r.stacks->unit == UNIT_BYTES ? 0 : o->noise_share,
+			.by_total = o->sort == 1 };
+		const struct diff *d = diff_build(&arena, &a.in, &b.in, &options);
+
+		print(d, &a, &b, o, &text);
+		status = output_write(STDOUT_FILENO, &text);
+		if (status == 0 && o->fail_on)
+			gate(d, o, &e);
+	}
+	if (e.code)
+		status = command_fail(self, &e);
+	side_done(&a);
+	side_done(&b);
+	arena_done(&arena);
+	buf_done(&text);
+	return status;
+}
+
+/* "5%" or "5", with the sign if one must be there, as a share. */
+static int parse_percent(
+	const char *option, const char *text, bool has_sign, double *ret, struct err *e)
+{
+	char *end;
+	double value;
+
+	if (!text)
+		return 0;
+	value = strtod(text, &end);
+	if (end == text || (*end && strcmp(end, "%") != 0) || (has_sign && *text != '+') ||
+		!(value >= 0 && value <= 1e6))
+		return err_set(e, ERR_USAGE, "%s wants a percentage such as %s, not '%s'", option,
+			has_sign ? "+5%" : "2%", text);
+	*ret = value / 100;
+	return 0;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct options o = { .noise_share = 0.03 };
+	struct err e = ERR_INIT;
+	int first;
+
+	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv,
+		    false, &first, &e) < 0)
+		return command_fail(self, &e);
+	if (argc - first != 2)
+		err_set(&e, ERR_USAGE,
+			"which two recordings? For example: leadline diff before.lead after.lead");
+	else if (parse_percent("--noise", o.noise, false, &o.noise_share, &e) == 0 &&
+		parse_percent("--fail-on", o.fail_on, true, &o.fail_share, &e) == 0 && o.fail_on &&
+		o.normalize == DIFF_RUN)
+		err_set(&e, ERR_USAGE,
+			"--fail-on is about the total, and with --normalize run that is always 100 "
+			"%%");
+	else if (!e.code && o.unit && o.normalize != DIFF_UNIT)
+		err_set(&e, ERR_USAGE, "--unit needs --normalize unit");
+	return e.code ? command_fail(self, &e) : compare(self, argv + first, &o);
+}
+
+const struct command command_diff = {
+	.group = "prove",
+	.name = "diff",
+	.arguments = "[options] A B",
+	.summary = "Show what changed from one recording to another",
+	.options = options_table,
+	.n_options = sizeof options_table / sizeof *options_table,
+	.examples = "  leadline diff before.lead after.lead\n"
+		    "  leadline diff before.lead after.lead --normalize run --paths\n"
+		    "  leadline diff main.lead branch.lead --fail-on +5%\n",
+	.run = run,
+};

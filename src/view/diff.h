@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Two recordings compared, as pages and as JSON. */
+#ifndef VIEW_DIFF_H
+#define VIEW_DIFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+struct diff;
+struct json_writer;
+struct profile_view;
+
+struct diff_name {                  /* of one of the two recordings */
+	const char *file, *command; /* command: "" unknown */
+	const char *made;           /* "2249 samples", "traced": how it came about */
+	double wall_s;              /* unknown in other tools' files */
+};
+
+struct diff_view {
+	const struct profile_view *page;
+	struct diff_name a, b;
+	const char *normalized; /* what the figures are of, in words; "" as recorded */
+	double noise;
+	bool functions, lines, paths;
+	bool all; /* rows within the noise, too */
+};
+
+void diff_print(const struct diff *d, const struct diff_view *v, struct buf *out);
+/* Keys inside an object the caller opened. */
+void diff_json(const struct diff *d, const struct diff_view *v, struct json_writer *w);
+
+#endif
