@@ -16,7 +16,7 @@ configure = test -f $(1)/build.ninja || $(2) meson setup $(1) $(3) >/dev/null ||
 agents = tools/agent_headers >$(1)/agents.new; cmp -s $(1)/agents.new $(1)/agents.list || \
 	{ test ! -f $(1)/agents.list || meson setup --reconfigure $(1) >/dev/null; mv $(1)/agents.new $(1)/agents.list; }
 
-.PHONY: build demo test bench fuzz wheel format clean unit check asan tsan fuzz-short e2e setup-test
+.PHONY: build demo test bench fuzz wheel format clean unit page check asan tsan fuzz-short e2e setup-test
 
 build:
 	@tools/setup build
@@ -31,11 +31,14 @@ setup-test:
 	@tools/setup test
 
 test: build setup-test
-	@tools/run_steps unit check asan tsan fuzz-short e2e
+	@tools/run_steps unit check page asan tsan fuzz-short e2e
 
 unit: build
 	@ninja -C build >build/ninja.log || { cat build/ninja.log; exit 1; }
 	@meson test -C build --no-rebuild --print-errorlogs --suite unit
+
+page:
+	@cd ui && node_modules/.bin/tsc --noEmit && node_modules/.bin/vitest run --dir src --reporter=dot
 
 check:
 	@tools/check_format

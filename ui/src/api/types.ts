@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// The shapes of the server's answers (docs/PAGE.md is their manual). Values are in the answer's `unit`; null is unknown.
+
+export type Unit = "s" | "bytes" | "count";
+
+/** f, qualified name, file, first line, kind */
+export type FunctionRow = [number, string, string, number, Kind];
+
+/** Whose code: the user's own, a library's, a C function, made up by leadline ([cut]). */
+export enum Kind {
+	Own = 0,
+	Library = 1,
+	C = 2,
+	Synthetic = 3,
+}
+
+export interface Cost {
+	self: number;
+	total: number;
+	self_low: number | null;
+	self_high: number | null;
+	total_low: number | null;
+	total_high: number | null;
+	self_samples: number | null;
+	total_samples: number | null;
+}
+
+export interface FunctionCost extends Cost {
+	f: number;
+	name: string;
+	file: string;
+	line: number;
+	kind: Kind;
+	calls: number | null;
+	primitive_calls: number | null;
+}
+
+export interface Hottest {
+	column: number;
+	end_column: number;
+	share: number;
+}
+
+export interface LineCost extends Cost {
+	f: number;
+	function: string;
+	file: string;
+	line: number;
+	hits: number | null;
+	hottest: Hottest | null;
+}
+
+/** A caller or callee; f −1: it was the root, or the function's own code. */
+export interface Neighbour {
+	f: number;
+	name: string | null;
+	file: string | null;
+	line: number | null;
+	value: number;
+	n: number | null;
+	share: number;
+}
+
+export interface Table<Row> {
+	what: string;
+	unit: Unit;
+	total: number;
+	n: number;
+	rows: Row[];
+}
+
+export interface ThreadRow {
+	number: number;
+	name: string;
+	tid: number;
+	pid: number;
+	samples: number;
+	all_s: number | null;
+	on_cpu_s: number | null;
+	gil_s: number | null;
+	waiting_s: number | null;
+	is_idle: boolean;
+	mostly_in: string | null;
+}
+
+export interface Report {
+	command?: string | string[];
+	wall_s?: number | null;
+	user_s?: number | null;
+	sys_s?: number | null;
+	bound?: { verdict?: string; is_estimate?: boolean; shares?: Record<string, number | null> };
+	fidelity?: Record<string, unknown>;
+	idle?: { threads?: number; samples_left_out?: number };
+	threads?: ThreadRow[];
+	regions?: { name: string; seconds: number; times: number }[];
+}
+
+export interface Overview {
+	version: string;
+	recordings: { r: number; name: string; path: string; command: string }[];
+	r: number;
+	name: string;
+	format: string;
+	measure: string;
+	note: string;
+	unit: Unit;
+	sampled: number;
+	is_exact: boolean;
+	has_calls: boolean;
+	begun: number | null;
+	length_s: number;
+	verdict: string;
+	verdict_why: string;
+	states: [string, number][];
+	counts: Record<string, number>;
+	views: Record<string, string>;
+	functions: FunctionCost[];
+	lines: LineCost[];
+	processes: { pid: number; command: string; start_s: number | null; end_s: number | null }[];
+	report: Report;
+}
+
+export interface Boxes {
+	id: number[];
+	f: number[];
+	d: number[];
+	x: number[];
+	w: number[];
+	s: number[];
+	n: (number | null)[];
+	c: (number | null)[];
+	h: number[];
+}
+
+export interface Tree {
+	unit: Unit;
+	total: number;
+	direction: string;
+	n_nodes: number;
+	node: number;
+	key: string;
+	value: number;
+	x: number;
+	path: [number, number][];
+	functions: FunctionRow[];
+	boxes: Boxes;
+	thread?: string;
+	left_out: { boxes: number; value: number };
+}
+
+export interface Sandwich {
+	unit: Unit;
+	total: number;
+	function: number;
+	value: number;
+	self: number;
+	functions: FunctionRow[];
+	callers: Boxes;
+	callees: Boxes;
+}
+
+export interface SourceFile {
+	file: string;
+	self: number;
+	total: number;
+	n_lines: number;
+	has_text: boolean;
+	is_library: boolean;
+}
+
+export interface SourceLine {
+	line: number;
+	f: number;
+	self: number;
+	total: number;
+	self_low: number | null;
+	self_high: number | null;
+	hits: number | null;
+	own: number | null;
+	callees: number | null;
+	hottest: Hottest | null;
+	seen?: string;
+}
+
+export interface Source {
+	file: string;
+	note: string;
+	n_lines: number;
+	first: number;
+	unit: Unit;
+	total: number;
+	text: string[];
+	lines: SourceLine[];
+	functions: FunctionRow[];
+	bytecode: number[];
+}
+
+export interface Instruction {
+	offset: number;
+	name: string;
+	arg: number | null;
+	text: string;
+	line: number | null;
+	starts_line: boolean;
+	is_target: boolean;
+	self: number | null;
+	total: number | null;
+	form: string;
+	folded: string;
+	stack: string[] | null;
+}
+
+export interface Bytecode {
+	function: number;
+	unit: Unit;
+	total: number;
+	codes: { name: string; file: string; line: number; interpreter: string; instructions: Instruction[] }[];
+}
+
+export interface TimelineThread {
+	number: number;
+	tid: number;
+	pid: number;
+	name: string;
+	is_idle: boolean;
+	t: number[];
+	s: number[];
+	f: number[];
+}
+
+export interface Region {
+	name: string;
+	thread: number;
+	t: number;
+	d: number;
+}
+
+export interface Timeline {
+	begin: number;
+	end: number;
+	from: number;
+	to: number;
+	states: string[];
+	threads: TimelineThread[];
+	functions: FunctionRow[];
+	regions: Region[];
+	processes: { pid: number; command: string; start_s: number; end_s: number | null }[];
+	counters: Record<string, (number | null)[]>;
+}
+
+export interface Graph {
+	unit: Unit;
+	total: number;
+	width: number;
+	height: number;
+	left_out: number;
+	functions: FunctionRow[];
+	nodes: { f: number; x: number; y: number; w: number; h: number; self: number; total: number; calls: number | null }[];
+	edges: { from: number; to: number; value: number; calls: number | null; points?: number[] }[];
+}
+
+export interface Search {
+	n: number;
+	value: number;
+	total: number;
+	ids: number[];
+	functions: FunctionCost[];
+}
+
+export interface Embedded {
+	answers: Record<string, unknown>;
+	dropped: string[];
+}

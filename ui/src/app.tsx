@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// The frame: what was recorded, tabs, chips, the view, the lead line at its right, details below; keys for all.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Overview } from "./api/types";
+import { amount, count, percent } from "./model/format";
+import { Chips } from "./parts/chips";
+import { Drawer } from "./parts/drawer";
+import { Help } from "./parts/help";
+import { LeadLine } from "./parts/leadline";
+import { Notice, Skeleton } from "./parts/states";
+import { OverviewContext, useAnswer, useOverview, usePlace, useStore } from "./store";
+import { VIEWS } from "./views/registry";
+
+function Fidelity() {
+	const overview = useOverview();
+	const facts = Object.entries(overview.report.fidelity ?? {}).filter(([, v]) => v !== null && v !== "" && typeof v !== "object");
+	const samples = overview.report.fidelity?.samples;
+	const lost = Number(overview.report.fidelity?.lost ?? 0);
+	const label = overview.is_exact
+		? overview.format === "leadline" ? "counted" : `from ${overview.format}`
+		: typeof samples === "number" ? `${count(samples)} samples` : "sampled";
+	return (
+		<details class="fidelity">
+			<summary class={lost > 0 ? "warn" : ""}>
+				{label}
+				{lost > 0 && typeof samples === "number" ? `, ${percent(lost / Math.max(1, samples + lost))} lost` : ""}
+			</summary>
+			<dl class="facts popup">
+				{facts.length === 0 && <dt>nothing is told about how this was recorded</dt>}
+				{facts.map(([name, value]) => (
+					<div key={name}>
+						<dt>{name.replaceAll("_", " ")}</dt>
+						<dd>{typeof value === "number" && !Number.isInteger(value) ? Number(value.toPrecision(3)).toString() : String(value)}</dd>
+					</div>
+				))}
+			</dl>
+		</details>
+	);
+}
+
+function nextTheme(): void {
+	const root = document.documentElement;
+	const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+	root.dataset.theme = isDark ? "light" : "dark";
+	try {
+		localStorage.setItem("leadline-theme", root.dataset.theme);
+	} catch {
+		// A page from a file may have no storage; the theme then lasts as long as the page.
+	}
+}
+
+function SearchBox() {
+	const place = usePlace();
+	const store = useStore();
+	const timer = useRef<ReturnType<typeof setTimeout>>();
+	const set = (q: string) => {
+		clearTimeout(timer.current);
+		timer.current = setTimeout(() => store.go({ q }, true), 120);
+	};
+	return (
+		<input
+			id="search"
+			type="search"
+			placeholder="search  /"
+			aria-label="search functions"
+			aria-keyshortcuts="/"
+			value={place.q}
+			onInput={(e) => set(e.currentTarget.value)}
+			onKeyDown={(e) => {
+				if (e.key === "Enter" && place.view !== "flame") store.go({ view: "flame", q: e.currentTarget.value });
+				if (e.key === "Escape") e.currentTarget.blur();
+			}}
+		/>
+	);
+}
+
+function Head({ onHelp }: { onHelp: () => void }) {
+	const overview = useOverview();
+	const store = useStore();
+	const place = usePlace();
+	const [said, say] = useState("");
+	const command = overview.report.command;
+	const share = async () => {
+		try {
+			await navigator.clipboard.writeText(location.href);
+			say("link copied");
+		} catch {
+			say("copy the address above");
+		}
+	};
+	return (
+		<header class="head">
+			<h1>
+				<svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true"><path d="M8 0v9" class="cord" /><path d="M8 8l3.5 3L8 16l-3.5-5z" class="weight" /></svg>
+				{overview.recordings.length > 1 ? (
+					<select aria-label="recording" value={place.r} onChange={(e) => store.go({ r: Number(e.currentTarget.value), node: "0", f: undefined })}>
+						{overview.recordings.map((one) => (
+							<option key={one.r} value={one.r}>{one.name}</option>
+						))}
+					</select>
+				) : (
+					<span>{overview.name}</span>
+				)}
+			</h1>
+			{command && <span class="command code" title={Array.isArray(command) ? command.join(" ") : command}>{Array.isArray(command) ? command.join(" ") : command}</span>}
+			{typeof overview.report.wall_s === "number" && <span class="num">{amount(overview.report.wall_s, "s")}</span>}
+			{overview.verdict && <span class="verdict">{overview.verdict}</span>}
+			<Fidelity />
+			<span class="grow" />
+			<SearchBox />
+			<button type="button" onClick={share} title="copy a link to what you see">share</button>
+			<button type="button" onClick={nextTheme} aria-label="light or dark">◐</button>
+			<button type="button" onClick={onHelp} aria-label="keys" aria-keyshortcuts="?">?</button>
+			<span role="status" class="soft">{said}</span>
+		</header>
+	);
+}
+
+function Tabs({ names }: { names: string[] }) {
+	const place = usePlace();
+	const store = useStore();
+	return (
+		<nav class="tabs" aria-label="views">
+			{VIEWS.filter((view) => names.includes(view.name)).map((view) => (
+				<a
+					key={view.name}
+					href={`#/${view.name}`}
+					aria-current={place.view === view.name ? "page" : undefined}
+					onClick={(e) => {
+						e.preventDefault();
+						store.go({ view: view.name });
+					}}
+				>
+					{view.title}
+				</a>
+			))}
+		</nav>
+	);
+}
+
+/** Keys that work everywhere but in fields. */
+function useKeys(names: string[], help: (isOpen: boolean) => void): void {
+	const store = useStore();
+	useEffect(() => {
+		const onKey = (event: KeyboardEvent) => {
+			const target = event.target as HTMLElement;
+			if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
+			const at = names.indexOf(store.place.view);
+			if (event.key === "/") document.getElementById("search")?.focus();
+			else if (event.key === "?") help(true);
+			else if (event.key === "[") store.go({ view: names[(at + names.length - 1) % names.length] });
+			else if (event.key === "]") store.go({ view: names[(at + 1) % names.length] });
+			else if (event.key === "Escape" && !document.querySelector("dialog[open]")) store.go({ f: undefined, line: undefined, open: "" }, true);
+			else return;
+			event.preventDefault();
+		};
+		addEventListener("keydown", onKey);
+		return () => removeEventListener("keydown", onKey);
+	}, [names.join()]);
+}
+
+function Page() {
+	const place = usePlace();
+	const store = useStore();
+	const overview = useOverview();
+	const [isHelp, help] = useState(false);
+	const names = VIEWS.filter((view) => !view.missing(overview)).map((view) => view.name);
+	useKeys(names, help);
+	const view = VIEWS.find((one) => one.name === place.view);
+	const missing = view ? view.missing(overview) : "";
+	const Body = view?.body;
+	return (
+		<>
+			<Head onHelp={() => help(true)} />
+			<Tabs names={names} />
+			<Chips />
+			<main class="main" id="main">
+				<div class={`view ${place.view}`}>
+					{!Body ? <Notice title="There is no such view" text="Choose one of the tabs above." /> : missing ? <Notice title={`${view.title}: not recorded`} text={missing} /> : <Body />}
+				</div>
+				<LeadLine />
+			</main>
+			<Drawer />
+			{(store.source.dropped.length > 0 || overview.note) && (
+				<footer class="soft">
+					{overview.note && <p>{overview.note}</p>}
+					{store.source.dropped.length > 0 && <p>Left out of this page to keep it small: {store.source.dropped.join("; ")}.</p>}
+				</footer>
+			)}
+			{isHelp && <Help onClose={() => help(false)} />}
+		</>
+	);
+}
+
+export function App() {
+	const place = usePlace();
+	const answer = useAnswer<Overview>("overview", { r: place.r });
+	useEffect(() => {
+		if (answer.data) document.title = `${answer.data.name} · leadline`;
+	}, [answer.data]);
+	if (answer.error) return <main class="alone"><Notice title="The recording cannot be shown" text={answer.error.message} /></main>;
+	if (!answer.data) return <main class="alone">{answer.isSlow && <Skeleton />}</main>;
+	return (
+		<OverviewContext.Provider value={answer.data}>
+			<Page />
+		</OverviewContext.Provider>
+	);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Starts the page: answers come from the server whose token the address carries, or from the data in the page.
+import { render } from "preact";
+import { App } from "./app";
+import { decode, embeddedSource } from "./api/embedded";
+import { DataSource, serverSource } from "./api/source";
+import { Notice } from "./parts/states";
+import { Store, StoreContext } from "./store";
+
+async function findSource(): Promise<DataSource> {
+	const data = document.getElementById("leadline-data");
+	if (data) return embeddedSource(await decode(data.textContent ?? ""));
+	const token = new URLSearchParams(location.search).get("token") ?? "";
+	return serverSource(token, new URL(".", location.href));
+}
+
+function restoreTheme(): void {
+	try {
+		const theme = localStorage.getItem("leadline-theme");
+		if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+	} catch {
+		// No storage: the system's theme.
+	}
+}
+
+async function start(): Promise<void> {
+	const root = document.getElementById("page") as HTMLElement;
+	root.replaceChildren();
+	restoreTheme();
+	try {
+		const store = new Store(await findSource());
+		render(
+			<StoreContext.Provider value={store}>
+				<App />
+			</StoreContext.Provider>,
+			root,
+		);
+	} catch {
+		render(<Notice title="The data in this page cannot be read" text="It may have been cut short; write it again: leadline view FILE -o page.html" />, root);
+	}
+}
+
+void start();

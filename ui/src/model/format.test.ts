@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+import { expect, test } from "vitest";
+import { amount, count, digits, moment, percent, place, scaleFor, scaled, ticks } from "./format";
+
+const plain = (text: string) => text.replaceAll("\u00a0", " ");
+
+test("numbers have three significant digits", () => {
+	expect(digits(1.23456)).toBe("1.23");
+	expect(digits(123.456)).toBe("123");
+	expect(digits(0.0012345)).toBe("0.00123");
+	expect(digits(0)).toBe("0");
+	expect(plain(amount(0.0012345, "s"))).toBe("1.23 ms");
+	expect(plain(amount(75, "s"))).toBe("75.0 s");
+	expect(plain(amount(7200, "s"))).toBe("120 min");
+	expect(plain(amount(3 * 2 ** 20, "bytes"))).toBe("3.00 MiB");
+	expect(plain(amount(1234567, "count"))).toBe("1 234 567");
+	expect(amount(null, "s")).toBe("–");
+});
+
+test("a column has one unit, the one of its largest", () => {
+	const scale = scaleFor(0.5, "s");
+	expect(scale.name).toBe("ms");
+	expect(scaled(0.0001, scale)).toBe("0.100");
+	expect(scaled(null, scale)).toBe("–");
+});
+
+test("shares, counts, places and moments read well", () => {
+	expect(plain(percent(0.9421))).toBe("94.2 %");
+	expect(plain(percent(0.0001))).toBe("<0.1 %");
+	expect(plain(percent(0))).toBe("0.0 %");
+	expect(plain(percent(-0.5))).toBe("−50.0 %");
+	expect(percent(null)).toBe("–");
+	expect(plain(count(1000))).toBe("1 000");
+	expect(place("/a/b.py", 3)).toBe("b.py:3");
+	expect(place("", 0)).toBe("");
+	expect(plain(moment(1.5))).toBe("1.500 s");
+	expect(moment(3661.25, 0.01)).toBe("1:01:01.25");
+});
+
+test("an axis has round steps within its range", () => {
+	expect(ticks(0, 1, 5).at.map((t) => t.toFixed(1))).toEqual(["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
+	expect(ticks(5, 5, 5).at).toEqual([5]);
+});

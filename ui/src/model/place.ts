@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Where the user is: the view, what is selected, what counts. All of it stands in the address (#/view?…), so a
+// link shows the same picture.
+import { Params } from "../api/source";
+
+export interface Place {
+	view: string;
+	r: number;
+	/* What counts; chips show each. */
+	from?: number;
+	to?: number;
+	thread: string;
+	process: string;
+	state: string;
+	onlyMine: boolean;
+	idle: boolean;
+	filter: string;
+	focus: string[];
+	drop: string[];
+	merge: string[];
+	collapse: boolean;
+	/* What is selected. */
+	f?: number;
+	file: string;
+	line?: number;
+	q: string;
+	/* How a view shows it. */
+	node: string;
+	direction: string;
+	style: string;
+	depth: string;
+	cutoff: string;
+	what: string;
+	sort: string;
+	measure: string;
+	open: string;
+}
+
+export const START: Place = {
+	view: "overview",
+	r: 0,
+	thread: "",
+	process: "",
+	state: "wall",
+	onlyMine: false,
+	idle: false,
+	filter: "",
+	focus: [],
+	drop: [],
+	merge: [],
+	collapse: false,
+	file: "",
+	q: "",
+	node: "0",
+	direction: "left-heavy",
+	style: "icicle",
+	depth: "all",
+	cutoff: "none",
+	what: "functions",
+	sort: "self",
+	measure: "self",
+	open: "",
+};
+
+const LISTS = new Set(["focus", "drop", "merge"]);
+const NUMBERS = new Set(["r", "from", "to", "f", "line"]);
+const SWITCHES = new Set(["onlyMine", "idle", "collapse"]);
+const KNOWN = [...Object.keys(START), "from", "to", "f", "line"] as (keyof Place)[];
+
+export function parsePlace(hash: string): Place {
+	const match = /^#?\/?([a-z]*)\??(.*)$/s.exec(hash);
+	const place: Place = { ...START, focus: [], drop: [], merge: [] };
+	if (!match) return place;
+	if (match[1]) place.view = match[1];
+	const query = new URLSearchParams(match[2]);
+	const out = place as unknown as Record<string, unknown>;
+	for (const name of KNOWN) {
+		if (name === "view" || !query.has(name)) continue;
+		const text = query.get(name) ?? "";
+		if (LISTS.has(name)) out[name] = query.getAll(name);
+		else if (SWITCHES.has(name)) out[name] = text === "1";
+		else if (!NUMBERS.has(name)) out[name] = text;
+		else if (Number.isFinite(Number(text)) && text !== "") out[name] = Number(text);
+	}
+	return place;
+}
+
+export function formatPlace(place: Place): string {
+	const query = new URLSearchParams();
+	for (const name of KNOWN) {
+		const value = place[name];
+		const usual = (START as unknown as Record<string, unknown>)[name];
+		if (name === "view" || value === undefined || value === usual) continue;
+		if (Array.isArray(value)) for (const one of value) query.append(name, one);
+		else query.set(name, value === true ? "1" : String(value));
+	}
+	const text = query.toString();
+	return `#/${place.view}${text ? `?${text}` : ""}`;
+}
+
+/** The parameters of every request. */
+export function selectionOf(place: Place): Params {
+	return {
+		r: place.r,
+		from: place.from,
+		to: place.to,
+		thread: place.thread,
+		process: place.process,
+		state: place.state === "wall" ? undefined : place.state,
+		only_mine: place.onlyMine,
+		idle: place.idle,
+		filter: place.filter,
+		focus: place.focus,
+		drop: place.drop,
+		merge: place.merge,
+		collapse: place.collapse,
+	};
+}
+
+/** An extended regular expression that finds this text alone. */
+export function literally(text: string): string {
+	return text.replace(/[\\^$.|?*+(){}[\]]/g, "\\$&");
+}
+
+/** One that finds this function alone, in "qualname (file:line)". */
+export function patternOf(name: string, file: string, line: number): string {
+	return `^${literally(`${name} (${file}:${line})`)}$`;
+}
+
+/** The name in a pattern made above, for a chip; other patterns as they are. */
+export function nameOfPattern(pattern: string): string {
+	const plain = pattern.replace(/\\(.)/gs, "$1");
+	const match = /^\^(.*) \([^()]*:\d+\)\$$/s.exec(plain);
+	return match ? match[1] : pattern;
+}

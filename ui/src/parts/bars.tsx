@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Bars with the interval's whiskers, and the stacked bar of what threads did.
+import { STATES } from "../model/colour";
+import { amount, percent } from "../model/format";
+import { Unit } from "../api/types";
+
+const at = (share: number) => `${Math.min(100, Math.max(0, share * 100)).toFixed(2)}%`;
+
+/** A value of `largest`, its interval as a whisker; low null: there is none. */
+export function Bar(props: { value: number; low: number | null; high: number | null; largest: number; level?: string }) {
+	const { value, low, high, largest } = props;
+	const share = (v: number) => (largest > 0 ? v / largest : 0);
+	return (
+		<span class={`bar ${props.level ?? ""}`} aria-hidden="true">
+			<span class="fill" style={{ width: at(share(value)) }} />
+			{low !== null && high !== null && high > low && (
+				<span class="whisker" style={{ left: at(share(low)), width: at(share(high - low)) }} />
+			)}
+		</span>
+	);
+}
+
+/** "± 0.1 s": half the interval. */
+export function Spread({ low, high, unit }: { low: number | null; high: number | null; unit: Unit }) {
+	if (low === null || high === null || low === undefined || high === undefined) return null;
+	return <span class="spread">±{amount((high - low) / 2, unit)}</span>;
+}
+
+export function StateBar({ states, unit }: { states: [string, number][]; unit: Unit }) {
+	const total = states.reduce((sum, [, value]) => sum + value, 0);
+	if (!(total > 0)) return null;
+	const shown = states.filter(([, value]) => value > 0);
+	return (
+		<figure class="states">
+			<div class="stack" aria-hidden="true">
+				{shown.map(([name, value]) => (
+					<span key={name} class={`state ${STATES[name]?.className ?? "other"}`} style={{ width: at(value / total) }}>
+						{value / total > 0.12 ? percent(value / total) : ""}
+					</span>
+				))}
+			</div>
+			<figcaption>
+				<ul class="legend">
+					{states.map(([name, value]) => (
+						<li key={name} title={STATES[name]?.hint}>
+							<span class={`key state ${STATES[name]?.className ?? "other"}`} aria-hidden="true" />
+							{STATES[name]?.label ?? name.replaceAll("_", " ")} <b>{percent(value / total)}</b>{" "}
+							<span class="soft">{amount(value, unit)}</span>
+						</li>
+					))}
+				</ul>
+			</figcaption>
+		</figure>
+	);
+}
