@@ -28,14 +28,21 @@ enum {
 	UNITS_READ_MOST = 1 << 18, /* of which returns are looked for */
 	FRAME_MOST = 16 << 20,
 	COROUTINE = 0x80 | 0x100, /* of co_flags: async def, types.coroutine */
+	TEXT_TRIES = 3,
 	N_RECENT = 1024,
 	HOT_LEAVES = 10,     /* samples that end in a code until its instructions are recorded */
 	CODES_MOST = 200000, /* then all are forgotten: programs that make code all the time */
 };
 
 /* An object is checked again when it is a half older than at the last check: one that lives for
- * milliseconds (a module's, while it is imported) soon, one that proved to stay twice a second. */
+ * milliseconds (a module's, while it is imported) soon, one that proved to stay twice a second. Where one
+ * was found in the place of another, two may well take turns, and a check could find the same one each time:
+ * there every look checks, until this one has been there for long. */
 static const uint64_t CHECK_MOST_NS = 500000000, CHECK_LEAST_NS = 2000000;
+enum {
+	AGE_CHECKED = 2,
+	AGE_CHECKED_REUSED = 16
+}; /* wait at most one of so many parts of its age */
 static const uint64_t BYTECODE_AGAIN_NS = 1000000000; /* when it could not be read */
 /* Between two looks at the specialised forms of one code, and of any. */
 static const uint64_t FORMS_NS = 300000000, FORMS_PAUSE_NS = 5000000;
@@ -44,6 +51,7 @@ struct code {
 	uint64_t address;
 	struct walk_code walk;
 	bool is_code;
+	bool is_reused;                          /* others were at its address before */
 	uint64_t found_ns, checked_ns, check_ns; /* first seen so; last checked; check next */
 	/* What must stay the same for it to be the same object. */
 	uint64_t filename, name, linetable;
@@ -75,7 +83,8 @@ struct py_codes {
 	bool knows_opcodes;
 	struct opcodes opcodes;
 	uint64_t forms_ns; /* when any code may be looked at next */
-	uint64_t type;     /* address of the code type, learned from the first that verified */
+	uint64_t n_changes;
+	uint64_t type; /* address of the code type, learned from the first that verified */
 };
 
 /* Words of a frame of this code, 0 where frames are objects of their own, or -1 when the object makes no
@@ -180,10 +189,12 @@ static void forget_texts(struct code *x)
 
 static uint64_t next_check(const struct code *x)
 {
-	uint64_t wait = (x->checked_ns - x->found_ns) / 2;
+	uint64_t age = x->checked_ns - x->found_ns;
+	uint64_t wait = age / (x->is_reused ? AGE_CHECKED_REUSED : AGE_CHECKED);
+	uint64_t least = x->is_reused ? 1 : CHECK_LEAST_NS;
 
-	if (wait < CHECK_LEAST_NS)
-		wait = CHECK_LEAST_NS;
+	if (wait < least)
+		wait = least;
 	return x->checked_ns + (wait < CHECK_MOST_NS ? wait : CHECK_MOST_NS);
 }
 
@@ -201,11 +212,14 @@ static bool read_head(struct py_codes *c, struct code *x)
 	if (is_code && x->is_code && now.filename == x->filename && now.name == x->name &&
 		now.linetable == x->linetable && now.first_line == x->first_line &&
 		now.walk.n_code_bytes == x->walk.n_code_bytes &&
+		now.walk.code_address == x->walk.code_address &&
 		now.walk.frame_bytes == x->walk.frame_bytes)
 		return false;
 	if (!is_code && !x->is_code)
 		return false;
 	forget_texts(x);
+	c->n_changes++;
+	x->is_reused |= x->is_code;
 	x->found_ns = c->now_ns;
 	x->check_ns = next_check(x);
 	x->is_code = is_code;
@@ -280,6 +294,11 @@ const struct py_bytecode *py_codes_bytecode(struct py_codes *c, uint64_t address
 	return x->bytecode;
 }
 
+uint64_t py_codes_changes(const struct py_codes *c)
+{
+	return c->n_changes;
+}
+
 void py_codes_tick(struct py_codes *c, uint64_t now_ns)
 {
 	c->now_ns = now_ns;
@@ -339,24 +358,33 @@ static struct rec_code row_of(struct py_codes *c, struct code *x, struct writer 
 	return r;
 }
 
+static void read_texts(struct py_codes *c, struct code *x)
+{
+	x->file = read_text(c, x->filename);
+	x->qualname = read_text(c, x->name);
+	x->n_table = 0;
+	read_table(c, x);
+	x->is_read = true;
+}
+
 uint32_t py_codes_row(struct py_codes *c, uint64_t address, struct writer *w)
 {
 	struct code *x = code_get(c, address);
 	struct rec_code r;
+	int tries = 0;
 
-	if (!x->is_code)
-		return 0;
-	if (x->row && x->segment == writer_segment(w))
+	if (x->is_code && x->row && x->segment == writer_segment(w))
 		return x->row;
-	if (!x->is_read) {
-		x->file = read_text(c, x->filename);
-		x->qualname = read_text(c, x->name);
-		x->n_table = 0;
-		read_table(c, x);
-		x->is_read = true;
+	while (x->is_code && !x->is_read) {
+		read_texts(c, x);
+		/* They are of both when another one took its place meanwhile: then they were forgotten. */
+		if (++tries < TEXT_TRIES && read_head(c, x))
+			continue;
 		if (c->sources)
 			sources_file(c->sources, c->source_process, x->file);
 	}
+	if (!x->is_code)
+		return 0;
 	x->segment = writer_segment(w);
 	r = row_of(c, x, w);
 	x->row = writer_row(w, RECORD_code, &r);

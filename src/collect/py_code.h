@@ -30,6 +30,8 @@ void py_codes_tell_sources(struct py_codes *c, struct sources *sources, unsigned
 const struct walk_code *py_codes_find(struct py_codes *c, uint64_t address);
 /* Checks it now, once per look: whether it is another one than it was taken for. */
 bool py_codes_check(struct py_codes *c, uint64_t address);
+/* How often another one was found at an address: rows from before may be of another object. */
+uint64_t py_codes_changes(const struct py_codes *c);
 /* Called once per look. */
 void py_codes_tick(struct py_codes *c, uint64_t now_ns);
 

@@ -35,6 +35,7 @@ struct sampled { /* a thread, and what of it is in the recording */
 	size_t n_last;
 	struct walk_frame *last; /* owned, WALK_DEPTH */
 	uint32_t *rows;          /* stack rows of last[0 … i] as callers */
+	uint64_t code_changes;   /* that its codes' rows are of (py_codes_changes) */
 	uint32_t segment;
 	uint32_t row; /* in the thread table */
 	bool is_listed, has_failed;

@@ -125,6 +125,10 @@ static uint32_t caller_stack(struct sampler *s, struct py_process *p, struct sam
 	struct writer *w = s->c.writer;
 	size_t same = 0;
 
+	if (t->code_changes != py_codes_changes(p->codes)) {
+		t->code_changes = py_codes_changes(p->codes);
+		t->n_last = 0;
+	}
 	while (same < n && same < t->n_last &&
 		memcmp(&frames[same], &t->last[same], sizeof *frames) == 0)
 		same++;
