@@ -11,6 +11,7 @@
 #include "agent/compat.h"
 #include "agent/line_names.h"
 #include "agent/link.h"
+#include "agent/quiet.h"
 #include "agent/memory.h"
 #include "agent/select.h"
 #include "wire/line_area.h"
@@ -176,8 +177,12 @@ struct line_thread *line_thread_attach(void)
 	struct line_thread *m;
 	uint64_t *last;
 
-	if (line_mine || !leadline_link_thread())
+	if (line_mine)
 		return line_mine;
+	if (!leadline_link_thread()) {
+		quiet_check(0);
+		return NULL;
+	}
 	m = memory_map(sizeof *m);
 	if (!m)
 		return NULL;

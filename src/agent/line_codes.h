@@ -38,7 +38,8 @@ struct line_code {
 };
 
 struct line_thread {
-	struct lines_thread t; /* first: the hot path needs nothing else */
+	struct lines_thread t; /* first: the hot path needs hardly more */
+	uint64_t check_at;     /* when to ask whether anybody listens (quiet.h) */
 	struct line_code *codes;
 	uint32_t n_codes, codes_log2;
 	struct trace_granule *run; /* where the next counters go */

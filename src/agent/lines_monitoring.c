@@ -54,10 +54,13 @@ CALLBACK(on_line, {
 	struct line_thread *m = line_mine;
 	uint32_t line = compat_small_int(args[1]);
 
-	if (likely(m && m->t.top->key == args[0]))
+	if (likely(m && m->t.top->key == args[0])) {
 		lines_at(&m->t, line, now);
-	else
+		if (unlikely(now >= m->check_at))
+			m->check_at = quiet_check(now);
+	} else {
 		line_elsewhere(args[0], line, now);
+	}
 	return Py_None; /* immortal */
 })
 
@@ -67,6 +70,7 @@ CALLBACK(on_start, {
 	struct line_code *c = counted(&m, args[0]);
 
 	if (unlikely(!c)) {
+		quiet_check(0);
 		if (!m)
 			return Py_None;
 		Py_INCREF(monitor.disable);

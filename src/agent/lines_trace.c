@@ -51,6 +51,8 @@ static int trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
 			lines_at(&m->t, (uint32_t)compat_frame_line(frame), now);
 		else
 			line_elsewhere(m, frame, now);
+		if (unlikely(now >= m->check_at))
+			m->check_at = quiet_check(now);
 		break;
 	case PyTrace_CALL:
 		on_call(m, frame);

@@ -426,6 +426,7 @@ struct tracer *tree_attach(void)
 	t = leadline_link_is_live() && leadline_link_thread() ? memory_map(sizeof *t) : NULL;
 	if (!t || !fill(t)) {
 		n_refused += !n_refused;
+		quiet_check(0);
 		if (t)
 			tracer_free(t);
 		return NULL;

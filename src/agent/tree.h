@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "agent/codes.h"
+#include "agent/quiet.h"
 #include "wire/clock.h"
 #include "wire/trace.h"
 
@@ -66,7 +67,8 @@ struct timeline;
 
 struct tracer {
 	struct shadow *top;
-	uint64_t last; /* stamp of the event before */
+	uint64_t last;     /* stamp of the event before */
+	uint64_t check_at; /* when to ask whether anybody listens */
 	struct edge *edges;
 	uint32_t edges_log2, n_edges;
 	struct shadow *bottom, *limit; /* of the stack's memory; limit: one behind */
@@ -200,6 +202,8 @@ static inline void tree_enter(struct tracer *t, const void *key, void *callable,
 
 	node->calls++;
 	tree_push(t, node, key, now);
+	if (unlikely(with_clock ? now >= t->check_at : node->calls % QUIET_CHECK_CALLS == 0))
+		t->check_at = quiet_check(now);
 }
 
 static inline void tree_leave(struct tracer *t, const void *key, bool with_clock)

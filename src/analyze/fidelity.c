@@ -56,6 +56,8 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 			f.no_python = value;
 		else if (strcmp(key, "no_trace") == 0)
 			f.no_trace = value;
+		else if (strcmp(key, "lines") == 0)
+			f.lines = value;
 		else if (strcmp(key, "trace_notes") == 0)
 			f.trace_notes = value;
 		for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

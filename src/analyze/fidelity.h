@@ -16,6 +16,7 @@ struct fidelity {
 		no_python; /* why nothing was sampled, as found in the program itself; "" unknown */
 	const char *trace_notes; /* what could not be traced, lines; "" none */
 	const char *no_trace;    /* why nothing was, though it was asked for; "" otherwise */
+	const char *lines;       /* whose lines were to be counted, as asked for; NULL: nobody's */
 	double rate_asked_hz;    /* 0: as often as possible */
 	double rate_reached_hz;
 	double lowered_by; /* the rate, at most, to keep what looking costs below a cap; unknown: never */

@@ -348,6 +348,23 @@ static void add_untraced(const struct fidelity *f, struct buf *out)
 	}
 }
 
+/* Why there is no table. */
+static void add_nothing(const struct recording *r, const struct fidelity *f, struct buf *out)
+{
+	if (*f->no_trace)
+		return;
+	if (f->lines)
+		buf_printf(out, "No lines were counted: %s.\n",
+			*f->lines ? "no function that --lines names was called"
+				  : "no function decorated with @profile was called; "
+				    "--lines=FUNCTION names one");
+	else
+		buf_printf(out, "No Python stacks were seen: %s.\n",
+			*f->no_python         ? f->no_python
+				: r->is_short ? "the recording ends before"
+					      : "it did not run long enough");
+}
+
 static int show(const struct recording *r, const struct recording_options *o,
 	struct result_page page, const struct stacks_options *state, const char *note,
 	struct err *e)
@@ -366,11 +383,8 @@ static int show(const struct recording *r, const struct recording_options *o,
 		page.regions = result.regions->n > 0;
 		result_print(&result, &page, &text);
 		add_untraced(&result.fidelity, &text);
-		if (!result.profile && !*result.fidelity.no_trace)
-			buf_printf(&text, "No Python stacks were seen: %s.\n",
-				*result.fidelity.no_python ? result.fidelity.no_python
-					: r->is_short      ? "the recording ends before"
-							   : "it did not run long enough");
+		if (!result.profile)
+			add_nothing(r, &result.fidelity, &text);
 		buf_adds(&text, note);
 		if (r->format)
 			buf_printf(&text, "Written: %s (%s)\n", r->other_path, r->format->name);

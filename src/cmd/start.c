@@ -58,6 +58,8 @@ int start_make(struct start *s, char **operands, struct err *e)
 	struct interpreter_places places = interpreter_places_read(own, sizeof own);
 	const char *why = "--python";
 
+	if (!s->module && text_ends_with(operands[0], ".py") && access(operands[0], F_OK) != 0)
+		return err_set(e, ERR_NOT_FOUND, "%s: no such file", operands[0]);
 	if (s->module || start_is_script(operands[0])) {
 		if (s->python)
 			snprintf(s->interpreter, sizeof s->interpreter, "%s", s->python);

@@ -3,7 +3,7 @@
  * Collectors: one contract for every source of records. A collector is one file and one row of
  * registry.c. `run` and `time` start those whose probe() says yes; `doctor` shows what each said.
  *
- * Life: probe → start → (on_event | drain)* → stop. All calls come from the one thread that owns
+ * Life: probe → start → (on_event | drain)* → enough? → stop. All calls come from the one thread that owns
  * the writer. A collector appends records and never aggregates for display; it must not stop,
  * signal or slow down the target, and counts what it loses (RECORD_loss). */
 #ifndef COLLECT_COLLECTOR_H
@@ -55,6 +55,8 @@ struct collector {
 	/* Looks at the target now; returns when it wants to look again, CLOCK_MONOTONIC ns. */
 	uint64_t (*drain)(void *state, uint64_t now_ns);
 	void (*on_event)(void *state, const struct tree_event *event); /* may be NULL */
+	/* The recording is over, the program is not: nothing of it costs anything from now on. May be NULL. */
+	void (*enough)(void *state);
 	void (*stop)(void *state);
 	/* Readable when the collector wants to look at once; may be NULL. */
 	int (*fd)(const void *state);

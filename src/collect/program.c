@@ -145,6 +145,9 @@ static void stop_recording(struct running *r, enum program_end why)
 	r->end = why;
 	r->stopped_ns = now_ns(CLOCK_MONOTONIC);
 	r->is_over |= r->pidfd >= 0;
+	for (size_t i = 0; i < r->n; i++)
+		if (r->o->collectors[i]->enough)
+			r->o->collectors[i]->enough(r->state[i]);
 }
 
 static bool has_handler(pid_t pid, int signal)

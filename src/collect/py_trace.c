@@ -77,6 +77,7 @@ struct trace {
 	struct buf notes;      /* lines */
 	unsigned n_notes;
 	bool has_cost;
+	bool is_over; /* what is to be recorded is */
 };
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -601,17 +602,27 @@ static int trace_fd(const void *state)
 }
 
 /* Processes that have ended are read to their end, those that go on up to now. */
-static void trace_stop(void *state)
+static void trace_enough(void *state)
 {
 	struct trace *t = state;
-	const struct session_stats *stats = session_stats(t->session);
 	struct err e = ERR_INIT;
 
+	if (t->is_over)
+		return;
+	t->is_over = true;
 	session_stop(t->session);
 	session_poll(t->session, &e);
 	session_drain(t->session, on_event, t, &e);
 	while (t->processes.n)
 		traced_end(t, t->processes.v[0], false);
+}
+
+static void trace_stop(void *state)
+{
+	struct trace *t = state;
+	const struct session_stats *stats = session_stats(t->session);
+
+	trace_enough(t);
 	note_missing(t);
 	line_wishes_tell(&t->wishes, &t->notes);
 	write_number(t->c.writer, "trace_processes", stats->n_processes);
@@ -641,6 +652,7 @@ const struct collector collector_trace = {
 	.probe = trace_probe,
 	.start = trace_start,
 	.drain = trace_drain,
+	.enough = trace_enough,
 	.stop = trace_stop,
 	.fd = trace_fd,
 };

@@ -70,6 +70,17 @@ def run(label, what, *files, arguments=(), options=(), script=None, check=True):
         return lines
 
 
+@pytest.mark.parametrize("what, said", [
+    ("", "No lines were counted: no function decorated with @profile was called"),
+    ("nobody", "No lines were counted: no function that --lines names was called"),
+])
+def test_nothing_chosen(what, said, tmp_path):
+    """There is no table, and the reason has to do with lines."""
+    result = subprocess.run([LEADLINE, "run", "-o", tmp_path / "x.lead", f"--lines={what}", "--", require("3.13").exe, "-c", "print(1)"],
+                            capture_output=True, text=True, timeout=SECONDS)
+    assert result.returncode == 0 and said in result.stderr and "No Python stacks" not in result.stderr
+
+
 @pytest.mark.parametrize("options", [(), ("--trace",)], ids=["lines", "with calls"])
 @pytest.mark.parametrize("label", EXPECTED)
 def test_hits_are_those_of_a_counter_in_python(label, options):

@@ -228,7 +228,8 @@ def test_forked_children_are_sampled(tool, label, tmp_path):
     (["run", "--rate=0", "true"], 125, "--rate wants"),
     (["run", "--rate=fast", "true"], 125, "--rate wants"),
     (["run", "no-such-program-here"], 127, "command not found"),
-    (["run", "missing.py"], 2, ""),
+    (["run", "missing.py"], 127, "missing.py: no such file"),
+    (["run", "--trace", "folder/missing.py", "x"], 127, "folder/missing.py: no such file"),
     (["run", "-o", "x.html", "true"], 125, "its suffix names a format that cannot be written yet"),
     (["run", "-f", "nosuch", "true"], 125, "there is no format 'nosuch' to write"),
     (["export", "x.lead"], 2, "which format?"),
@@ -238,6 +239,7 @@ def test_forked_children_are_sampled(tool, label, tmp_path):
 def test_mistakes_get_one_clear_line(tool, args, status, words, tmp_path):
     r = tool(*args, cwd=tmp_path)
     assert r.returncode == status and words in r.stderr, r.stderr
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_is_not_python_still_gets_host_figures(tool, tmp_path):
