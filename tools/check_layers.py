@@ -23,7 +23,7 @@ ALLOWED = {
     "formats": {"base", "analyze", "store"},
     "view": {"base", "analyze"},
     "bench": {"base", "wire", "analyze", "store", "sys", "collect"},
-    "serve": {"base", "analyze", "store", "formats"},
+    "serve": {"base", "analyze", "store", "formats", "view"},
     "cmd": None,  # everything
 }
 # A table, not code: what its rows mean is agreed between tool, agents and BPF.

@@ -38,7 +38,20 @@ static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t function)
 	return (uint32_t)node;
 }
 
-/* How many of the last functions repeat as many before them; 0: none. */
+size_t calltree_repeated(const struct stack_frame *frames, size_t n)
+{
+	for (size_t period = 1; period <= CALLTREE_PERIOD && 2 * period <= n; period++) {
+		size_t i = 0;
+
+		while (i < period && frames[i].function == frames[i + period].function)
+			i++;
+		if (i == period)
+			return period;
+	}
+	return 0;
+}
+
+/* The same of functions, root first. */
 static size_t repeated(const uint32_t *functions, size_t n)
 {
 	for (size_t period = 1; period <= CALLTREE_PERIOD && 2 * period <= n; period++)

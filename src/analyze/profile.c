@@ -265,7 +265,7 @@ const struct profile *profile_build(struct arena *a, const struct stacks *s)
 		.functions = xcalloc(n + 1, sizeof *b.functions),
 		.function_seen = xcalloc(n + 1, sizeof *b.function_seen) };
 
-	p.lost_share = p.n_samples ? (double)s->n_lost / (double)p.n_samples : 0;
+	p.lost_share = s->lost_share;
 	p.n_effective = s->squares > 0 ? s->seconds * s->seconds / s->squares : 0;
 	if (p.lost_share < 1)
 		p.n_effective /= 1 - p.lost_share;

@@ -3,11 +3,13 @@
 #include "analyze/stacks.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/blocks.h"
 #include "analyze/nodes.h"
 #include "analyze/origin.h"
+#include "analyze/shape.h"
 #include "analyze/stacks_idle.h"
 #include "base/arena.h"
 #include "base/intern.h"
@@ -283,6 +285,35 @@ static void count_lost(struct builder *b)
 	b->s->n_lost = n;
 }
 
+static double lost_share(const struct stacks *s)
+{
+	uint64_t n = s->n_lost;
+
+	for (size_t i = 0; i < s->n; i++)
+		n += s->v[i].n_samples;
+	return n ? (double)s->n_lost / (double)n : 0;
+}
+
+/* Leaves out the places whose stacks do not count in this shape, and as large a part of the losses. */
+static void drop_places(struct stacks *s, struct stack_place *places)
+{
+	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
+	uint64_t n_all = 0, n_kept = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		n_all += places[i].n_samples;
+		if (!stacks_frames(s, i, frames))
+			continue;
+		n_kept += places[i].n_samples;
+		places[n++] = places[i];
+	}
+	s->n = n;
+	if (n_all)
+		s->n_lost = (uint64_t)llround((double)s->n_lost * (double)n_kept / (double)n_all);
+	free(frames);
+}
+
 static void add_up(struct stacks *s, struct stack_thread *threads)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -310,7 +341,7 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 
 	s->unit = origin.unit;
 	s->is_foreign = origin.is_foreign;
-	s->frames = frames_new(a, t);
+	s->frames = o->frames ? o->frames : frames_new(a, t);
 	s->nodes = nodes_build(a, t, s->frames,
 		&(struct nodes_options){
 			o->n_threads ? o->threads : NULL, o->n_threads, o->only_mine });
@@ -328,12 +359,16 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 	s->threads = threads;
 	s->n_threads = b.threads.n;
 	s->only_mine = o->only_mine;
+	s->shape = o->shape;
 	s->tables = t;
 	if (!s->nodes->n) {
 		stacks_find_idle(s, threads);
 		if (o->fold_idle)
 			stacks_fold_idle(s, places);
 	}
+	s->lost_share = lost_share(s);
+	if (s->shape)
+		drop_places(s, places);
 	add_up(s, threads);
 	intern_done(&b.keys);
 	vec_done(&b.places);
@@ -369,9 +404,9 @@ static size_t walk(const struct stacks *s, const struct stack_place *p, bool onl
 
 size_t stacks_frames(const struct stacks *s, size_t place, struct stack_frame to[STACKS_DEPTH])
 {
-	if (s->nodes->n)
-		return walk_nodes(s, s->v[place].stack, to);
-	return walk(s, &s->v[place], s->only_mine, to);
+	const struct stack_place *p = &s->v[place];
+
+	return stacks_frames_at(s, p->stack, p->leaf_code, p->leaf_offset, to);
 }
 
 size_t stacks_frames_at(const struct stacks *s, uint32_t stack, uint32_t leaf_code,
@@ -380,10 +415,9 @@ size_t stacks_frames_at(const struct stacks *s, uint32_t stack, uint32_t leaf_co
 	struct stack_place p = {
 		.stack = stack, .leaf_code = leaf_code, .leaf_offset = leaf_offset
 	};
+	size_t n = s->nodes->n ? walk_nodes(s, stack, to) : walk(s, &p, s->only_mine, to);
 
-	if (s->nodes->n)
-		return walk_nodes(s, stack, to);
-	return walk(s, &p, s->only_mine, to);
+	return s->shape ? shape_apply(s->shape, to, n) : n;
 }
 
 size_t stacks_last_frames(

@@ -38,6 +38,7 @@
 
 struct arena;
 struct blocks;
+struct shape;
 struct tables;
 
 enum { STACKS_DEPTH = 16384 };
@@ -58,6 +59,9 @@ struct stacks_options {
 	bool only_mine; /* stacks_frames leaves out the library's frames (frames.h) */
 	struct blocks *
 		blocks; /* where the weights go by time as well, NULL: nowhere; traced calls have none */
+	/* Function numbers stay the same in all stacks that share these; NULL: the stacks make their own. */
+	struct frames *frames;
+	struct shape *shape; /* how stacks_frames changes them (shape.h); NULL: not at all */
 };
 
 struct stack_place {
@@ -93,10 +97,12 @@ struct stacks {
 	size_t n_threads;
 	uint64_t n_samples; /* that count, without lost ones */
 	uint64_t n_shortened, n_lost;
+	double lost_share;       /* of n_samples and n_lost together; a shape leaves it as it is */
 	double seconds, squares; /* sums over the places */
 	uint64_t n_folded;       /* samples left out by fold_idle */
 	size_t n_idle_threads;
 	bool only_mine;
+	struct shape *shape;
 	bool is_foreign; /* another tool's figures */
 	enum unit unit;  /* of what is called seconds here */
 	struct frames *frames;

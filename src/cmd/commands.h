@@ -5,6 +5,6 @@
 
 extern const struct command command_attach, command_diff, command_doctor, command_dump,
 	command_export, command_help, command_host, command_lines, command_report, command_run,
-	command_stats, command_time, command_top;
+	command_stats, command_time, command_top, command_view;
 
 #endif

@@ -15,6 +15,7 @@ const struct command *const commands[] = {
 	&command_lines,
 	&command_time,
 	&command_report,
+	&command_view,
 	&command_export,
 	&command_stats,
 	&command_diff,

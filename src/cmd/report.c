@@ -99,30 +99,6 @@ static const struct opt options_table[] = {
 		FIELD(no_legend), SIZE_MAX, NULL },
 };
 
-/* What is missing from the file, in words, before any number that rests on it. */
-static void tell_damage(const struct reader *r, const struct tables *t, const char *path)
-{
-	const struct damage *d = &r->damage;
-	char lost[UNITS_TEXT];
-
-	if (!d->has_index)
-		fprintf(stderr,
-			"leadline: %s: the recorder did not finish; everything written before is "
-			"here\n",
-			path);
-	if (d->lost_bytes)
-		fprintf(stderr, "leadline: %s: %s from byte %" PRIu64 " on could not be read\n",
-			path, units_format(lost, UNIT_BYTES, (double)d->lost_bytes),
-			d->first_lost_byte);
-	if (d->n_bad_chunks)
-		fprintf(stderr, "leadline: %s: %" PRIu64 " damaged %s left out\n", path,
-			d->n_bad_chunks, d->n_bad_chunks == 1 ? "chunk was" : "chunks were");
-	if (tables_bad_references(t))
-		fprintf(stderr,
-			"leadline: %s: %" PRIu64 " references lead nowhere and show as unknown\n",
-			path, tables_bad_references(t));
-}
-
 /* ---- what is asked --------------------------------------------------------------------------- */
 
 /* "on a CPU, only mine, 1 s to 2 s": what the numbers are of. */
@@ -212,7 +188,7 @@ static int report(const struct command *self, const char *path, const struct opt
 	describe(o, &what);
 	page = page_of(o, r.regions, buf_str(&what));
 	if (r.tables)
-		tell_damage(r.reader, r.tables, path);
+		result_tell_damage(r.reader, r.tables, path);
 	if (status == 0 && o->json)
 		result_json_page(&r, &page, &text);
 	else if (status == 0 && o->pprof_text)

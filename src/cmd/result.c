@@ -2,8 +2,8 @@
  * See result.h. */
 #include "cmd/result.h"
 
+#include <inttypes.h>
 #include <math.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +22,7 @@
 #include "analyze/regions.h"
 #include "analyze/texts.h"
 #include "analyze/tasks.h"
+#include "analyze/threads.h"
 #include "analyze/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -48,49 +49,6 @@ enum { NEIGHBOURS_MOST = 20 };    /* functions one pattern is answered for */
 enum { SOURCE_BYTES = 16 << 20 }; /* of one file on the disk */
 
 /* ---- choosing -------------------------------------------------------------------------------- */
-
-/* number: as report --threads shows it, from 1 on. */
-static bool is_thread(const struct stack_thread *t, size_t number, const char *word)
-{
-	char text[24];
-
-	snprintf(text, sizeof text, "%u", t->tid);
-	if (strcmp(text, word) == 0)
-		return true;
-	snprintf(text, sizeof text, "#%zu", number);
-	if (strcmp(text, word) == 0)
-		return true;
-	return *t->name && fnmatch(word, t->name, 0) == 0;
-}
-
-static int choose_threads(
-	struct result *r, const char *list, struct stacks_options *o, struct err *e)
-{
-	static const struct stacks_options all = { 0 };
-	struct arena a = ARENA_INIT;
-	const struct stacks *s = stacks_build(&a, r->tables, &all);
-	char *words = arena_strdup(&r->arena, list), *rest = words, *word;
-	VEC(uint32_t) rows = VEC_INIT;
-	int status = 0;
-
-	while (status == 0 && (word = strsep(&rest, ","))) {
-		size_t before = rows.n;
-
-		for (size_t i = 0; i < s->n_threads; i++)
-			if (is_thread(&s->threads[i], i + 1, word))
-				vec_push(&rows, s->threads[i].row);
-		if (rows.n == before)
-			status = err_set(e, ERR_USAGE,
-				"no sampled thread is '%s': --thread wants a tid, a number as #1, "
-				"or a name; leadline report --threads --idle FILE lists them",
-				word);
-	}
-	o->threads = arena_copy(&r->arena, rows.v, rows.n * sizeof *rows.v);
-	o->n_threads = rows.n;
-	vec_done(&rows);
-	arena_done(&a);
-	return status;
-}
 
 static const struct neighbours *neighbours_of(struct result *r, uint32_t function)
 {
@@ -268,6 +226,7 @@ static void add_sources(const struct exact_lines *l, struct texts *texts)
 static int load(struct result *r, const struct result_choice *c, const char *name, struct err *e)
 {
 	struct stacks_options o = c->stacks;
+	struct thread_rows threads = { 0 };
 
 	r->name = arena_strdup(&r->arena, name);
 	if (tables_load(&r->tables, r->reader, e) < 0)
@@ -283,8 +242,10 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 		return err_set(e, ERR_USAGE,
 			"%s: a %s file does not say which samples were on a CPU or held the GIL",
 			name, r->origin.format);
-	if (c->threads && choose_threads(r, c->threads, &o, e) < 0)
+	if (c->threads && threads_choose(&r->arena, r->tables, c->threads, NULL, &threads, e) < 0)
 		return -(int)e->code;
+	o.threads = threads.v;
+	o.n_threads = threads.n;
 	r->stacks = stacks_build(&r->arena, r->tables, &o);
 	if (load_exact(r, c, &o, e) < 0)
 		return err_note(e, "%s", name);
@@ -339,6 +300,29 @@ void result_done(struct result *r)
 	tables_free(r->tables);
 	reader_close(r->reader);
 	arena_done(&r->arena);
+}
+
+void result_tell_damage(const struct reader *r, const struct tables *t, const char *path)
+{
+	const struct damage *d = &r->damage;
+	char lost[UNITS_TEXT];
+
+	if (!d->has_index)
+		fprintf(stderr,
+			"leadline: %s: the recorder did not finish; everything written before is "
+			"here\n",
+			path);
+	if (d->lost_bytes)
+		fprintf(stderr, "leadline: %s: %s from byte %" PRIu64 " on could not be read\n",
+			path, units_format(lost, UNIT_BYTES, (double)d->lost_bytes),
+			d->first_lost_byte);
+	if (d->n_bad_chunks)
+		fprintf(stderr, "leadline: %s: %" PRIu64 " damaged %s left out\n", path,
+			d->n_bad_chunks, d->n_bad_chunks == 1 ? "chunk was" : "chunks were");
+	if (tables_bad_references(t))
+		fprintf(stderr,
+			"leadline: %s: %" PRIu64 " references lead nowhere and show as unknown\n",
+			path, tables_bad_references(t));
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */
@@ -549,36 +533,6 @@ void result_print_pprof(
 	arena_done(&a);
 }
 
-static void json_fidelity(const struct fidelity *f, struct json_writer *w)
-{
-	json_key(w, "fidelity");
-	json_object_begin(w);
-	json_kv_string(w, "engine", f->engine);
-	json_kv_string(w, "interpreter", f->interpreter);
-	json_kv_double(w, "samples", f->samples);
-	json_kv_double(w, "lost", f->lost);
-	json_kv_double(w, "shortened", f->shortened);
-	json_kv_double(w, "missed_ticks", f->missed_ticks);
-	json_kv_double(w, "rate_asked_hz", f->rate_asked_hz);
-	json_kv_double(w, "rate_reached_hz", f->rate_reached_hz);
-	json_kv_double(w, "rate_lowered_by", f->lowered_by);
-	json_kv_double(w, "timeline_events", f->timeline_events);
-	json_kv_double(w, "timeline_bytes", f->timeline_bytes);
-	json_kv_double(w, "timeline_lost", f->timeline_lost);
-	json_kv_double(w, "own_cpu_s", f->own_cpu_s);
-	json_kv_double(w, "slowdown_est", f->slowdown);
-	json_object_end(w);
-}
-
-static void json_idle(const struct stacks *s, struct json_writer *w)
-{
-	json_key(w, "idle");
-	json_object_begin(w);
-	json_kv_u64(w, "threads", s->n_idle_threads);
-	json_kv_u64(w, "samples_left_out", s->n_folded);
-	json_object_end(w);
-}
-
 void result_json_page(const struct result *r, const struct result_page *page, struct buf *out)
 {
 	struct json_writer w;
@@ -587,8 +541,8 @@ void result_json_page(const struct result *r, const struct result_page *page, st
 	json_object_begin(&w);
 	usage_json(r->usage, &r->bound, &w);
 	if (r->profile) {
-		json_fidelity(&r->fidelity, &w);
-		json_idle(r->stacks, &w);
+		profile_json_fidelity(&r->fidelity, &w);
+		profile_json_idle(r->stacks, &w);
 		if (r->exact)
 			exact_json_functions(r->exact, r->profile, &w);
 		if (r->exact_lines)

@@ -21,7 +21,9 @@ struct err;
 struct exact;
 struct exact_lines;
 struct neighbours;
+struct reader;
 struct regions;
+struct tables;
 struct tasks;
 struct texts;
 
@@ -97,6 +99,9 @@ int result_open_fd(struct result *r, int fd, const struct stacks_options *o, str
 int result_open_choice(
 	struct result *r, const char *path, const struct result_choice *c, struct err *e);
 void result_done(struct result *r);
+
+/* What is missing from a file, in words on stderr, before any number that rests on it. */
+void result_tell_damage(const struct reader *r, const struct tables *t, const char *path);
 
 void result_print(const struct result *r, const struct result_page *page, struct buf *out);
 /* As pprof -text does; state: which samples count, in pprof's place of the type. */

@@ -12,6 +12,7 @@
 struct buf;
 struct calltree_node;
 struct ending;
+struct fidelity;
 struct json_writer;
 struct neighbours;
 struct probes;
@@ -63,6 +64,8 @@ void profile_json_tree(
 void profile_json_neighbours(const char *key, const struct neighbours *const *v, size_t n,
 	bool is_callers, const struct stacks *s, struct json_writer *w);
 
+void profile_json_fidelity(const struct fidelity *f, struct json_writer *w);
+void profile_json_idle(const struct stacks *s, struct json_writer *w);
 void profile_json_endings(
 	const struct ending *e, size_t n, const struct stacks *s, struct json_writer *w);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See profile.h: the JSON of sampled time. */
 #include "analyze/calltree.h"
+#include "analyze/fidelity.h"
 #include "analyze/neighbours.h"
 #include "analyze/nodes.h"
 #include "analyze/profile.h"
@@ -187,4 +188,34 @@ void profile_json_neighbours(const char *key, const struct neighbours *const *v,
 		json_object_end(w);
 	}
 	json_array_end(w);
+}
+
+void profile_json_fidelity(const struct fidelity *f, struct json_writer *w)
+{
+	json_key(w, "fidelity");
+	json_object_begin(w);
+	json_kv_string(w, "engine", f->engine);
+	json_kv_string(w, "interpreter", f->interpreter);
+	json_kv_double(w, "samples", f->samples);
+	json_kv_double(w, "lost", f->lost);
+	json_kv_double(w, "shortened", f->shortened);
+	json_kv_double(w, "missed_ticks", f->missed_ticks);
+	json_kv_double(w, "rate_asked_hz", f->rate_asked_hz);
+	json_kv_double(w, "rate_reached_hz", f->rate_reached_hz);
+	json_kv_double(w, "rate_lowered_by", f->lowered_by);
+	json_kv_double(w, "timeline_events", f->timeline_events);
+	json_kv_double(w, "timeline_bytes", f->timeline_bytes);
+	json_kv_double(w, "timeline_lost", f->timeline_lost);
+	json_kv_double(w, "own_cpu_s", f->own_cpu_s);
+	json_kv_double(w, "slowdown_est", f->slowdown);
+	json_object_end(w);
+}
+
+void profile_json_idle(const struct stacks *s, struct json_writer *w)
+{
+	json_key(w, "idle");
+	json_object_begin(w);
+	json_kv_u64(w, "threads", s->n_idle_threads);
+	json_kv_u64(w, "samples_left_out", s->n_folded);
+	json_object_end(w);
 }

@@ -54,8 +54,7 @@ static void print_exit(const struct usage *u, const struct usage_view *v, struct
 	}
 }
 
-static void print_rule(
-	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out)
+void usage_add_rule(const struct usage *u, const struct bound *b, struct buf *out)
 {
 	char text[600], extra[300] = "", user[UNITS_TEXT], real[UNITS_TEXT], system[UNITS_TEXT],
 			value[UNITS_TEXT];
@@ -107,9 +106,26 @@ static void print_rule(
 	else
 		snprintf(text, sizeof text, "user %s / (real %s × P %.2f) = %.2f%s.", user, real, p,
 			u->user_s / (u->wall_s * p), extra);
+	buf_adds(out, text);
+}
+
+static void print_rule(
+	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out)
+{
+	struct buf text = BUF_INIT;
+
+	usage_add_rule(u, b, &text);
 	style_begin(out, STYLE_DIM, v->colour);
-	style_wrap(out, text, 0, v->width);
+	style_wrap(out, buf_str(&text), 0, v->width);
 	style_end(out, STYLE_DIM, v->colour);
+	buf_done(&text);
+}
+
+const char *usage_verdict(const struct bound *b)
+{
+	return b->is_known
+		? headline[b->verdict]
+		: "What it is bound by is unknown: the recording ends before it was seen";
 }
 
 void usage_print_head(
@@ -127,11 +143,7 @@ void usage_print_head(
 	print_exit(u, v, out);
 	buf_addc(out, '\n');
 	style_begin(out, STYLE_ACCENT, v->colour);
-	style_wrap(out,
-		b->is_known
-			? headline[b->verdict]
-			: "What it is bound by is unknown: the recording ends before it was seen",
-		0, v->width);
+	style_wrap(out, usage_verdict(b), 0, v->width);
 	style_end(out, STYLE_ACCENT, v->colour);
 	if (b->is_known)
 		print_rule(u, b, v, out);

@@ -25,6 +25,9 @@ void usage_print(
 /* Only the first lines: what ran, the verdict and its rule. */
 void usage_print_head(
 	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out);
+/* The verdict in words, and the rule it follows from, with its numbers. */
+const char *usage_verdict(const struct bound *b);
+void usage_add_rule(const struct usage *u, const struct bound *b, struct buf *out);
 /* The keys of the JSON contract for `time`, inside an object the caller opened. */
 void usage_json(const struct usage *u, const struct bound *b, struct json_writer *w);
 /* POSIX `time -p`: real, user and sys in seconds. */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ * See flametree.h: the tree of one thread in the order of time. Frames that two neighbouring spans have in common, from
+ * the root on, go on; so nodes are made in depth-first order as they begin. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/flametree.h"
+#include "analyze/stacks.h"
+#include "analyze/strips.h"
+#include "base/arena.h"
+#include "base/vec.h"
+#include "base/banned.h"
+
+struct builder {
+	VEC(uint32_t) parent, end, function, depth, n_children;
+	VEC(double) x, total, self;
+	VEC(uint64_t) n_samples;
+	VEC(uint32_t) open; /* nodes, the root first */
+};
+
+static void open_node(struct builder *b, uint32_t function, double t_s)
+{
+	uint32_t node = (uint32_t)b->parent.n;
+
+	if (node)
+		b->n_children.v[b->open.v[b->open.n - 1]]++;
+	vec_push(&b->parent, node ? b->open.v[b->open.n - 1] : 0);
+	vec_push(&b->end, 0);
+	vec_push(&b->function, function);
+	vec_push(&b->depth, (uint32_t)b->open.n);
+	vec_push(&b->n_children, 0);
+	vec_push(&b->x, t_s);
+	vec_push(&b->total, 0);
+	vec_push(&b->self, 0);
+	vec_push(&b->n_samples, 0);
+	vec_push(&b->open, node);
+}
+
+static void close_to(struct builder *b, size_t depth, double t_s)
+{
+	while (b->open.n > depth) {
+		uint32_t node = b->open.v[--b->open.n];
+
+		b->end.v[node] = (uint32_t)b->parent.n;
+		b->total.v[node] = t_s - b->x.v[node];
+	}
+}
+
+static void add_span(struct builder *b, const struct stack_frame *frames, size_t n, double t_s,
+	double end_s, uint64_t n_samples)
+{
+	size_t common = 0; /* functions, the root node not counted */
+
+	while (common < n && common + 1 < b->open.n &&
+		b->function.v[b->open.v[common + 1]] == frames[n - 1 - common].function)
+		common++;
+	close_to(b, common + 1, t_s);
+	for (size_t i = common; i < n; i++)
+		open_node(b, frames[n - 1 - i].function, t_s);
+	b->self.v[b->open.v[b->open.n - 1]] += end_s - t_s;
+	for (size_t i = 0; i < b->open.n; i++)
+		b->n_samples.v[b->open.v[i]] += n_samples;
+}
+
+#define take(a, column) arena_copy((a), (column).v, (column).n * sizeof *(column).v)
+
+static const struct flametree *finish(struct arena *a, struct builder *b)
+{
+	struct flametree *t = arena_new(a, struct flametree);
+
+	*t = (struct flametree){ .n = b->parent.n,
+		.is_time = true,
+		.parent = take(a, b->parent),
+		.end = take(a, b->end),
+		.function = take(a, b->function),
+		.depth = take(a, b->depth),
+		.n_children = take(a, b->n_children),
+		.x = take(a, b->x),
+		.total = take(a, b->total),
+		.self = take(a, b->self),
+		.n_samples = take(a, b->n_samples),
+		.n_calls = arena_new_n(a, uint64_t, b->parent.n) };
+	vec_done(&b->parent);
+	vec_done(&b->end);
+	vec_done(&b->function);
+	vec_done(&b->depth);
+	vec_done(&b->n_children);
+	vec_done(&b->x);
+	vec_done(&b->total);
+	vec_done(&b->self);
+	vec_done(&b->n_samples);
+	vec_done(&b->open);
+	return t;
+}
+
+const struct flametree *flametree_of_time(
+	struct arena *a, const struct stacks *s, const struct strip_thread *thread)
+{
+	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
+	struct builder b = { 0 };
+
+	open_node(&b, UINT32_MAX, thread->n ? (double)thread->v[0].t_ns / 1e9 : 0);
+	for (size_t i = 0; i < thread->n; i++) {
+		const struct strip_span *x = &thread->v[i];
+		uint64_t end_ns = i + 1 < thread->n ? thread->v[i + 1].t_ns : thread->end_ns;
+		size_t n = x->state == STRIP_NONE
+			? 0
+			: stacks_frames_at(s, x->stack, x->leaf_code, x->leaf_offset, frames);
+
+		add_span(&b, frames, n, (double)x->t_ns / 1e9, (double)end_ns / 1e9, x->n_samples);
+	}
+	close_to(&b, 0, (double)thread->end_ns / 1e9);
+	free(frames);
+	return finish(a, &b);
+}

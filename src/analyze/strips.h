@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Strips: what each sampled thread did, in the order of time. A sample stands for the time from halfway to the one
+ * before to halfway to the next, as it weighs in stacks.h; neighbours of one stack and state are one span.
+ * Another tool's weights follow one another where its file tells no times. Exactly traced calls have no time line.
+ *
+ *	const struct strips *t = strips_build(&a, tables, frames);
+ *	n = strip_runs(&t->threads[i], from_ns, to_ns, 1200, &runs);
+ */
+#ifndef ANALYZE_STRIPS_H
+#define ANALYZE_STRIPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct frames;
+struct tables;
+
+enum strip_state {
+	STRIP_NONE, /* not seen */
+	STRIP_RUNNING,
+	STRIP_GIL_WAIT,
+	STRIP_GC,
+	STRIP_WAITING,
+	STRIP_STATES_
+};
+
+extern const char *const strip_states[STRIP_STATES_]; /* as in JSON */
+
+struct strip_span {    /* ends where the next begins */
+	uint64_t t_ns; /* since the recording began */
+	uint32_t stack, leaf_code, leaf_offset;
+	uint32_t n_samples;
+	uint8_t state;
+};
+
+struct strip_thread {
+	uint32_t row, tid, pid;
+	const char *name;
+	const struct strip_span *v;
+	size_t n;
+	uint64_t end_ns; /* of the last */
+	double state_s[STRIP_STATES_];
+};
+
+struct strips {
+	const struct strip_thread *threads; /* in order of appearance, as stacks.h has them */
+	size_t n_threads;
+	uint64_t end_ns; /* the last of all */
+	bool has_states; /* else all that was seen is "running": another tool's file */
+	struct frames *frames;
+	struct tables *tables;
+};
+
+/* Never NULL. */
+const struct strips *strips_build(struct arena *a, struct tables *t, struct frames *f);
+
+struct strip_run {
+	uint64_t t_ns;
+	uint8_t state;
+	uint32_t function; /* innermost of its longest span; UINT32_MAX: none */
+};
+
+/* What a window shows when it is so many pixels wide: at most one run a pixel, and one with STRIP_NONE where the last
+ * ends. *ret is the caller's to free; returns their number. */
+size_t strip_runs(const struct strips *t, const struct strip_thread *thread, uint64_t from_ns,
+	uint64_t to_ns, size_t pixels, struct strip_run **ret);
+
+#endif

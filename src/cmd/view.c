@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ * leadline view: shows recordings as a page in a browser. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/result.h"
+#include "serve/library.h"
+#include "serve/server.h"
+#include "base/banned.h"
+
+extern char **environ;
+
+struct options {
+	bool no_browser, has_port;
+	uint64_t port;
+	const char *unix_path;
+	struct opt_list allow_hosts;
+};
+
+#define FIELD(f) offsetof(struct options, f)
+
+static const struct opt options_table[] = {
+	{ 0, "no-browser", OPT_FLAG, NULL, false, "only print the address", FIELD(no_browser),
+		SIZE_MAX, NULL },
+	{ 0, "port", OPT_U64, "N", false,
+		"listen at this port of 127.0.0.1 (else one that is free)", FIELD(port),
+		FIELD(has_port), NULL },
+	{ 0, "unix", OPT_STRING, "SOCKET", false, "listen at this Unix socket instead",
+		FIELD(unix_path), SIZE_MAX, NULL },
+	{ 0, "allow-host", OPT_LIST, "NAME", false,
+		"answer to this name, too, for a proxy in front; may be given several times",
+		FIELD(allow_hosts), SIZE_MAX, NULL },
+};
+
+enum { FOLDER_FILES = 100 };
+
+/* ---- recordings ------------------------------------------------------------------------------ */
+
+static int is_recording(const struct dirent *entry)
+{
+	return text_ends_with(entry->d_name, ".lead");
+}
+
+static int open_one(struct library *l, const char *path, struct err *e)
+{
+	const struct recording *r;
+
+	if (library_open(l, path, e) < 0)
+		return -(int)e->code;
+	r = l->recordings.v[l->recordings.n - 1];
+	result_tell_damage(r->reader, r->tables, path);
+	return 0;
+}
+
+static int open_folder(struct library *l, const char *path, struct err *e)
+{
+	struct arena a = ARENA_INIT;
+	struct dirent **entries;
+	int n = scandir(path, &entries, is_recording, alphasort), status = 0;
+
+	if (n < 0)
+		return err_errno(e, ERR_NO_FILE, "%s", path);
+	if (n == 0)
+		status = err_set(
+			e, ERR_NO_FILE, "%s: there is no recording (*.lead) in this folder", path);
+	else if (n > FOLDER_FILES)
+		status = err_set(e, ERR_USAGE,
+			"%s: %d recordings are too many at once; name up to %d", path, n,
+			FOLDER_FILES);
+	for (int i = 0; i < n; i++) {
+		if (status == 0)
+			status =
+				open_one(l, arena_printf(&a, "%s/%s", path, entries[i]->d_name), e);
+		free(entries[i]);
+	}
+	free(entries);
+	arena_done(&a);
+	return status;
+}
+
+static int open_all(struct library *l, char **paths, struct err *e)
+{
+	struct stat st;
+	int status = 0;
+
+	for (; *paths && status == 0; paths++)
+		status = stat(*paths, &st) == 0 && S_ISDIR(st.st_mode) ? open_folder(l, *paths, e)
+								       : open_one(l, *paths, e);
+	return status;
+}
+
+/* ---- the browser ----------------------------------------------------------------------------- */
+
+/* Starts it and does not wait: what it prints is not ours to show. */
+static bool open_browser(const char *url)
+{
+	const char *named = getenv("BROWSER");
+	const char *const openers[] = { named && *named ? named : "xdg-open", "xdg-open",
+		"sensible-browser", "www-browser" };
+	posix_spawn_file_actions_t actions;
+	bool done = false;
+	pid_t pid;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+	for (size_t i = 0; !done && i < sizeof openers / sizeof *openers; i++) {
+		char *argv[] = { (char *)(uintptr_t)openers[i], (char *)(uintptr_t)url, NULL };
+
+		done = posix_spawnp(&pid, openers[i], &actions, NULL, argv, environ) == 0;
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return done;
+}
+
+static bool has_screen(void)
+{
+	const char *names[] = { "DISPLAY", "WAYLAND_DISPLAY", "BROWSER" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (getenv(names[i]) && *getenv(names[i]))
+			return true;
+	return false;
+}
+
+/* What to type on the machine the user sits at. */
+static void tell_forwarding(const struct server *s)
+{
+	const char *user = getenv("USER"), *connection = getenv("SSH_CONNECTION");
+	char server[128] = "THIS-MACHINE";
+
+	/* client address, client port, server address, server port */
+	if (connection)
+		sscanf(connection, "%*s %*s %127s", server);
+	printf("You are here over SSH. On your own machine, type this and open the address above "
+	       "there:\n"
+	       "  ssh -N -L %u:127.0.0.1:%u %s%s%s\n",
+		server_port(s), server_port(s), user ? user : "", user ? "@" : "", server);
+}
+
+static void tell(const struct server *s, const struct options *o)
+{
+	bool is_remote = getenv("SSH_CONNECTION") != NULL;
+
+	printf("%s\n", server_url(s));
+	if (o->unix_path)
+		printf("(at the Unix socket %s; a proxy or ssh -L 8000:%s leads there)\n",
+			o->unix_path, o->unix_path);
+	else if (is_remote)
+		tell_forwarding(s);
+	else if (!o->no_browser && (!has_screen() || !open_browser(server_url(s))))
+		printf("No browser could be started here: open the address in one yourself.\n");
+	printf("Ctrl-C ends it.\n");
+	fflush(stdout);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int serve(struct library *l, const struct options *o, struct err *e)
+{
+	struct server_options so = { .unix_path = o->unix_path,
+		.port = (uint16_t)o->port,
+		.allowed_hosts = o->allow_hosts.v,
+		.n_allowed_hosts = o->allow_hosts.n };
+	struct server *s = NULL;
+
+	if (server_open(&s, l, &so, e) < 0)
+		return -(int)e->code;
+	tell(s, o);
+	server_run(s);
+	server_close(s);
+	return 0;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct library l = LIBRARY_INIT;
+	struct err e = ERR_INIT;
+	int first;
+
+	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv,
+		    false, &first, &e) < 0)
+		return command_fail(self, &e);
+	if (argc == first)
+		err_set(&e, ERR_USAGE, "which recording? For example: leadline view run.lead");
+	else if (o.has_port && (o.port == 0 || o.port > UINT16_MAX))
+		err_set(&e, ERR_USAGE, "--port wants a number from 1 to 65535");
+	else if (o.has_port && o.unix_path)
+		err_set(&e, ERR_USAGE, "--port and --unix do not go together");
+	else if (open_all(&l, argv + first, &e) == 0)
+		serve(&l, &o, &e);
+	library_done(&l);
+	return e.code ? command_fail(self, &e) : 0;
+}
+
+const struct command command_view = {
+	.group = "look",
+	.name = "view",
+	.arguments = "[options] FILE|FOLDER…",
+	.summary = "Show recordings as a page in a browser",
+	.options = options_table,
+	.n_options = sizeof options_table / sizeof *options_table,
+	.examples = "  leadline view run.lead\n"
+		    "  leadline view run.lead --no-browser --port 8000\n",
+	.run = run,
+};

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ * See answer.h. */
+#include "serve/answer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyze/exact.h"
+#include "analyze/frames.h"
+#include "analyze/profile.h"
+#include "analyze/stacks.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "serve/answer_parts.h"
+#include "serve/library.h"
+#include "serve/params.h"
+#include "base/banned.h"
+
+static const struct {
+	const char *name;
+	answer_fn *make;
+} answers[] = { /* alphabetical */
+	{ "bytecode", answer_bytecode }, { "files", answer_files }, { "graph", answer_graph },
+	{ "overview", answer_overview }, { "sandwich", answer_sandwich },
+	{ "search", answer_search }, { "source", answer_source }, { "table", answer_table },
+	{ "timeline", answer_timeline }, { "tree", answer_tree }
+};
+
+int answer_make(
+	struct library *l, const char *name, struct params *p, struct buf *out, struct err *e)
+{
+	struct json_writer w;
+	int status;
+
+	for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+		if (strcmp(answers[i].name, name) != 0)
+			continue;
+		json_init(&w, out, false);
+		json_object_begin(&w);
+		status = answers[i].make(l, p, &w, e);
+		if (status < 0)
+			buf_clear(out);
+		else
+			json_object_end(&w);
+		return status;
+	}
+	return err_set(e, ERR_NO_FILE, "there is nothing to ask by the name '%.100s'", name);
+}
+
+int answer_profile(struct library *l, struct params *p, struct selection **ret, struct err *e)
+{
+	struct selection *s;
+
+	if (library_select(l, p, LIBRARY_ROWS, &s, e) < 0)
+		return -(int)e->code;
+	if (!s->profile)
+		return err_set(e, ERR_UNSUPPORTED,
+			"nothing was sampled or counted in it: leadline run records what fills "
+			"this");
+	*ret = s;
+	return 0;
+}
+
+int answer_stacks(struct library *l, struct params *p, struct selection **ret, struct err *e)
+{
+	struct selection *s;
+
+	if (library_select(l, p, LIBRARY_STACKS, &s, e) < 0)
+		return -(int)e->code;
+	if (s->exact && !s->exact->has_contexts)
+		return err_set(e, ERR_UNSUPPORTED,
+			"such a file only says who called whom: there is no tree of calls in it");
+	if (!s->profile)
+		return err_set(e, ERR_UNSUPPORTED,
+			"nothing was sampled or traced in it: leadline run records what fills "
+			"this");
+	*ret = s;
+	return 0;
+}
+
+int answer_function(const struct selection *s, const struct params *p, uint32_t *ret, struct err *e)
+{
+	uint32_t function = UINT32_MAX;
+
+	if (params_u32(p, "function", UINT32_MAX, &function, e) < 0)
+		return -(int)e->code;
+	if (function >= frames_n_functions(s->recording->frames))
+		return err_set(e, ERR_NO_FILE, "the recording has no such function");
+	*ret = function;
+	return 0;
+}
+
+const char *answer_unit(enum unit unit)
+{
+	return unit == UNIT_SECONDS ? "s" : unit == UNIT_BYTES ? "bytes" : "count";
+}
+
+void answer_total(const struct selection *s, struct json_writer *w)
+{
+	json_kv_string(w, "unit", answer_unit(s->profile->unit));
+	json_kv_double(w, "total", s->profile->seconds);
+}
+
+void answer_value(struct json_writer *w, double value)
+{
+	json_double(w, round(value * 1e9) / 1e9);
+}
+
+void mention(struct mentioned *m, uint32_t function)
+{
+	while (m->is_in.n <= function)
+		vec_push(&m->is_in, false);
+	if (!m->is_in.v[function])
+		vec_push(&m->functions, function);
+	m->is_in.v[function] = true;
+}
+
+unsigned answer_kind(const struct frames *f, uint32_t function)
+{
+	const struct stack_function *x = frames_function(f, function);
+
+	return x->is_builtin ? 2 : x->is_synthetic ? 3 : x->is_library;
+}
+
+void answer_functions(struct mentioned *m, const struct frames *f, struct json_writer *w)
+{
+	json_key(w, "functions");
+	json_array_begin(w);
+	vec_each (&m->functions, function) {
+		const struct stack_function *x = frames_function(f, *function);
+
+		json_array_begin(w);
+		json_u64(w, *function);
+		json_string(w, x->name);
+		json_string(w, x->file);
+		json_u64(w, x->first_line);
+		json_u64(w, answer_kind(f, *function));
+		json_array_end(w);
+	}
+	json_array_end(w);
+	vec_done(&m->functions);
+	vec_done(&m->is_in);
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ * Answer "overview": what the recording is, what it is bound by, its hottest rows, and what views can be filled. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/exact.h"
+#include "analyze/instructions.h"
+#include "analyze/profile.h"
+#include "analyze/regions.h"
+#include "analyze/stacks.h"
+#include "analyze/strips.h"
+#include "analyze/usage.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "serve/answer_parts.h"
+#include "serve/library.h"
+#include "serve/params.h"
+#include "store/reader.h"
+#include "store/tables.h"
+#include "view/profile.h"
+#include "view/regions.h"
+#include "view/usage.h"
+#include "base/banned.h"
+
+enum { TOP = 20 };
+
+static void write_recordings(const struct library *l, struct json_writer *w)
+{
+	json_key(w, "recordings");
+	json_array_begin(w);
+	for (size_t i = 0; i < l->recordings.n; i++) {
+		const struct recording *r = l->recordings.v[i];
+
+		json_object_begin(w);
+		json_kv_u64(w, "r", i);
+		json_kv_string(w, "name", r->name);
+		json_kv_string(w, "path", r->path);
+		json_kv_string(w, "command", r->usage->command);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+/* "" where another tool's file says nothing of it. */
+static void write_verdict(const struct recording *r, struct json_writer *w)
+{
+	struct buf why = BUF_INIT;
+
+	if (r->bound.is_known && !r->origin.is_foreign)
+		usage_add_rule(r->usage, &r->bound, &why);
+	json_kv_string(w, "verdict", r->origin.is_foreign ? "" : usage_verdict(&r->bound));
+	json_kv_string(w, "verdict_why", buf_str(&why));
+	buf_done(&why);
+}
+
+static bool counts(const struct stacks *s, uint32_t row)
+{
+	for (size_t i = 0; i < s->n_threads; i++)
+		if (s->threads[i].row == row)
+			return s->threads[i].seconds > 0 || !s->threads[i].is_idle;
+	return false;
+}
+
+/* Of the threads chosen, of the whole recording; idle ones only where they count. */
+static void write_states(const struct selection *s, struct json_writer *w)
+{
+	const struct strips *t = recording_strips(s->recording);
+	double sum[STRIP_STATES_] = { 0 };
+
+	for (size_t i = 0; i < t->n_threads; i++)
+		for (size_t k = 0; counts(s->stacks, t->threads[i].row) && k < STRIP_STATES_; k++)
+			sum[k] += t->threads[i].state_s[k];
+	json_key(w, "states");
+	json_array_begin(w);
+	for (size_t k = STRIP_RUNNING; t->has_states && k < STRIP_STATES_; k++) {
+		json_array_begin(w);
+		json_string(w, strip_states[k]);
+		answer_value(w, sum[k]);
+		json_array_end(w);
+	}
+	json_array_end(w);
+}
+
+static uint64_t count_bytecode(const struct recording *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 1; i <= tables_count(r->tables, RECORD_code); i++) {
+		const struct rec_code *code = tables_row(r->tables, RECORD_code, i);
+
+		n += code && code->code_bytes.n > 0;
+	}
+	return n;
+}
+
+static uint64_t count_files(const struct profile *p)
+{
+	struct map seen = MAP_INIT;
+	uint64_t n;
+
+	for (size_t i = 0; i < p->n_functions; i++)
+		if (*p->functions[i].file)
+			map_put(&seen, (uintptr_t)p->functions[i].file, 1);
+	n = seen.n;
+	map_done(&seen);
+	return n;
+}
+
+static void write_counts(const struct selection *s, struct json_writer *w)
+{
+	json_key(w, "counts");
+	json_object_begin(w);
+	json_kv_u64(w, "processes", s->recording->usage->n_processes);
+	json_kv_u64(w, "threads", s->stacks->n_threads);
+	json_kv_u64(w, "functions", s->profile ? s->profile->n_functions : 0);
+	json_kv_u64(w, "lines", s->profile ? answer_n_lines(s, s->profile) : 0);
+	json_kv_u64(w, "files", s->profile ? count_files(s->profile) : 0);
+	json_kv_u64(w, "bytecode", count_bytecode(s->recording));
+	json_object_end(w);
+}
+
+/* What can be filled is ""; else why not, and what to type. */
+static void write_views(struct selection *s, struct json_writer *w)
+{
+	static const char *const none = "nothing was sampled: record with leadline run";
+	bool has_profile = s->profile != NULL, is_foreign = s->recording->origin.is_foreign;
+	bool has_stacks = has_profile && (!s->exact || s->exact->has_contexts) && s->stacks->n;
+	const struct strips *t = recording_strips(s->recording);
+
+	json_key(w, "views");
+	json_object_begin(w);
+	json_kv_string(w, "flame",
+		has_stacks            ? ""
+			: has_profile ? "such a file only says who called whom: there are no stacks"
+				      : none);
+	json_kv_string(w, "source",
+		has_profile && answer_n_lines(s, s->profile) ? ""
+			: has_profile ? "no lines were recorded: leadline run "
+					"samples them, run --lines counts them"
+				      : none);
+	json_kv_string(w, "bytecode",
+		count_bytecode(s->recording)
+			? ""
+			: "the recording holds no bytecode: leadline run keeps that of functions "
+			  "that ten samples or more ended in");
+	json_kv_string(w, "timeline",
+		t->n_threads || s->recording->usage->n_ticks ? ""
+			: is_foreign                         ? "such a file tells no times"
+				     : "there is nothing in it with a time");
+	json_kv_string(w, "graph", has_profile ? "" : none);
+	json_kv_string(w, "table", has_profile ? "" : none);
+	json_kv_string(w, "native", "native frames are not recorded yet");
+	json_kv_string(w, "kernel", "kernel frames are not recorded yet");
+	json_kv_string(w, "gpu", "GPU activity is not recorded yet");
+	json_kv_string(w, "memory", "memory is not recorded yet");
+	json_object_end(w);
+}
+
+static void write_report(const struct selection *s, struct json_writer *w)
+{
+	const struct recording *r = s->recording;
+
+	json_key(w, "report");
+	json_object_begin(w);
+	usage_json(r->usage, &r->bound, w);
+	profile_json_fidelity(&r->fidelity, w);
+	profile_json_idle(s->stacks, w);
+	profile_json_threads(s->stacks, w);
+	if (r->regions->n)
+		regions_json(r->regions, w);
+	json_object_end(w);
+}
+
+static void write_rows(const struct selection *s, struct json_writer *w)
+{
+	const struct profile *p = s->profile;
+
+	json_kv_string(w, "unit", answer_unit(p ? p->unit : UNIT_SECONDS));
+	json_kv_double(w, "sampled", p ? p->seconds : UNITS_UNKNOWN);
+	json_kv_bool(w, "is_exact", p && p->is_exact);
+	json_kv_bool(w, "has_calls", s->exact != NULL);
+	if (!p)
+		return;
+	json_key(w, "functions");
+	answer_function_rows(s, p, 0, TOP, w);
+	json_key(w, "lines");
+	answer_line_rows(s, p, 0, TOP, w);
+}
+
+int answer_overview(struct library *l, struct params *p, struct json_writer *w, struct err *e)
+{
+	struct selection *s;
+	const struct recording *r;
+	double sampled_s, wall_s;
+
+	if (library_select(l, p, LIBRARY_ROWS, &s, e) < 0)
+		return -1;
+	r = s->recording;
+	sampled_s = (double)recording_strips(s->recording)->end_ns / 1e9;
+	wall_s = units_is_known(r->usage->wall_s) ? r->usage->wall_s : 0;
+	json_kv_string(w, "version", LEADLINE_VERSION);
+	write_recordings(l, w);
+	for (size_t i = 0; i < l->recordings.n; i++)
+		if (l->recordings.v[i] == r)
+			json_kv_u64(w, "r", i);
+	json_kv_string(w, "name", r->name);
+	json_kv_string(w, "format", r->origin.is_foreign ? r->origin.format : "leadline");
+	json_kv_string(w, "measure", r->origin.measure);
+	json_kv_string(w, "note", r->origin.note);
+	json_kv_double(w, "begun",
+		r->origin.is_foreign ? UNITS_UNKNOWN : (double)r->reader->begun_realtime_ns / 1e9);
+	json_kv_double(w, "length_s", fmax(sampled_s, wall_s));
+	write_verdict(r, w);
+	write_states(s, w);
+	write_counts(s, w);
+	write_views(s, w);
+	write_rows(s, w);
+	write_report(s, w);
+	return 0;
+}

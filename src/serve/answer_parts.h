@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ * What the answers share. */
+#ifndef SERVE_ANSWER_PARTS_H
+#define SERVE_ANSWER_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/json_write.h"
+#include "base/units.h"
+#include "base/vec.h"
+
+struct err;
+struct frames;
+struct library;
+struct params;
+struct profile;
+struct profile_function;
+struct profile_line;
+struct selection;
+
+/* An answer being written: `w` is inside an object. */
+typedef int answer_fn(struct library *l, struct params *p, struct json_writer *w, struct err *e);
+
+answer_fn answer_overview, answer_tree, answer_sandwich, answer_table, answer_search, answer_files,
+	answer_source, answer_bytecode, answer_timeline, answer_graph;
+
+/* A selection that was sampled or counted; ERR_UNSUPPORTED otherwise. */
+int answer_profile(struct library *l, struct params *p, struct selection **ret, struct err *e);
+/* The same with stacks, for trees: filter chooses stacks. */
+int answer_stacks(struct library *l, struct params *p, struct selection **ret, struct err *e);
+/* The parameter "function"; ERR_NO_FILE when the recording has none of that number. */
+int answer_function(
+	const struct selection *s, const struct params *p, uint32_t *ret, struct err *e);
+
+/* "unit" and "total", what shares are of. */
+void answer_total(const struct selection *s, struct json_writer *w);
+const char *answer_unit(enum unit unit);
+/* A value, whole nanoseconds of a second: short in JSON. */
+void answer_value(struct json_writer *w, double value);
+
+/* Functions an answer mentions, each once; answer_functions writes the key "functions". */
+struct mentioned {
+	VEC(uint32_t) functions;
+	VEC(bool) is_in; /* by function */
+};
+
+void mention(struct mentioned *m, uint32_t function);
+/* Ends it, too. */
+void answer_functions(struct mentioned *m, const struct frames *f, struct json_writer *w);
+/* 0 the user's own, 1 library, 2 C, 3 synthetic. */
+unsigned answer_kind(const struct frames *f, uint32_t function);
+
+/* Rows of "functions" and of "lines", as tables and the overview have them, from `first` on. */
+void answer_function_rows(const struct selection *s, const struct profile *p, size_t first,
+	size_t n, struct json_writer *w);
+void answer_line_rows(const struct selection *s, const struct profile *p, size_t first, size_t n,
+	struct json_writer *w);
+/* Lines know their function by file, name and first line: its number, −1: not known. */
+struct by_place {
+	const struct profile_function **v; /* the caller's to free */
+	size_t n;
+};
+
+struct by_place answer_index(const struct profile *p);
+int64_t answer_line_function(const struct by_place *x, const struct profile_line *l);
+
+/* How many lines there are, counted or sampled. */
+size_t answer_n_lines(const struct selection *s, const struct profile *p);
+
+#endif

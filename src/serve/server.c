@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT
+ * See server.h. HTTP itself is libevent's; what may be asked and by whom is decided here. */
+#include "serve/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/http_struct.h>
+#include <event2/listener.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json_write.h"
+#include "base/xalloc.h"
+#include "serve/answer.h"
+#include "serve/compress.h"
+#include "serve/guard.h"
+#include "serve/library.h"
+#include "serve/page.h"
+#include "serve/params.h"
+#include "base/banned.h"
+
+enum {
+	HEADER_BYTES = 32768,
+	BODY_BYTES = 4096,
+	TIMEOUT_S = 30,
+	BACKLOG = 128,
+	FILES = 4096, /* descriptors at once, as far as the system lets us */
+	FILES_SPARE = 32,
+	NONCE = 24,
+};
+
+struct server {
+	struct library *library;
+	struct event_base *base;
+	struct evhttp *http;
+	struct evconnlistener *listener;
+	struct event *signals[2], *again;
+	struct guard guard;
+	char nonce[NONCE + 1];
+	struct buf page;
+	char url[256];
+	uint16_t port;
+	const char *unix_path; /* to remove; NULL: none */
+};
+
+/* ---- answering ------------------------------------------------------------------------------- */
+
+static void add_headers(struct server *s, struct evhttp_request *request, const char *type)
+{
+	static const char *const always[][2] = { { "X-Content-Type-Options", "nosniff" },
+		{ "Referrer-Policy", "no-referrer" }, { "Cache-Control", "no-store" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+		{ "Cross-Origin-Opener-Policy", "same-origin" }, { "X-Frame-Options", "DENY" },
+		{ "Vary", "Accept-Encoding" } };
+	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+	struct buf policy = BUF_INIT;
+
+	page_policy(s->nonce, "'self'", &policy);
+	buf_adds(&policy, "; frame-ancestors 'none'");
+	evhttp_add_header(headers, "Content-Security-Policy", buf_str(&policy));
+	buf_done(&policy);
+	evhttp_add_header(headers, "Content-Type", type);
+	for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+		evhttp_add_header(headers, always[i][0], always[i][1]);
+}
+
+static void reply(struct server *s, struct evhttp_request *request, int status, const char *type,
+	const struct buf *text)
+{
+	const char *accepted =
+		evhttp_find_header(evhttp_request_get_input_headers(request), "Accept-Encoding");
+	enum encoding encoding = text->n > 512 ? encoding_choose(accepted) : ENCODING_NONE;
+	struct evbuffer *body = evbuffer_new();
+	struct buf packed = BUF_INIT;
+
+	add_headers(s, request, type);
+	if (encoding != ENCODING_NONE)
+		evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Encoding",
+			encoding_name(encoding));
+	encoding_apply(encoding, text->data, text->n, &packed);
+	evbuffer_add(body, packed.data, packed.n);
+	evhttp_send_reply(request, status, NULL, body);
+	evbuffer_free(body);
+	buf_done(&packed);
+}
+
+static void reply_error(
+	struct server *s, struct evhttp_request *request, int status, const char *words)
+{
+	struct buf text = BUF_INIT;
+	struct json_writer w;
+
+	json_init(&w, &text, false);
+	json_object_begin(&w);
+	json_kv_string(&w, "error", words);
+	json_object_end(&w);
+	reply(s, request, status, "application/json", &text);
+	buf_done(&text);
+}
+
+static int status_of(const struct err *e)
+{
+	switch (e->code) {
+	case ERR_USAGE:
+		return 400;
+	case ERR_NO_FILE:
+		return 404;
+	case ERR_UNSUPPORTED:
+		return 409;
+	default:
+		return 500;
+	}
+}
+
+static void reply_answer(
+	struct server *s, struct evhttp_request *request, const char *name, struct params *p)
+{
+	struct buf text = BUF_INIT;
+	struct err e = ERR_INIT;
+
+	if (answer_make(s->library, name, p, &text, &e) < 0)
+		reply_error(s, request, status_of(&e), e.text);
+	else
+		reply(s, request, 200, "application/json", &text);
+	buf_done(&text);
+}
+
+/* ---- who asks what --------------------------------------------------------------------------- */
+
+static void ask(struct server *s, struct evhttp_request *request, const char *path,
+	const char *token, struct params *p)
+{
+	enum evhttp_cmd_type method = evhttp_request_get_command(request);
+	bool is_quit = strcmp(path, "/api/quit") == 0;
+
+	if (!guard_token(&s->guard, token)) {
+		reply_error(s, request, 403,
+			"this address lacks the token: use the whole one that leadline view "
+			"printed");
+	} else if (is_quit != (method == EVHTTP_REQ_POST)) {
+		reply_error(s, request, 405, "no such method here");
+	} else if (is_quit) {
+		reply_error(s, request, 200, "");
+		event_base_loopexit(s->base, &(struct timeval){ .tv_usec = 100000 });
+	} else if (strcmp(path, "/") == 0) {
+		reply(s, request, 200, "text/html; charset=utf-8", &s->page);
+	} else if (strncmp(path, "/api/", 5) == 0) {
+		reply_answer(s, request, path + 5, p);
+	} else {
+		reply_error(s, request, 404, "there is nothing here");
+	}
+}
+
+static void on_request(struct evhttp_request *request, void *ctx)
+{
+	struct server *s = ctx;
+	struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
+	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
+	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+	const char *token = evhttp_find_header(headers, "X-Leadline-Token");
+	struct err e = ERR_INIT;
+	struct params p;
+
+	if (!guard_host(&s->guard, evhttp_find_header(headers, "Host"))) {
+		reply_error(s, request, 403,
+			"this server answers to localhost alone; --allow-host NAME lets other "
+			"names in");
+		return;
+	}
+	if (!guard_origin(&s->guard, evhttp_find_header(headers, "Origin"))) {
+		reply_error(s, request, 403, "pages from elsewhere may not ask this server");
+		return;
+	}
+	if (params_parse(&p, uri ? evhttp_uri_get_query(uri) : NULL, &e) < 0)
+		reply_error(s, request, 400, e.text);
+	else
+		ask(s, request, path && *path ? path : "/",
+			token ? token : params_find(&p, "token"), &p);
+	params_done(&p);
+}
+
+/* ---- too many at once ------------------------------------------------------------------------ */
+
+/* The number the next descriptor will have says how many are in use. */
+static bool has_room(const struct server *s)
+{
+	struct rlimit limit;
+	int next = dup(evconnlistener_get_fd(s->listener));
+
+	if (next < 0)
+		return false;
+	close(next);
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && (rlim_t)next + FILES_SPARE < limit.rlim_cur;
+}
+
+static void try_again(evutil_socket_t fd, short what, void *ctx)
+{
+	struct server *s = ctx;
+
+	(void)fd;
+	(void)what;
+	if (has_room(s))
+		evconnlistener_enable(s->listener);
+	else
+		event_add(s->again, &(struct timeval){ .tv_usec = 200000 });
+}
+
+/* For each new connection. While there are too many, others wait in the kernel's queue. */
+static struct bufferevent *on_connection(struct event_base *base, void *ctx)
+{
+	struct server *s = ctx;
+
+	if (!has_room(s)) {
+		evconnlistener_disable(s->listener);
+		event_add(s->again, &(struct timeval){ .tv_usec = 200000 });
+	}
+	return bufferevent_socket_new(base, -1, 0);
+}
+
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= FILES)
+		return;
+	limit.rlim_cur = limit.rlim_max < FILES ? limit.rlim_max : FILES;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static void on_signal(evutil_socket_t fd, short what, void *ctx)
+{
+	struct server *s = ctx;
+
+	(void)fd;
+	(void)what;
+	event_base_loopbreak(s->base);
+}
+
+static int listen_port(uint16_t port, struct err *e)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), yes = 1;
+
+	if (fd < 0)
+		return err_errno(e, ERR_SYSTEM, "socket");
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+	if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && listen(fd, BACKLOG) == 0)
+		return fd;
+	if (errno == EADDRINUSE)
+		err_set(e, ERR_SYSTEM,
+			"port %u is in use: choose another with --port, or leave it out for one "
+			"that is "
+			"free",
+			port);
+	else
+		err_errno(e, ERR_SYSTEM, "127.0.0.1 port %u", port);
+	close(fd);
+	return -(int)e->code;
+}
+
+/* Only a socket nobody listens at is replaced. */
+static void remove_stale(const struct sockaddr_un *address)
+{
+	struct stat st;
+	int fd;
+
+	if (lstat(address->sun_path, &st) < 0 || !S_ISSOCK(st.st_mode))
+		return;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
+		errno == ECONNREFUSED)
+		unlink(address->sun_path);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int listen_unix(const char *path, struct err *e)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	mode_t before;
+	int fd, status;
+
+	if (strlen(path) >= sizeof address.sun_path)
+		return err_set(e, ERR_USAGE, "%s: a socket's path has at most %zu characters", path,
+			sizeof address.sun_path - 1);
+	memcpy(address.sun_path, path, strlen(path));
+	remove_stale(&address);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return err_errno(e, ERR_SYSTEM, "socket");
+	before = umask(0177); /* the user's own from its first instant on */
+	status = bind(fd, (struct sockaddr *)&address, sizeof address);
+	umask(before);
+	if (status == 0 && listen(fd, BACKLOG) == 0)
+		return fd;
+	if (errno == EADDRINUSE)
+		err_set(e, ERR_SYSTEM, "%s is there already: name another socket", path);
+	else
+		err_errno(e, ERR_SYSTEM, "%s", path);
+	close(fd);
+	return -(int)e->code;
+}
+
+static void name_address(struct server *s, int fd)
+{
+	struct sockaddr_in address = { 0 };
+	socklen_t n = sizeof address;
+
+	if (!s->unix_path && getsockname(fd, (struct sockaddr *)&address, &n) == 0)
+		s->port = ntohs(address.sin_port);
+	if (s->unix_path)
+		snprintf(s->url, sizeof s->url, "http://localhost/?token=%s", s->guard.token);
+	else
+		snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u/?token=%s", s->port,
+			s->guard.token);
+}
+
+static int start(struct server *s, int fd, struct err *e)
+{
+	static const int signals[] = { SIGINT, SIGTERM };
+	struct evhttp_bound_socket *bound;
+
+	s->base = event_base_new();
+	s->http = s->base ? evhttp_new(s->base) : NULL;
+	bound = s->http ? evhttp_accept_socket_with_handle(s->http, fd) : NULL;
+	if (!bound) {
+		close(fd);
+		return err_set(e, ERR_SYSTEM, "the server could not be started");
+	}
+	s->listener = evhttp_bound_socket_get_listener(bound);
+	s->again = evtimer_new(s->base, try_again, s);
+	for (size_t i = 0; i < 2; i++) {
+		s->signals[i] = evsignal_new(s->base, signals[i], on_signal, s);
+		event_add(s->signals[i], NULL);
+	}
+	evhttp_set_bevcb(s->http, on_connection, s);
+	evhttp_set_max_headers_size(s->http, HEADER_BYTES);
+	evhttp_set_max_body_size(s->http, BODY_BYTES);
+	evhttp_set_timeout(s->http, TIMEOUT_S);
+	evhttp_set_allowed_methods(s->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST);
+	evhttp_set_gencb(s->http, on_request, s);
+	return 0;
+}
+
+int server_open(
+	struct server **ret, struct library *l, const struct server_options *o, struct err *e)
+{
+	int fd = o->unix_path ? listen_unix(o->unix_path, e) : listen_port(o->port, e);
+	struct server *s;
+
+	if (fd < 0)
+		return fd;
+	s = xcalloc(1, sizeof *s);
+	s->library = l;
+	s->unix_path = o->unix_path;
+	s->guard.allowed_hosts = o->allowed_hosts;
+	s->guard.n_allowed_hosts = o->n_allowed_hosts;
+	guard_random(s->guard.token, GUARD_TOKEN);
+	guard_random(s->nonce, NONCE);
+	page_fill(s->nonce, "", "", 0, &s->page);
+	name_address(s, fd);
+	raise_limit();
+	if (start(s, fd, e) < 0) {
+		server_close(s);
+		return -(int)e->code;
+	}
+	*ret = s;
+	return 0;
+}
+
+void server_run(struct server *s)
+{
+	event_base_dispatch(s->base);
+}
+
+void server_close(struct server *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < 2; i++)
+		if (s->signals[i])
+			event_free(s->signals[i]);
+	if (s->again)
+		event_free(s->again);
+	if (s->http)
+		evhttp_free(s->http);
+	if (s->base)
+		event_base_free(s->base);
+	if (s->unix_path)
+		unlink(s->unix_path);
+	buf_done(&s->page);
+	free(s);
+}
+
+const char *server_url(const struct server *s)
+{
+	return s->url;
+}
+
+uint16_t server_port(const struct server *s)
+{
+	return s->port;
+}

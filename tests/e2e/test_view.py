@@ -1,0 +1,436 @@
+"""`leadline view`: the server as a browser, a stranger and an attacker meet it."""
+import contextlib
+import gzip
+import http.client
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import urllib.parse
+
+import conftest
+import pytest
+
+DATA = conftest.ROOT / "tests" / "data"
+ORDERS, TRACED = DATA / "orders.lead", DATA / "traced.lead"
+SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+class Server:
+    def __init__(self, process, unix=None):
+        self.process, self.unix = process, unix
+        self.url = urllib.parse.urlsplit(process.stdout.readline().strip())
+        self.token = urllib.parse.parse_qs(self.url.query)["token"][0]
+
+    def connect(self):
+        c = http.client.HTTPConnection("localhost", self.url.port or 80, timeout=30)
+        if self.unix:
+            c.sock = socket.socket(socket.AF_UNIX)
+            c.sock.connect(str(self.unix))
+        else:
+            c.sock = socket.create_connection(("127.0.0.1", self.url.port), timeout=30)
+        return c
+
+    def ask(self, path, method="GET", token=None, **headers):
+        c = self.connect()
+        headers = {k.replace("_", "-"): v for k, v in headers.items()}
+        if token is None:
+            headers["X-Leadline-Token"] = self.token
+        c.request(method, path, headers=headers)
+        response = c.getresponse()
+        response.body = response.read()
+        c.close()
+        return response
+
+    def get(self, name, **parameters):
+        response = self.ask(f"/api/{name}?{urllib.parse.urlencode(parameters, doseq=True)}")
+        assert response.status == 200, response.body
+        return json.loads(response.body)
+
+
+@contextlib.contextmanager
+def view(*args, unix=None, **kwargs):
+    command = [conftest.LEADLINE, "view", "--no-browser", *map(str, args)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **kwargs)
+    try:
+        yield Server(process, unix)
+    finally:
+        process.terminate()
+        assert process.wait(30) == 0
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def server():
+    with view(ORDERS, TRACED) as s:
+        yield s
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """Everything that can hold a text holds a script."""
+    path = tmp_path_factory.mktemp("hostile") / "x.folded"
+    path.write_text(f"main;{SCRIPT};leaf 10\n{SCRIPT};</script>{SCRIPT} 5\n")
+    return path
+
+
+# ---- the numbers are the report's ----------------------------------------------------------------
+
+CHOICES = [
+    ({}, []),
+    ({"state": "cpu"}, ["--state", "cpu"]),
+    ({"only_mine": 1}, ["--only-mine"]),
+    ({"thread": "#1"}, ["--thread", "#1"]),
+    ({"from": 0.2, "to": 0.8}, ["--from", "0.2", "--to", "0.8"]),
+    ({"idle": 1}, ["--idle"]),
+    ({"filter": "json"}, ["--filter", "json"]),
+]
+
+
+@pytest.mark.parametrize("parameters, options", CHOICES, ids=[" ".join(o) or "all" for _, o in CHOICES])
+def test_tables_have_the_numbers_of_the_report(server, tool, parameters, options):
+    report = json.loads(tool("report", "--json", *options, ORDERS).stdout)
+    for what in ("functions", "lines"):
+        rows = server.get("table", what=what, limit=5000, **parameters)["rows"]
+        wanted = report[what]
+        assert len(rows) == len(wanted) > 0
+        for row, other in zip(rows, wanted):
+            assert row["line"] == other["line"] and row["file"] == other["file"]
+            for key in ("self", "total", "self_low", "self_high"):
+                assert row[key] == other[f"{key}_s"]
+            assert row["self_samples"] == other["self_samples"]
+
+
+def test_traced_calls_have_the_numbers_of_the_report(server, tool):
+    report = json.loads(tool("report", "--json", TRACED).stdout)
+    rows = server.get("table", r=1, limit=5000)["rows"]
+    assert [(r["name"], r["self"], r["total"], r["calls"], r["primitive_calls"]) for r in rows] == \
+        [(f["name"], f["self_s"], f["total_s"], f["calls"], f["primitive_calls"]) for f in report["functions"]]
+
+
+def nested(answer):
+    """The boxes as report --tree --json has them."""
+    functions = {f[0]: f for f in answer["functions"]}
+    boxes, root, path = answer["boxes"], {"children": []}, []
+    for f, depth, total, own in zip(boxes["f"], boxes["d"], boxes["w"], boxes["s"]):
+        del path[depth - 1:]
+        node = {"name": functions[f][1], "line": functions[f][3], "total": total, "self": own, "children": []}
+        (path[-1] if path else root)["children"].append(node)
+        path.append(node)
+    return root["children"]
+
+
+def same_tree(ours, theirs):
+    assert len(ours) == len(theirs)
+    for a, b in zip(sorted(ours, key=lambda n: (n["name"], n["line"])), sorted(theirs, key=lambda n: (n["name"], n["line"]))):
+        assert (a["name"], a["line"]) == (b["name"], b["line"])
+        assert a["total"] == pytest.approx(b["total_s"], abs=1e-8)
+        assert a["self"] == pytest.approx(b["self_s"], abs=1e-8)
+        same_tree(a["children"], b["children"])
+
+
+@pytest.mark.parametrize("parameters, options", [({}, []), ({"filter": "encode"}, ["--filter", "encode"])])
+def test_the_tree_is_that_of_the_report(server, tool, parameters, options):
+    report = json.loads(tool("report", "--json", "--tree", *options, ORDERS).stdout)
+    answer = server.get("tree", width=1000000, collapse=1, **parameters)
+    assert answer["left_out"]["boxes"] == 0
+    same_tree(nested(answer), report["tree"])
+
+
+def test_callers_are_those_of_the_report(server, tool):
+    report = json.loads(tool("report", "--json", "--callers", "Book.save", ORDERS).stdout)["callers"][0]
+    f = next(r["f"] for r in server.get("table", limit=5000)["rows"] if r["name"] == "Book.save")
+    answer = server.get("table", what="callers", function=f)
+    assert [(r["name"], r["value"]) for r in answer["rows"]] == [(c["name"], c["seconds"]) for c in report["callers"]]
+
+
+def test_the_overview_tells_what_the_report_tells(server, tool):
+    report = json.loads(tool("report", "--json", "--threads", ORDERS).stdout)
+    answer = server.get("overview")
+    for key in ("wall_s", "bound", "fidelity", "threads", "idle", "command"):
+        assert answer["report"][key] == report[key]
+    assert answer["sampled"] == report["sampled_s"]
+    assert [f["name"] for f in answer["functions"]] == [f["name"] for f in report["functions"][:20]]
+    assert answer["views"]["flame"] == "" and answer["views"]["native"] != ""
+
+
+# ---- answers -------------------------------------------------------------------------------------
+
+def test_a_slice_holds_the_node_and_nothing_too_small(server):
+    whole = server.get("tree", width=100)
+    least = whole["value"] / 200
+    assert all(w >= least for w in whole["boxes"]["w"])
+    node = whole["boxes"]["id"][3]
+    part = server.get("tree", width=100, node=node)
+    assert part["node"] == node and part["boxes"]["id"][0] == node and part["boxes"]["d"][0] == 0
+    assert [p[0] for p in part["path"]][-1] == node
+    again = server.get("tree", width=100, node=part["key"])
+    assert again == part
+
+
+def test_focus_drop_and_merge_change_the_stacks(server):
+    table = server.get("table", limit=5000)
+    total = {r["name"]: r["total"] for r in table["rows"]}
+    focused = server.get("table", limit=5000, focus="^Book.save ")
+    assert focused["total"] == pytest.approx(total["Book.save"], rel=0.01)
+    assert "main" not in {r["name"] for r in focused["rows"]}
+    dropped = server.get("table", limit=5000, drop="^Book.save ")
+    assert dropped["total"] == pytest.approx(table["total"] - focused["total"])
+    merged = server.get("table", limit=5000, merge=["^Book.save ", "^dumps "])
+    assert not {"Book.save", "dumps"} & {r["name"] for r in merged["rows"]}
+    assert merged["total"] == pytest.approx(table["total"])
+
+
+def test_a_sandwich_has_the_functions_time_on_both_sides(server):
+    row = next(r for r in server.get("table")["rows"] if r["name"] == "JSONEncoder.encode")
+    answer = server.get("sandwich", function=row["f"])
+    assert answer["value"] == row["total"] and answer["self"] == row["self"]
+    for half in ("callers", "callees"):
+        assert answer[half]["f"][0] == row["f"]
+        assert answer[half]["w"][0] == pytest.approx(row["total"], abs=1e-8)
+
+
+def test_source_is_the_text_the_recording_holds(server):
+    files = server.get("files")["files"]
+    assert files[0]["self"] >= files[1]["self"]
+    answer = server.get("source", file="/srv/app/orders.py")
+    assert len(answer["text"]) == answer["n_lines"] == 58
+    assert any(line["self"] > 0 for line in answer["lines"])
+    assert server.get("source", file="/etc/passwd")["text"] == []
+
+
+def test_timeline_graph_and_search_answer(server):
+    timeline = server.get("timeline", px=100)
+    assert [t["number"] for t in timeline["threads"]] == [1, 2, 3]
+    for thread in timeline["threads"]:
+        assert thread["t"] == sorted(thread["t"]) and thread["s"][-1] == 0 and len(thread["t"]) <= 101
+    assert len(timeline["counters"]["t"]) == len(timeline["counters"]["rss_bytes"]) > 0
+    graph = server.get("graph", nodes=10)
+    assert len(graph["nodes"]) == 10 and graph["edges"]
+    rows = {r["f"]: r for r in server.get("table", limit=5000)["rows"]}
+    found = server.get("search", q="Book.")
+    assert found["n"] == len(found["ids"]) == sum("Book." in r["name"] for r in rows.values())
+    assert found["value"] >= max(rows[f]["total"] for f in found["ids"]) * 0.999
+    time = server.get("tree", direction="time", width=200)
+    assert time["thread"] == "#1" and time["boxes"]["x"] == sorted(time["boxes"]["x"])
+
+
+@pytest.mark.parametrize("path, status", [
+    ("nothing", 404), ("table?r=7", 404), ("table?r=-1", 400), ("table?what=x", 400), ("table?sort=x", 400),
+    ("table?sort=calls", 409), ("table?filter=[", 400), ("tree?focus=(", 400), ("tree?node=99999999", 404),
+    ("tree?direction=x", 400), ("tree?width=0", 400), ("tree?width=nan", 400), ("table?what=callers", 404),
+    ("table?what=callers&function=99999", 404), ("source", 400), ("bytecode?function=1", 409), ("search", 400),
+    ("table?thread=nobody", 400), ("table?process=1", 400), ("table?from=x", 400), ("table?r=1&state=cpu", 409),
+    ("tree?r=1&direction=time", 409), ("table?a=%00", 400), ("table?a=%zz", 400), ("overview?state=x", 400),
+])
+def test_what_cannot_be_answered_is_told_in_one_line(server, path, status):
+    response = server.ask(f"/api/{path}")
+    assert response.status == status
+    error = json.loads(response.body)["error"]
+    assert error and "\n" not in error
+
+
+def test_answers_are_compressed_as_asked(server):
+    plain = server.ask("/api/tree").body
+    packed = server.ask("/api/tree", Accept_Encoding="gzip, br")
+    assert packed.headers["Content-Encoding"] == "gzip" and gzip.decompress(packed.body) == plain
+    packed = server.ask("/api/tree", Accept_Encoding="gzip, br, zstd")
+    assert packed.headers["Content-Encoding"] == "zstd" and packed.body[:4] == b"\x28\xb5\x2f\xfd"
+
+
+def test_other_tools_files_are_shown_with_what_they_say(tmp_path, tool):
+    pstats = tmp_path / "x.prof"
+    assert tool("export", TRACED, "-o", pstats).returncode == 0
+    with view(pstats) as s:
+        overview = s.get("overview")
+        assert overview["format"] == "pstats" and overview["has_calls"] and overview["verdict"] == ""
+        assert overview["views"]["flame"] and s.get("graph")["nodes"]
+        assert s.ask("/api/tree").status == 409
+
+
+# ---- who may ask ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("headers, status", [
+    ({"Host": "evil.example"}, 403), ({"Host": "localhost.evil.example:80"}, 403), ({"Host": "127.0.0.1:1"}, 200),
+    ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Origin": "http://localhost:9"}, 200),
+])
+def test_names_and_pages_from_elsewhere_are_refused(server, headers, status):
+    assert server.ask("/api/overview", **headers).status == status
+    assert server.ask("/", **headers).status == status
+
+
+def test_nothing_is_answered_without_the_token(server):
+    for path in ("/", "/api/overview", "/api/quit", "/x", "/?token=", f"/?token={'A' * 32}"):
+        for method in ("GET", "POST"):
+            assert server.ask(path, method=method, token=False).status == 403
+    assert server.ask(f"/?token={server.token}", token=False).status == 200
+    assert server.ask(f"/?token={server.token}x", token=False).status == 403
+
+
+@pytest.mark.parametrize("path", ["/../../etc/passwd", "/api/../../etc/passwd", "//etc/passwd", "/api/", "/api",
+                                  "/%2e%2e/%2e%2e/etc/passwd", "/api/overview/../../x", "/api/overview%00", "/favicon.ico"])
+def test_paths_lead_nowhere_else(server, path):
+    response = server.ask(path)
+    assert response.status in (400, 404) and b"root:" not in response.body
+
+
+def test_methods_that_change_nothing_are_the_only_ones(server):
+    for method in ("PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"):
+        assert server.ask("/api/overview", method=method).status in (400, 405, 501)
+    assert server.ask("/api/overview", method="POST").status == 405
+    assert server.ask("/api/quit").status == 405
+
+
+def test_the_browser_is_told_to_be_strict(server):
+    page = server.ask("/")
+    policy = page.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
+    nonce = policy.split("'nonce-")[1].split("'")[0]
+    assert page.body.count(b"<script") >= 1
+    assert f'nonce="{nonce}"'.encode() in page.body and b"LEADLINE-NONCE" not in page.body
+    assert b"http://" not in page.body.replace(b"http://www.w3.org", b"") and b"https://" not in page.body
+    for response in (page, server.ask("/api/overview"), server.ask("/x")):
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert response.headers["Referrer-Policy"] == "no-referrer"
+        assert "Access-Control-Allow-Origin" not in response.headers
+
+
+def test_scripts_in_names_stay_text(hostile):
+    with view(hostile) as s:
+        assert SCRIPT.encode() not in s.ask("/").body
+        names = {f[1] for f in s.get("tree")["functions"]}
+        assert SCRIPT in names
+        for name in ("overview", "tree", "table", "graph", "files", f"search?q={urllib.parse.quote(SCRIPT)}"):
+            response = s.ask(f"/api/{name}")
+            assert response.status == 200 and response.headers["Content-Type"] == "application/json"
+
+
+def test_other_names_can_be_allowed():
+    with view(ORDERS, "--allow-host", "hub.example.org") as s:
+        assert s.ask("/api/overview", Host="hub.example.org", Origin="https://hub.example.org").status == 200
+        assert s.ask("/api/overview", Host="hub.example.com").status == 403
+
+
+# ---- those who do not behave ---------------------------------------------------------------------
+
+def test_a_thousand_slow_clients_keep_nobody_waiting(server):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
+    clients = []
+    try:
+        for _ in range(min(1000, min(4096, hard) - 200)):
+            clients.append(socket.create_connection(("127.0.0.1", server.url.port)))
+            clients[-1].send(b"GET /api/overview HTTP/1.1\r\nHost: localh")
+        assert server.get("overview")["name"] == "orders.lead"
+    finally:
+        for c in clients:
+            c.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert server.get("overview")["name"] == "orders.lead"
+
+
+def raw(server, data):
+    """What comes back for bytes that need not be HTTP."""
+    with socket.create_connection(("127.0.0.1", server.url.port), timeout=30) as c:
+        with contextlib.suppress(OSError):
+            c.sendall(data)
+            c.shutdown(socket.SHUT_WR)
+        answer = b""
+        with contextlib.suppress(OSError):
+            while more := c.recv(65536):
+                answer += more
+        return answer
+
+
+@pytest.mark.parametrize("data", [
+    b"GET /" + b"a" * 1000000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: " + b"y" * 1000000 + b"\r\n\r\n",
+    b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 100000 + b"\r\n",
+    b"POST /api/quit HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000\r\n\r\n" + b"x" * 1000000,
+    b"POST /api/quit HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n",
+    b"POST /api/quit HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00" + bytes(500), b"\r\n" * 1000, b"GET\r\n\r\n", b"", b"GET / HTTP/9.9\r\n\r\n",
+], ids=["path", "header", "headers", "body", "negative", "chunked", "tls", "lines", "no path", "nothing", "version"])
+def test_requests_that_are_none_do_no_harm(server, data):
+    assert b"200 OK" not in raw(server, data)
+    assert server.get("overview")["name"] == "orders.lead"
+
+
+# ---- beginning and ending ------------------------------------------------------------------------
+
+def test_the_page_can_end_it():
+    with view(ORDERS) as s:
+        assert s.ask("/api/quit", method="POST").status == 200
+        assert s.process.wait(30) == 0
+
+
+def test_ctrl_c_ends_it():
+    with view(ORDERS) as s:
+        s.process.send_signal(signal.SIGINT)
+        assert s.process.wait(30) == 0
+
+
+def test_a_unix_socket_is_the_users_own(tmp_path, tool):
+    path = tmp_path / "s"
+    with view(ORDERS, "--unix", path, unix=path) as s:
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+        assert s.get("overview")["name"] == "orders.lead"
+        taken = tool("view", "--no-browser", "--unix", path, ORDERS)
+        assert taken.returncode == 7 and len(taken.stderr.splitlines()) <= 2
+    assert not path.exists()
+
+
+def test_a_folder_opens_what_is_in_it(tmp_path):
+    shutil.copy(ORDERS, tmp_path / "b.lead")
+    shutil.copy(TRACED, tmp_path / "a.lead")
+    (tmp_path / "note.txt").write_text("x")
+    with view(tmp_path) as s:
+        assert [r["name"] for r in s.get("overview")["recordings"]] == ["a.lead", "b.lead"]
+        assert s.get("overview", r=1)["name"] == "b.lead"
+
+
+def test_over_ssh_the_line_to_type_is_printed(tmp_path):
+    environment = {**os.environ, "SSH_CONNECTION": "10.0.0.1 50000 10.0.0.2 22", "USER": "ann"}
+    process = subprocess.Popen([conftest.LEADLINE, "view", ORDERS], stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        lines = [process.stdout.readline() for _ in range(4)]
+        port = urllib.parse.urlsplit(lines[0]).port
+        assert f"ssh -N -L {port}:127.0.0.1:{port} ann@10.0.0.2\n" in "".join(lines)
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def test_without_a_browser_the_address_is_enough(tmp_path):
+    environment = {k: v for k, v in os.environ.items() if k not in ("SSH_CONNECTION", "WAYLAND_DISPLAY")}
+    environment |= {"DISPLAY": ":9", "PATH": str(tmp_path), "BROWSER": ""}
+    process = subprocess.Popen([conftest.LEADLINE, "view", ORDERS], stdout=subprocess.PIPE, text=True, env=environment)
+    try:
+        lines = [process.stdout.readline() for _ in range(3)]
+        assert lines[0].startswith("http://127.0.0.1:") and "No browser" in lines[1]
+    finally:
+        process.terminate()
+        process.wait()
+        process.stdout.close()
+
+
+def test_what_cannot_be_shown_is_told_in_one_line(tool, tmp_path):
+    (tmp_path / "bad.lead").write_bytes(ORDERS.read_bytes()[:9])
+    (tmp_path / "empty").mkdir()
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        s.listen()
+        port = s.getsockname()[1]
+        for arguments, status, word in [
+            ([tmp_path / "bad.lead"], 6, "bad.lead"), ([tmp_path / "missing"], 5, "missing"),
+            ([tmp_path / "empty"], 5, "no recording"), (["--port", port, ORDERS], 7, str(port)), ([], 2, "which recording"),
+            (["--port", 0, ORDERS], 2, "--port"), (["--port", 70000, ORDERS], 2, "--port"),
+        ]:
+            done = tool("view", "--no-browser", *arguments)
+            assert done.returncode == status and word in done.stderr and done.stdout == ""
+            assert len(done.stderr.splitlines()) <= 2
