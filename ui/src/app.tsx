@@ -108,10 +108,12 @@ function Head({ onHelp }: { onHelp: () => void }) {
 			<Fidelity />
 			<span class="grow" />
 			<SearchBox />
-			<button type="button" onClick={share} title="copy a link to what you see">share</button>
-			<button type="button" onClick={nextTheme} aria-label="light or dark">◐</button>
-			<button type="button" onClick={onHelp} aria-label="keys" aria-keyshortcuts="?">?</button>
-			<span role="status" class="soft">{said}</span>
+			<span class="buttons">
+				<button type="button" onClick={share} title="copy a link to what you see">share</button>
+				<button type="button" onClick={nextTheme} aria-label="light or dark">◐</button>
+				<button type="button" onClick={onHelp} aria-label="keys" aria-keyshortcuts="?">?</button>
+				<span role="status" class="soft">{said}</span>
+			</span>
 		</header>
 	);
 }
@@ -175,7 +177,7 @@ function Page() {
 			<Tabs names={names} />
 			<Chips />
 			<main class="main" id="main">
-				<div class={`view ${place.view}`}>
+				<div class={`view view-${place.view}`}>
 					{!Body ? <Notice title="There is no such view" text="Choose one of the tabs above." /> : missing ? <Notice title={`${view.title}: not recorded`} text={missing} /> : <Body />}
 				</div>
 				<LeadLine />

@@ -114,7 +114,8 @@ export function embeddedSource(data: Embedded): DataSource {
 				const tree = answers[keyOf("tree", { r: params.r, direction: "left-heavy", only_mine: params.only_mine })];
 				return search(table as Table<Row>, tree as Tree, params) as T;
 			}
-			const found = find(name, params);
+			// The whole timeline is there: a window is cut out of it where it is drawn.
+			const found = find(name, name === "timeline" ? { r: params.r } : params);
 			if (name === "tree") return cutTree(found as Tree, params) as T;
 			if (name === "table") return sortRows(found as Table<Row>, params) as T;
 			return found as T;

@@ -62,19 +62,16 @@ export function stateColour(state: string, isDark: boolean): string {
 	return (isDark ? dark : light)[state] ?? "#888";
 }
 
-/** A cividis-like scale: dark blue over grey to yellow, by lightness alone too. */
-const HEAT: [number, number, number][] = [
-	[0, 34, 78],
-	[53, 69, 108],
-	[102, 105, 112],
-	[148, 142, 119],
-	[200, 184, 102],
-	[254, 232, 56],
-];
+/** One scale by lightness, cividis-like: what is hot stands out most from the background of either theme. */
+const ON_DARK: [number, number, number][] = [[16, 33, 66], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102], [254, 232, 56]];
+const ON_LIGHT: [number, number, number][] = [[247, 243, 228], [235, 221, 166], [208, 190, 120], [150, 142, 118], [78, 86, 112], [0, 34, 78]];
 
-export function heat(share: number): { fill: string; isLight: boolean } {
-	const at = Math.min(1, Math.max(0, Math.sqrt(share))) * (HEAT.length - 1);
-	const i = Math.min(HEAT.length - 2, Math.floor(at));
-	const rgb = HEAT[i].map((v, k) => Math.round(v + (HEAT[i + 1][k] - v) * (at - i)));
-	return { fill: `rgb(${rgb.join(" ")})`, isLight: at > 2.6 };
+/** `share` of the largest; the root spreads out what is small. */
+export function heat(share: number, isDark: boolean): { fill: string; ink: string } {
+	const scale = isDark ? ON_DARK : ON_LIGHT;
+	const at = Math.min(1, Math.max(0, Math.sqrt(share))) * (scale.length - 1);
+	const i = Math.min(scale.length - 2, Math.floor(at));
+	const [r, g, b] = scale[i].map((v, k) => Math.round(v + (scale[i + 1][k] - v) * (at - i)));
+	const isLight = 0.299 * r + 0.587 * g + 0.114 * b > 128;
+	return { fill: `rgb(${r} ${g} ${b})`, ink: isLight ? "#111" : "#fff" };
 }

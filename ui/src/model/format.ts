@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Numbers in words: three significant digits, units chosen once per column, spaces that do not break.
-import { Unit } from "../api/types";
+import { FunctionRow, Unit } from "../api/types";
 
 const NBSP = "\u00a0";
 
@@ -81,6 +81,12 @@ export function baseOf(file: string): string {
 export function place(file: string | null, line: number | null): string {
 	if (!file) return "";
 	return line ? `${baseOf(file)}:${line}` : baseOf(file);
+}
+
+/** A function by its name; module code, which has none of its own, by its file. */
+export function shortName(row: FunctionRow | undefined, f: number): string {
+	if (!row) return `function ${f}`;
+	return row[1] === "<module>" && row[2] ? baseOf(row[2]) : row[1];
 }
 
 /** A moment since the recording began. */

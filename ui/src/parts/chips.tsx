@@ -59,7 +59,7 @@ export function Chips() {
 			)}
 			{!overview.is_exact && overview.states.length > 0 && !store.source.isEmbedded && (
 				<select aria-label="state" value={place.state} onChange={(e) => store.go({ state: e.currentTarget.value, node: "0" })}>
-					<option value="wall">all time</option>
+					<option value="wall">wall time</option>
 					<option value="cpu">on a CPU</option>
 					<option value="gil">holding the GIL</option>
 					<option value="wait">waiting</option>

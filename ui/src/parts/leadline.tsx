@@ -24,6 +24,8 @@ export interface Found {
 	fn?: FunctionCost;
 	lines: LineCost[];
 	code?: Bytecode;
+	/** Why there is no bytecode of this function. */
+	noCode?: string;
 }
 
 function deepMarks(overview: Overview): Mark[] {
@@ -63,8 +65,8 @@ export function marksOf(place: Place, overview: Overview, found: Found): Mark[] 
 		},
 		{
 			level: "bytecode", chosen: hot && place.line !== undefined ? hot.name : "", share: share(hot && place.line !== undefined ? (hot.self ?? undefined) : undefined),
-			count: ops ? plural(ops.length, "instruction") : "", why: overview.views.bytecode ?? "", hint: place.f === undefined ? "select a function" : "",
-			go: fn ? { view: "source", file, line: place.line ?? lines[0]?.line, open: String(place.line ?? lines[0]?.line ?? "") } : null,
+			count: ops ? plural(ops.length, "instruction") : "", why: overview.views.bytecode ?? "", hint: place.f === undefined ? "select a function" : (found.noCode ?? ""),
+			go: fn && !found.noCode ? { view: "source", file, line: place.line ?? lines[0]?.line, open: String(place.line ?? lines[0]?.line ?? "") } : null,
 		},
 		...deepMarks(overview),
 	];
@@ -97,7 +99,7 @@ export function LeadLine() {
 	const overview = useOverview();
 	const { fn, lines } = useFunction();
 	const code = useAnswer<Bytecode>(fn && !overview.views.bytecode ? "bytecode" : null, { r: place.r, function: place.f });
-	const marks = marksOf(place, overview, { fn, lines, code: code.error ? undefined : code.data });
+	const marks = marksOf(place, overview, { fn, lines, code: code.error || code.isOld ? undefined : code.data, noCode: code.error?.message });
 	const depth = depthOf(place);
 	const step = (event: KeyboardEvent) => {
 		const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;

@@ -4,7 +4,7 @@ import { FunctionCost, LineCost, Kind } from "../api/types";
 import { Bar, Spread, StateBar } from "../parts/bars";
 import { Notice } from "../parts/states";
 import { selectFunction, showSource } from "../parts/select";
-import { amount, percent, place as placeOf, plural } from "../model/format";
+import { amount, baseOf, percent, place as placeOf, plural } from "../model/format";
 import { useAnswer, useOverview, usePlace, useStore } from "../store";
 import { selectionOf } from "../model/place";
 import { Table } from "../api/types";
@@ -18,7 +18,7 @@ function Functions({ rows, total, unit }: { rows: FunctionCost[]; total: number;
 	const largest = Math.max(...rows.map((row) => row.self_high ?? row.self), 0);
 	return (
 		<ol class="tops" aria-label="functions by their own time">
-			{rows.map((row) => (
+			{rows.filter((row) => row.self > 0).map((row) => (
 				<li key={row.f}>
 					<button
 						type="button"
@@ -29,7 +29,7 @@ function Functions({ rows, total, unit }: { rows: FunctionCost[]; total: number;
 						onDblClick={() => showSource(store, row.f, row.file, row.line)}
 					>
 						<span class="name">{row.name}</span>
-						<span class="where">{placeOf(row.file, row.line)}</span>
+						<span class="where split"><span>{baseOf(row.file)}</span>{row.file && <span>:{row.line}</span>}</span>
 						<Bar value={row.self} low={row.self_low} high={row.self_high} largest={largest} level={LEVELS[row.kind]} />
 						<span class="num">{percent(total > 0 ? row.self / total : 0)}</span>
 						<span class="num soft">
@@ -47,7 +47,7 @@ function Lines({ rows, total, unit }: { rows: LineCost[]; total: number; unit: "
 	const largest = Math.max(...rows.map((row) => row.self_high ?? row.self), 0);
 	return (
 		<ol class="tops" aria-label="lines by their own time">
-			{rows.map((row) => (
+			{rows.filter((row) => row.self > 0).map((row) => (
 				<li key={`${row.f}:${row.line}`}>
 					<button
 						type="button"
@@ -55,7 +55,7 @@ function Lines({ rows, total, unit }: { rows: LineCost[]; total: number; unit: "
 						title={`${row.file}:${row.line} in ${row.function}`}
 						onClick={() => showSource(store, row.f, row.file, row.line)}
 					>
-						<span class="name">{placeOf(row.file, row.line)}</span>
+						<span class="name split"><span>{baseOf(row.file)}</span><span>:{row.line}</span></span>
 						<span class="where">{row.function}</span>
 						<Bar value={row.self} low={row.self_low} high={row.self_high} largest={largest} level="own" />
 						<span class="num">{percent(total > 0 ? row.self / total : 0)}</span>
@@ -103,7 +103,8 @@ function Why() {
 				<Notice title="Time by state was not recorded" text="Sampling tells what threads did: leadline run SCRIPT.py" />
 			)}
 			{shares.length > 0 && (
-				<dl class="facts">
+				<dl class="facts across">
+					<div><dt>of its wall time:</dt></div>
 					{shares.map(([name, value]) => (
 						<div key={name}>
 							<dt>{name.replaceAll("_", " ")}</dt>

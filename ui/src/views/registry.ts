@@ -2,9 +2,13 @@
 // The views, in the order of the tabs. A new one is a row here and a file beside.
 import { ComponentType } from "preact";
 import { Overview } from "../api/types";
+import { DiffView } from "./diff";
 import { FlameView } from "./flame";
+import { GraphView } from "./graph";
 import { OverviewView } from "./overview";
+import { SourceView } from "./source";
 import { TableView } from "./table";
+import { TimelineView } from "./timeline";
 
 export interface View {
 	name: string;
@@ -19,5 +23,14 @@ const needs = (key: string) => (overview: Overview) => overview.views[key] ?? ""
 export const VIEWS: View[] = [
 	{ name: "overview", title: "Overview", missing: () => "", body: OverviewView },
 	{ name: "flame", title: "Flame", missing: needs("flame"), body: FlameView },
+	{ name: "source", title: "Source", missing: needs("source"), body: SourceView },
+	{ name: "timeline", title: "Timeline", missing: needs("timeline"), body: TimelineView },
+	{ name: "graph", title: "Graph", missing: needs("graph"), body: GraphView },
 	{ name: "table", title: "Table", missing: needs("table"), body: TableView },
+	{
+		name: "diff",
+		title: "Diff",
+		missing: (overview) => (overview.recordings.length > 1 ? "" : "Open two recordings to compare them: leadline view before.lead after.lead"),
+		body: DiffView,
+	},
 ];

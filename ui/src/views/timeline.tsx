@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// Threads over time with their states and regions, counters below. Wheel and keys zoom from hours to microseconds;
+// what the brush selects becomes a chip and counts in every view.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Timeline } from "../api/types";
+import { stateColour, STATES } from "../model/colour";
+import { amount, moment, percent } from "../model/format";
+import { selectionOf } from "../model/place";
+import { moved, runAt, Span, timeByState, zoomed } from "../model/timeline";
+import { Counters } from "../parts/counters";
+import { drawTimeline, Lane, lanesOf } from "../parts/draw_timeline";
+import { Notice, Wait } from "../parts/states";
+import { prepare, useAnswer, useDark, useOverview, usePlace, useSize, useStore } from "../store";
+
+/** Until the window rests that long nothing is asked. */
+const REST_MS = 80;
+const LABELS = 132;
+
+function useRested<T>(value: T, key: string): T {
+	const [rested, set] = useState(value);
+	useEffect(() => {
+		const timer = setTimeout(() => set(value), REST_MS);
+		return () => clearTimeout(timer);
+	}, [key]);
+	return rested;
+}
+
+interface CanvasProps {
+	timeline: Timeline;
+	lanes: Lane[];
+	span: Span;
+	whole: Span;
+	width: number;
+	onSpan: (span: Span) => void;
+}
+
+function Canvas({ timeline, lanes, span, whole, width, onSpan }: CanvasProps) {
+	const store = useStore();
+	const place = usePlace();
+	const isDark = useDark();
+	const canvas = useRef<HTMLCanvasElement>(null);
+	const drag = useRef<{ at: number; isMove: boolean; span: Span } | null>(null);
+	const [brush, setBrush] = useState<Span | null>(null);
+	const [tip, setTip] = useState<{ x: number; y: number; text: string[] } | null>(null);
+	const last = lanes[lanes.length - 1];
+	const height = last ? last.y + last.height : 60;
+	const chosen = place.from !== undefined || place.to !== undefined ? { from: place.from ?? whole.from, to: place.to ?? whole.to } : null;
+	useEffect(() => {
+		if (!canvas.current || width <= 0) return;
+		const c = prepare(canvas.current, width, height);
+		if (c) drawTimeline(c, { timeline, lanes, span, width, height, isDark, nameOf: (f) => store.nameOf(f), brush: brush ?? chosen, f: place.f });
+	});
+	const timeAt = (x: number) => span.from + (x / width) * (span.to - span.from);
+	const tell = (x: number, y: number) => {
+		const lane = lanes.find((l) => y >= l.y && y < l.y + l.height);
+		if (!lane) return setTip(null);
+		const thread = timeline.threads[lane.thread];
+		const t = timeAt(x);
+		const region = lane.regions.find((r) => t >= r.region.t && t < r.region.t + r.region.d && Math.floor((y - lane.y - 26) / 16) === r.row);
+		const i = runAt(thread, t);
+		const state = i < 0 ? "none" : timeline.states[thread.s[i]];
+		const text = [`#${thread.number} ${thread.name} at ${moment(t, (span.to - span.from) / width)}`];
+		if (region) text.push(`${region.region.name}: ${amount(region.region.d, "s")}`);
+		else text.push(STATES[state]?.label ?? state, store.nameOf(i < 0 ? -1 : thread.f[i])?.[1] ?? "");
+		setTip({ x, y, text: text.filter(Boolean) });
+	};
+	const onKey = (event: KeyboardEvent) => {
+		const middle = (span.from + span.to) / 2;
+		const steps: Record<string, () => Span> = {
+			"+": () => zoomed(span, middle, 0.5, whole), "=": () => zoomed(span, middle, 0.5, whole), w: () => zoomed(span, middle, 0.5, whole),
+			"-": () => zoomed(span, middle, 2, whole), s: () => zoomed(span, middle, 2, whole),
+			a: () => moved(span, -0.25, whole), ArrowLeft: () => moved(span, -0.25, whole), d: () => moved(span, 0.25, whole), ArrowRight: () => moved(span, 0.25, whole),
+			"0": () => whole,
+		};
+		if (event.ctrlKey || event.metaKey || event.altKey) return;
+		if (event.key in steps) onSpan(steps[event.key]());
+		else if (event.key === "Enter" && !store.source.isEmbedded) store.go({ from: span.from, to: span.to });
+		else return;
+		event.preventDefault();
+	};
+	const onWheel = (event: WheelEvent) => {
+		if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) onSpan(moved(span, (event.deltaX || event.deltaY) / width, whole));
+		else onSpan(zoomed(span, timeAt(event.offsetX), Math.exp(event.deltaY * 0.0015), whole));
+		event.preventDefault();
+	};
+	const wheel = useRef(onWheel);
+	wheel.current = onWheel;
+	useEffect(() => {
+		// Preact's listener would be passive, and the page would scroll instead.
+		const listener = (event: WheelEvent) => wheel.current(event);
+		const element = canvas.current;
+		element?.addEventListener("wheel", listener, { passive: false });
+		return () => element?.removeEventListener("wheel", listener);
+	}, []);
+	const onMove = (event: PointerEvent) => {
+		const d = drag.current;
+		if (!d) return tell(event.offsetX, event.offsetY);
+		if (d.isMove) return onSpan(moved(d.span, (d.at - event.offsetX) / width, whole));
+		const [a, b] = [timeAt(d.at), timeAt(event.offsetX)];
+		setBrush({ from: Math.min(a, b), to: Math.max(a, b) });
+	};
+	const onUp = (event: PointerEvent) => {
+		const d = drag.current;
+		drag.current = null;
+		setBrush(null);
+		if (!d || d.isMove || Math.abs(event.offsetX - d.at) < 4) return;
+		const [a, b] = [timeAt(d.at), timeAt(event.offsetX)];
+		const step = (span.to - span.from) / width;
+		const round = (t: number) => Number(t.toFixed(Math.min(9, Math.max(0, Math.ceil(-Math.log10(step))))));
+		const picked = { from: Math.max(whole.from, round(Math.min(a, b))), to: Math.min(whole.to, round(Math.max(a, b))) };
+		if (store.source.isEmbedded) onSpan(picked);
+		else store.go(picked);
+	};
+	return (
+		<div class="time-canvas">
+			<canvas
+				ref={canvas}
+				tabIndex={0}
+				role="img"
+				aria-label={`threads from ${moment(span.from)} to ${moment(span.to)}. Plus and minus zoom, a and d move, 0 shows all, Enter selects what is seen; the same as a table below.`}
+				style={{ width: `${width}px`, height: `${height}px` }}
+				onPointerDown={(e) => {
+					(e.currentTarget as HTMLElement).setPointerCapture(e.pointerId);
+					drag.current = { at: e.offsetX, isMove: e.shiftKey || e.button === 1, span };
+					setTip(null);
+				}}
+				onPointerMove={onMove}
+				onPointerUp={onUp}
+				onPointerLeave={() => setTip(null)}
+				onDblClick={() => onSpan(whole)}
+				onKeyDown={onKey}
+			/>
+			{tip && (
+				<div class="tip" role="presentation" style={{ left: `${Math.max(0, Math.min(tip.x + 12, width - 240))}px`, top: `${tip.y + 16}px` }}>
+					{tip.text.map((line) => (
+						<div key={line}>{line}</div>
+					))}
+				</div>
+			)}
+		</div>
+	);
+}
+
+/** The twin: time of each thread in each state, of what is seen. */
+function StateTable({ timeline, span }: { timeline: Timeline; span: Span }) {
+	const states = timeline.states.map((name, i) => ({ name, i })).filter(({ name }) => name !== "none");
+	const length = span.to - span.from;
+	return (
+		<details class="twin">
+			<summary>as a table</summary>
+			<div class="scroll" tabIndex={0} role="region" aria-label="threads and their states">
+				<table class="grid">
+					<thead>
+						<tr><th scope="col">thread</th>{states.map(({ name }) => <th scope="col" class="num" key={name}>{STATES[name]?.label ?? name}</th>)}</tr>
+					</thead>
+					<tbody>
+						{timeline.threads.map((thread) => {
+							const sums = timeByState(thread, span, timeline.states.length);
+							return (
+								<tr key={thread.number}>
+									<td>#{thread.number} {thread.name}</td>
+									{states.map(({ name, i }) => <td class="num" key={name}>{amount(sums[i], "s")} <span class="soft">{percent(sums[i] / length)}</span></td>)}
+								</tr>
+							);
+						})}
+					</tbody>
+				</table>
+			</div>
+		</details>
+	);
+}
+
+function Threads({ timeline, lanes }: { timeline: Timeline; lanes: Lane[] }) {
+	const store = useStore();
+	const place = usePlace();
+	return (
+		<div class="labels">
+			{lanes.map((lane) => {
+				const thread = timeline.threads[lane.thread];
+				const id = `#${thread.number}`;
+				return (
+					<button
+						type="button"
+						key={id}
+						class="plain"
+						style={{ top: `${lane.y}px` }}
+						aria-pressed={place.thread === id}
+						title={`thread ${thread.tid} of process ${thread.pid}: click to count it alone`}
+						onClick={() => store.go({ thread: place.thread === id ? "" : id, node: "0" })}
+					>
+						{thread.name || id} {thread.is_idle && <span class="soft">idle</span>}
+					</button>
+				);
+			})}
+		</div>
+	);
+}
+
+export function TimelineView() {
+	const place = usePlace();
+	const store = useStore();
+	const overview = useOverview();
+	const [holder, size] = useSize<HTMLDivElement>();
+	const whole = useMemo(() => ({ from: 0, to: Math.max(overview.length_s, 1e-6) }), [overview.length_s]);
+	const [span, setSpan] = useState<Span>(whole);
+	useEffect(() => setSpan(whole), [whole]);
+	const width = Math.max(0, size.width - LABELS);
+	const asked = useRested(span, `${span.from}:${span.to}`);
+	const { idle, process, r } = selectionOf(place);
+	const window = store.source.isEmbedded ? {} : { from: asked.from, to: asked.to, px: Math.max(100, Math.ceil(width / 100) * 100) };
+	const answer = useAnswer<Timeline>(width > 0 ? "timeline" : null, { r, idle, process, ...window });
+	return (
+		<div class="timelineview" ref={holder}>
+			<div class="bar-of-tools">
+				<button type="button" onClick={() => setSpan(zoomed(span, (span.from + span.to) / 2, 0.5, whole))} aria-label="zoom in">+</button>
+				<button type="button" onClick={() => setSpan(zoomed(span, (span.from + span.to) / 2, 2, whole))} aria-label="zoom out">−</button>
+				<button type="button" onClick={() => setSpan(whole)}>all</button>
+				{!store.source.isEmbedded && <button type="button" onClick={() => store.go({ from: span.from, to: span.to })}>select what is seen</button>}
+				<ul class="legend" aria-label="states">
+					{["running", "gil_wait", "gc", "waiting"].map((name) => (
+						<li key={name}><span class="key" style={{ background: stateColour(name, false) }} aria-hidden="true" />{STATES[name].label}</li>
+					))}
+				</ul>
+				<span class="soft">{moment(span.from)} – {moment(span.to)}</span>
+			</div>
+			<Wait answer={answer}>
+				{(timeline) => {
+					const lanes = lanesOf(timeline);
+					if (!lanes.length) return <Notice title="No thread was seen" text="Idle threads are left out; the chips may leave out more." />;
+					return (
+						<div class="time-scroll">
+							<div class="time-row">
+								<Threads timeline={timeline} lanes={lanes} />
+								<Canvas timeline={timeline} lanes={lanes} span={span} whole={whole} width={width} onSpan={setSpan} />
+							</div>
+							<Counters counters={timeline.counters ?? {}} span={span} width={width} />
+							<StateTable timeline={timeline} span={span} />
+						</div>
+					);
+				}}
+			</Wait>
+			<p class="foot soft">Wheel zooms, shift and wheel move; drag selects time{store.source.isEmbedded ? " to look at" : " for every view"}.</p>
+		</div>
+	);
+}
