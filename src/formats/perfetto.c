@@ -154,13 +154,9 @@ static void put_threads(struct trace *t, const char *command)
 static int write(struct tables *tables, struct sink *out, struct err *e)
 {
 	struct trace t = { .a = ARENA_INIT, .out = out };
-	int status = spans_build(&t.spans, &t.a, tables, e);
+	int status = spans_build_time(&t.spans, &t.a, tables, e);
 
-	if (status == 0 && t.spans->stacks->unit != UNIT_SECONDS) {
-		spans_close(t.spans, e);
-		status = err_set(e, ERR_USAGE,
-			"a trace in time cannot be made of a file whose values are not time");
-	} else if (status == 0) {
+	if (status == 0) {
 		t.used = used_build(&t.a, t.spans->stacks);
 		put_names(&t);
 		put_threads(&t, used_command(&t.a, tables));

@@ -8,11 +8,17 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "formats/callgrind.h"
+#include "formats/chrome.h"
 #include "formats/collapsed.h"
+#include "formats/cpuprofile.h"
+#include "formats/dat.h"
 #include "formats/dot.h"
+#include "formats/firefox.h"
 #include "formats/gperftools.h"
+#include "formats/json.h"
 #include "formats/lprof.h"
 #include "formats/perfetto.h"
+#include "formats/png.h"
 #include "formats/pprof.h"
 #include "formats/pstats.h"
 #include "formats/rows.h"
@@ -23,13 +29,19 @@
 const struct format *const formats[] = {
 	&format_callgraph_svg,
 	&format_callgrind,
+	&format_chrome,
 	&format_collapsed,
+	&format_cpuprofile,
 	&format_csv,
+	&format_dat,
 	&format_dot,
+	&format_firefox,
 	&format_gperftools,
+	&format_json,
 	&format_lprof,
 	&format_markdown,
 	&format_perfetto,
+	&format_png,
 	&format_pprof,
 	&format_pstats,
 	&format_speedscope,

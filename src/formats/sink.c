@@ -81,3 +81,25 @@ void sink_done(struct sink *s)
 	buf_done(&s->packed);
 	buf_done(&s->text);
 }
+
+void sink_add_u64(struct buf *out, char before, uint64_t value)
+{
+	sink_add_fixed(out, before, value, 0);
+}
+
+void sink_add_fixed(struct buf *out, char before, uint64_t value, unsigned decimals)
+{
+	char digits[48], *at = digits + sizeof digits;
+
+	for (; decimals && value % 10 == 0; decimals--)
+		value /= 10;
+	for (unsigned i = 0; i < decimals; i++, value /= 10)
+		*--at = (char)('0' + value % 10);
+	if (decimals)
+		*--at = '.';
+	do
+		*--at = (char)('0' + value % 10);
+	while (value /= 10);
+	*--at = before;
+	buf_add(out, at, (size_t)(digits + sizeof digits - at));
+}

@@ -35,4 +35,9 @@ void sink_flush(struct sink *s);
 int sink_finish(struct sink *s, struct err *e);
 void sink_done(struct sink *s);
 
+/* Digits, past printf and the json_writer: nearly all of a long file is these. `before` stands in front of them. */
+void sink_add_u64(struct buf *out, char before, uint64_t value);
+/* value / 10^decimals: 1234567 and 3 is "1234.567"; no zeros at its end. */
+void sink_add_fixed(struct buf *out, char before, uint64_t value, unsigned decimals);
+
 #endif

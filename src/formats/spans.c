@@ -289,6 +289,17 @@ int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct er
 	return 0;
 }
 
+int spans_build_time(struct spans **ret, struct arena *a, struct tables *t, struct err *e)
+{
+	int status = spans_build(ret, a, t, e);
+
+	if (status < 0 || (*ret)->stacks->unit == UNIT_SECONDS)
+		return status;
+	spans_close(*ret, e);
+	return err_set(
+		e, ERR_USAGE, "a trace in time cannot be made of a file whose values are not time");
+}
+
 int spans_close(struct spans *s, struct err *e)
 {
 	int sys = s->file->sys;

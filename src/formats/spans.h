@@ -58,6 +58,8 @@ struct spans {
 };
 
 int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct err *e);
+/* The same for formats whose values must be time; else ERR_USAGE. */
+int spans_build_time(struct spans **ret, struct arena *a, struct tables *t, struct err *e);
 int spans_close(struct spans *s, struct err *e);
 
 /* Leaf first; returns their number. */

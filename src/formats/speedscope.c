@@ -66,18 +66,6 @@ static void begin_profile(
 	json_kv_u64(&p->w, "endValue", end);
 }
 
-/* Digits, past the json_writer: nearly all of a long file is these. `before` stands in front of it. */
-static void add_number(struct buf *out, char before, uint64_t value)
-{
-	char digits[24], *at = digits + sizeof digits;
-
-	do
-		*--at = (char)('0' + value % 10);
-	while (value /= 10);
-	*--at = before;
-	buf_add(out, at, (size_t)(digits + sizeof digits - at));
-}
-
 static void write_samples(struct page *p, size_t thread)
 {
 	struct buf *out = &p->out->text;
@@ -96,7 +84,7 @@ static void write_samples(struct page *p, size_t thread)
 		if (!n)
 			buf_addc(out, '[');
 		for (size_t k = n; k-- > 0;)
-			add_number(
+			sink_add_u64(
 				out, k == n - 1 ? '[' : ',', p->used.index[p->frames[k].function]);
 		buf_addc(out, ']');
 		sink_flush(p->out);
@@ -107,7 +95,7 @@ static void write_samples(struct page *p, size_t thread)
 	it = spans_of(p->spans, thread);
 	is_first = true;
 	for (struct span x; span_next(&it, &x); is_first = false) {
-		add_number(out, is_first ? ' ' : ',', x.value);
+		sink_add_u64(out, is_first ? ' ' : ',', x.value);
 		sink_flush(p->out);
 	}
 	json_array_end(&p->w);

@@ -1,9 +1,11 @@
 """The programs that other tools' formats are checked with (tools/consumers); what is missing is skipped, by name."""
 import functools
+import json
 import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -43,3 +45,36 @@ def python(code, *args):
     """Runs code in the environment that has their Python packages."""
     data("consumers.txt")
     return output("python", "-c", code, *args)
+
+
+class Firefox:
+    """The Firefox Profiler with a file loaded, by its command line. It asks a process that holds the file; by itself it
+    waits half a second for that to begin, which is little on a busy machine, so it is ours."""
+
+    def __init__(self, path, home):
+        self.path, self.npm = path, data("npm") / "node_modules"
+        self.env = dict(os.environ, PROFILER_CLI_SESSION_DIR=str(home / "sessions"))
+
+    def command(self, *args):
+        main = self.npm / "@firefox-devtools" / "profiler-cli" / "dist" / "profiler-cli.js"
+        return [str(self.npm / ".bin" / "node"), str(main), *map(str, args), "--session", "leadline"]
+
+    def ask(self, *args):
+        r = subprocess.run([*self.command(*args), "--json"], env=self.env, capture_output=True, text=True, timeout=120)
+        assert r.returncode == 0, r.stdout + r.stderr
+        return json.loads(r.stdout)
+
+    def is_loaded(self):
+        return subprocess.run(self.command("profile", "info"), env=self.env, capture_output=True, timeout=120).returncode == 0
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command("--daemon", self.path), env=self.env, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while not self.is_loaded():
+            assert self.process.poll() is None and time.monotonic() < deadline, "the profile could not be loaded"
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()

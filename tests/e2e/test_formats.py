@@ -189,6 +189,114 @@ def test_gperftools(tool, tmp_path):
         assert words in raw
 
 
+# ---- the Firefox Profiler, and what it imports ---------------------------------------------------------------
+
+
+def main_thread(tool):
+    """Self and total seconds of the busiest thread's functions, as report has them."""
+    threads = json.loads(tool("report", ORDERS, "--idle", "--threads", "--json").stdout)["threads"]
+    tid = max(threads, key=lambda t: t["on_cpu_s"])["tid"]
+    r = json.loads(tool("report", ORDERS, "--thread", tid, "--json").stdout)
+    seen = r["sampled_s"] / sum(f["self_s"] for f in r["functions"])
+    names = [f["name"] for f in r["functions"]]
+    return {f["name"]: (f["self_s"] * seen, f["total_s"] * seen) for f in r["functions"] if names.count(f["name"]) == 1}
+
+
+def test_firefox(tool, tmp_path):
+    path = written(tool, "firefox", tmp_path / "x.firefox.json")
+    with consumers.Firefox(path, tmp_path) as firefox:
+        got = firefox.ask("thread", "functions", "--include-idle")
+        threads = firefox.ask("profile", "info", "--all")
+    assert got["weightType"] == "tracing-ms"
+    truth = main_thread(tool)
+    got = {f["name"]: (f["selfSamples"] / 1e3, f["totalSamples"] / 1e3) for f in got["functions"]}
+    assert all(got[name] == pytest.approx(figures, abs=1e-6) for name, figures in truth.items())
+    assert len([t for p in threads["processes"] for t in p["threads"]]) == 3
+
+
+def test_cpuprofile(tool, tmp_path):
+    path = written(tool, "cpuprofile", tmp_path / "x.cpuprofile")
+    profile, truth = json.loads(path.read_text()), main_thread(tool)
+    own = {}
+    times = [sum(profile["timeDeltas"][:i + 1]) for i in range(len(profile["timeDeltas"]))] + [profile["endTime"]]
+    nodes = {n["id"]: n for n in profile["nodes"]}
+    for i, sample in enumerate(profile["samples"]):
+        name = nodes[sample]["callFrame"]["functionName"]
+        own[name] = own.get(name, 0) + (times[i + 1] - times[i]) / 1e6
+    assert all(own.get(name, 0) == pytest.approx(seconds, abs=3e-3) for name, (seconds, _) in truth.items())
+    assert sum(n["hitCount"] for n in nodes.values()) == len([s for s in profile["samples"] if s != 1])
+    assert {c for n in nodes.values() for c in n.get("children", [])} == nodes.keys() - {1}
+    with consumers.Firefox(path, tmp_path) as firefox:
+        got = firefox.ask("thread", "functions", "--include-idle")
+    counted = {f["name"].rpartition("!")[2]: f["selfSamples"] for f in got["functions"]}
+    top = max(truth, key=lambda name: truth[name][0])
+    assert max(counted, key=counted.get) == top and counted.keys() <= {n["callFrame"]["functionName"] for n in nodes.values()}
+
+
+def test_chrome(tool, truth, tmp_path):
+    """Events nest, times add up to what report says; the Firefox Profiler finds them all."""
+    path = written(tool, "chrome", tmp_path / "x.trace.json")
+    trace = json.loads(path.read_text())
+    own, total, stacks, last, n_calls = {}, {}, {}, {}, {}
+    for e in (e for e in trace["traceEvents"] if e["ph"] != "M"):
+        tid, at = e["tid"], round(e["ts"] * 1e3)
+        stack = stacks.setdefault(tid, [])
+        assert at >= last.get(tid, 0), e
+        if stack:
+            name = stack[-1][0]
+            own[name] = own.get(name, 0) + at - last[tid]
+        if e["ph"] == "B":
+            stack.append((e["name"], at))
+            n_calls[tid] = n_calls.get(tid, 0) + 1
+        else:
+            name, begun = stack.pop()
+            if name not in [n for n, _ in stack]:
+                total[name] = total.get(name, 0) + at - begun
+        last[tid] = at
+    assert not any(stacks.values())
+    for name in truth["functions"].keys() - truth["ambiguous"]:
+        assert (own.get(name, 0) / 1e9, total[name] / 1e9) == pytest.approx(truth["functions"][name], abs=2e-6), name
+    with consumers.Firefox(path, tmp_path) as firefox:
+        got = firefox.ask("thread", "markers")
+    assert got["totalMarkerCount"] in n_calls.values()
+
+
+# ---- others --------------------------------------------------------------------------------------------------
+
+
+def test_json(tool, truth, tmp_path):
+    d = json.loads(written(tool, "json", tmp_path / "x.json").read_text())
+    own, total = {}, {}
+    for s in d["stacks"]:
+        names = [d["functions"][f]["name"] for f in s["functions"]]
+        own[names[-1]] = own.get(names[-1], 0) + s["ns"] / 1e9
+        for f in set(s["functions"]):
+            total[d["functions"][f]["name"]] = total.get(d["functions"][f]["name"], 0) + s["ns"] / 1e9
+        assert len(s["lines"]) == len(s["functions"])
+    for name, (self_s, total_s) in truth["functions"].items():
+        assert (own.get(name, 0), total[name]) == pytest.approx((self_s, total_s), abs=1e-6), name
+
+
+def test_png(tool, tmp_path):
+    path = written(tool, "png", tmp_path / "x.png")
+    assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and path.read_bytes()[-8:-4] == b"IEND"
+    r = tool("export", ORDERS, "-o", tmp_path / "y.png", env={"PATH": str(tmp_path)})
+    assert r.returncode == 127 and "Graphviz' dot, which is not installed" in r.stderr
+
+
+def test_dat(tool, tmp_path):
+    path = written(tool, "dat", tmp_path / "x.dat")
+    lines = path.read_text().splitlines()
+    assert lines[0] == "CMDLINE python3.12 orders.py"
+    peak = json.loads(tool("report", ORDERS, "--json").stdout)["peak_tree_rss_bytes"]
+    assert max(float(l.split()[1]) for l in lines[1:]) == pytest.approx(peak / 2**20, abs=1e-6)
+    assert consumers.output("mprof", "peak", path).split()[1:] == [f"{peak / 2**20:.3f}", "MiB"]
+    folded = tmp_path / "x.folded"
+    folded.write_text("a;b 1\n")
+    r = tool("export", folded, "-o", tmp_path / "y.dat")
+    assert r.returncode == 2 and "no memory over time" in r.stderr
+
+
 # ---- perfetto ------------------------------------------------------------------------------------------------
 
 REPLAY = """

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Contexts: stacks of functions as a tree, for formats that have a table of stacks in which each names its caller's.
+ * Numbers begin at 1, callers come before those they call; 0 is no stack at all. */
+#ifndef FORMATS_CONTEXTS_H
+#define FORMATS_CONTEXTS_H
+
+#include <stdint.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+struct span;
+struct spans;
+struct stack_frame;
+
+struct context {
+	uint32_t parent;   /* number */
+	uint32_t function; /* number (frames.h) */
+};
+
+struct contexts {
+	VEC(struct context) v; /* [number − 1] */
+	struct map children;   /* parent << 32 | function → number */
+	struct map of_stack;   /* stack << 32 | leaf code → number */
+	struct stack_frame *frames;
+};
+
+/* The number of a span's stack, new or not. */
+uint32_t contexts_of(struct contexts *c, const struct spans *s, const struct span *x);
+/* Takes in all threads of the spans. */
+void contexts_fill(struct contexts *c, const struct spans *s);
+void contexts_done(struct contexts *c);
+
+#endif
