@@ -64,15 +64,15 @@ class Firefox:
         assert r.returncode == 0, r.stdout + r.stderr
         return json.loads(r.stdout)
 
-    def is_loaded(self):
-        return subprocess.run(self.command("profile", "info"), env=self.env, capture_output=True, timeout=120).returncode == 0
-
     def __enter__(self):
+        """Its log tells when it can be asked; who asks before makes it unreachable for good."""
+        log = pathlib.Path(self.env["PROFILER_CLI_SESSION_DIR"]) / "leadline.log"
         self.process = subprocess.Popen(self.command("--daemon", self.path), env=self.env, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 120
-        while not self.is_loaded():
-            assert self.process.poll() is None and time.monotonic() < deadline, "the profile could not be loaded"
+        deadline = time.monotonic() + 240
+        while not (log.exists() and "Profile loaded successfully" in log.read_text()):
+            assert self.process.poll() is None and time.monotonic() < deadline, log.exists() and log.read_text()
+            time.sleep(0.02)
         return self
 
     def __exit__(self, *_):
