@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "agent/code_words.h"
 #include "agent/compat.h"
 #include "agent/link.h"
 #include "agent/memory.h"
@@ -190,20 +191,29 @@ static struct text text_of(PyObject *string)
 	return t;
 }
 
-enum { TEXT_FILE, TEXT_NAME, TEXT_LINES, TEXT_CODE, N_TEXTS };
+enum { TEXT_FILE, TEXT_NAME, TEXT_LINES, TEXT_CODE, TEXT_HANDLERS, TEXT_WORDS, N_TEXTS };
+
+static struct text text_of_own(PyObject *bytes)
+{
+	struct text t = text_of(bytes);
+
+	if (!bytes)
+		t.n = 0;
+	t.owner = bytes;
+	return t;
+}
 
 static void texts_of(PyCodeObject *code, struct text texts[N_TEXTS])
 {
-	PyObject *bytes = compat_code_bytes(code);
+	PyObject *handlers = compat_code_handlers(code);
 
+	Py_XINCREF(handlers);
 	texts[TEXT_FILE] = text_of(code->co_filename);
 	texts[TEXT_NAME] = text_of(compat_code_name(code));
 	texts[TEXT_LINES] = text_of(compat_code_lines(code));
-	texts[TEXT_CODE] = text_of(bytes);
-	if (texts[TEXT_CODE].owner == NULL)
-		texts[TEXT_CODE].owner = bytes;
-	else
-		Py_XDECREF(bytes);
+	texts[TEXT_CODE] = text_of_own(compat_code_bytes(code));
+	texts[TEXT_HANDLERS] = text_of_own(handlers);
+	texts[TEXT_WORDS] = text_of_own(NULL);
 }
 
 static void texts_done(struct text texts[N_TEXTS])
@@ -253,7 +263,9 @@ static bool tell_code(uint32_t number, int first_line, const struct text texts[N
 		.n_file = texts[TEXT_FILE].n,
 		.n_qualname = texts[TEXT_NAME].n,
 		.n_linetable = texts[TEXT_LINES].n,
-		.n_code = texts[TEXT_CODE].n };
+		.n_code = texts[TEXT_CODE].n,
+		.n_handlers = texts[TEXT_HANDLERS].n,
+		.n_words = texts[TEXT_WORDS].n };
 
 	return leadline_link_emit(TRACE_RECORD_CODE, &r, sizeof r) && tell_bytes(number, texts);
 }
@@ -346,8 +358,10 @@ static const struct function *get_python(PyCodeObject *code)
 		if (f)
 			compat_watch(code);
 	}
-	if (f && !f->is_told)
+	if (f && !f->is_told) {
+		texts[TEXT_WORDS] = text_of_own(code_words(code));
 		f->is_told = tell_code(f->number, code->co_firstlineno, texts);
+	}
 	texts_done(texts);
 	return f;
 }

@@ -87,6 +87,47 @@ static inline PyObject *compat_code_bytes(PyCodeObject *code)
 #endif
 }
 
+/* Borrowed, NULL: there are none. Handlers are in a table from 3.11 on. */
+static inline PyObject *compat_code_handlers(const PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	return code->co_exceptiontable;
+#else
+	(void)code;
+	return NULL;
+#endif
+}
+
+/* Borrowed: the names of locals; from 3.11 on cells and free variables are among them. */
+static inline PyObject *compat_code_locals(const PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	return code->co_localsplusnames;
+#else
+	return code->co_varnames;
+#endif
+}
+
+static inline PyObject *compat_code_cells(const PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	(void)code;
+	return NULL;
+#else
+	return code->co_cellvars;
+#endif
+}
+
+static inline PyObject *compat_code_frees(const PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	(void)code;
+	return NULL;
+#else
+	return code->co_freevars;
+#endif
+}
+
 /* From now on died(code) is called whenever a code object that was watched goes away. */
 #if PY_VERSION_HEX >= 0x030C0000
 typedef void compat_died_fn(const void *code);
@@ -409,7 +450,8 @@ static inline void compat_error_put(struct compat_error e)
 }
 #endif
 
-/* Whether code objects know their qualified names. */
+/* Whether events of single instructions can be switched off; whether code objects know their qualified names. */
+#define COMPAT_HAS_BLOCKS   (PY_VERSION_HEX >= 0x030C0000)
 #define COMPAT_HAS_QUALNAME (PY_VERSION_HEX >= 0x030B0000)
 
 /* Calls look(ctx, line) for the line of each piece of the code object that has one. */
@@ -454,6 +496,55 @@ static inline uint32_t compat_small_int(PyObject *number)
 	return ((PyLongObject *)number)->long_value.ob_digit[0];
 }
 
+/* The offset of the instruction that raises, of which the event tells `offset`: from 3.13 on that may be the one
+ * before, when the exception comes out of a call. */
+static inline uint32_t compat_raise_offset(uint32_t offset)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+	PyFrameObject *frame = PyEval_GetFrame();
+	int at = frame ? PyFrame_GetLasti(frame) : -1;
+
+	return at >= 0 ? (uint32_t)at : offset;
+#else
+	return offset;
+#endif
+}
+
+/* Where control goes after an instruction: on to the next; to another place, maybe; there, back; or nowhere one could
+ * tell (the end of a function, of a generator's turn, an exception). */
+enum compat_flow { COMPAT_FLOW_ON, COMPAT_FLOW_JUMP, COMPAT_FLOW_BACK, COMPAT_FLOW_OUT };
+
+static inline enum compat_flow compat_flow_of(int op)
+{
+	switch (op) {
+	case JUMP_FORWARD:
+	case POP_JUMP_IF_FALSE:
+	case POP_JUMP_IF_TRUE:
+	case POP_JUMP_IF_NONE:
+	case POP_JUMP_IF_NOT_NONE:
+	case FOR_ITER:
+	case SEND:
+		return COMPAT_FLOW_JUMP;
+	case JUMP_BACKWARD:
+	case JUMP_BACKWARD_NO_INTERRUPT:
+		return COMPAT_FLOW_BACK;
+	case RESUME: /* it has no event of its own but that an activation begins or goes on */
+	case RETURN_VALUE:
+	case RETURN_GENERATOR:
+	case YIELD_VALUE:
+	case RAISE_VARARGS:
+	case RERAISE:
+	case CLEANUP_THROW:
+	case END_ASYNC_FOR:
+#ifdef RETURN_CONST
+	case RETURN_CONST:
+#endif
+		return COMPAT_FLOW_OUT;
+	default:
+		return COMPAT_FLOW_ON;
+	}
+}
+
 /* Whether exits by exceptions can be watched in single code objects. */
 #define COMPAT_HAS_LOCAL_UNWIND (PY_VERSION_HEX >= 0x030F0000)
 #else
@@ -472,6 +563,26 @@ static inline int compat_frame_offset(PyFrameObject *frame)
 	return frame->f_lasti * (int)sizeof(_Py_CODEUNIT);
 #else
 	return frame->f_lasti;
+#endif
+}
+
+/* From now on the trace function is told of each instruction of the activation. */
+static inline void compat_frame_trace_opcodes(PyFrameObject *frame)
+{
+	frame->f_trace_opcodes = 1;
+}
+
+/* Whether it stands at the instruction that activations of 3.11 begin or go on with, at which the call is told and which
+ * is not told itself. */
+static inline bool compat_frame_is_at_resume(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	int op = _Py_OPCODE(*frame->f_frame->prev_instr);
+
+	return op == RESUME || op == RESUME_QUICK;
+#else
+	(void)frame;
+	return false;
 #endif
 }
 

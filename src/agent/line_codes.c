@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/blocks.h"
 #include "agent/compat.h"
 #include "agent/line_names.h"
 #include "agent/link.h"
@@ -19,6 +20,7 @@
 
 _Thread_local struct line_thread *line_mine __attribute__((tls_model("initial-exec")));
 _Atomic uint32_t line_codes_version;
+unsigned line_wants;
 
 enum {
 	ADDED_MAX = 4096, /* code objects a program may name itself */
@@ -49,9 +51,10 @@ static void thread_end(void *arg)
 	memory_unmap(m, sizeof *m);
 }
 
-bool line_codes_start(const char *patterns, const char *library)
+bool line_codes_start(const char *patterns, const char *library, unsigned wants)
 {
 	chosen.n_added = 0;
+	line_wants = wants;
 	strncpy(chosen.library, library, sizeof chosen.library - 1);
 	if (!chosen.has_key)
 		chosen.has_key = pthread_key_create(&chosen.key, thread_end) == 0;
@@ -214,6 +217,36 @@ static void widen(void *ctx, uint32_t line)
 		s->last = line;
 }
 
+/* Counters of instructions. Blocks are known where the hooks can switch off what lies between. */
+static void take_units(struct line_thread *m, struct line_code *c, PyCodeObject *code)
+{
+	PyObject *bytes = compat_code_bytes(code), *handlers = compat_code_handlers(code);
+	uint32_t n = bytes && PyBytes_Check(bytes) ? (uint32_t)(PyBytes_GET_SIZE(bytes) / 2) : 0;
+	struct opcode_block block = {
+		.code = c->function->number, .n_units = n, .is_derived = COMPAT_HAS_BLOCKS
+	};
+	uint64_t *hits =
+		n && n <= OPCODE_UNITS_MAX ? take(m, (uint32_t)opcode_block_bytes(n)) : NULL;
+
+	if (hits) {
+		unsigned char *begins = (unsigned char *)(hits + 2 * n);
+
+		if (COMPAT_HAS_BLOCKS)
+			blocks_find((const unsigned char *)PyBytes_AS_STRING(bytes), n,
+				(const unsigned char *)PyBytes_AS_STRING(handlers),
+				(uint32_t)PyBytes_GET_SIZE(handlers), begins);
+		block.offset = leadline_link_offset(hits);
+		c->block_begins = COMPAT_HAS_BLOCKS ? begins : NULL;
+		c->n_units = n;
+		if (leadline_link_emit(TRACE_RECORD_OPCODES, &block, sizeof block)) {
+			c->unit_left = hits + n;
+			c->unit_hits = hits;
+		}
+	}
+	Py_XDECREF(bytes);
+	PyErr_Clear();
+}
+
 static void judge(struct line_thread *m, struct line_code *c, PyCodeObject *code)
 {
 	struct line_block block = { 0 };
@@ -244,6 +277,8 @@ static void judge(struct line_thread *m, struct line_code *c, PyCodeObject *code
 	block.first_line = span.first;
 	block.n_cells = c->lines.n_cells;
 	block.pattern = (uint32_t)pattern;
+	if (line_wants & LINE_WANT_OPCODES)
+		take_units(m, c, code);
 	c->is_counted = leadline_link_emit(TRACE_RECORD_LINES, &block, sizeof block);
 }
 

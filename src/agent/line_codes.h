@@ -19,6 +19,16 @@
 
 enum { LINE_PLACES = 8 };
 
+/* What is counted of a chosen code object. */
+enum line_want {
+	LINE_WANT_TIMES = 1 << 0,   /* hits and times of lines */
+	LINE_WANT_HITS = 1 << 1,    /* hits alone, without a clock */
+	LINE_WANT_OPCODES = 1 << 2, /* hits of instructions */
+};
+
+/* The pattern that means every function there is. */
+#define LINE_CODES_ALL ":"
+
 /* What one thread knows of one code object. */
 struct line_code {
 	const void *key; /* the code object; NULL: unused */
@@ -27,6 +37,9 @@ struct line_code {
 	/* Of a counted one: its counters; `function->key` is no longer `key` when it has died. */
 	const struct function *function;
 	struct lines_code lines;
+	uint64_t *unit_hits, *unit_left;   /* of its instructions; NULL: not counted */
+	const unsigned char *block_begins; /* units at which they are; NULL: at all */
+	uint32_t n_units;
 	/* Where it was resumed: instruction and line, by the low bits of the first. */
 	struct {
 		int offset, line;
@@ -53,9 +66,11 @@ extern _Thread_local struct line_thread *line_mine __attribute__((tls_model("ini
 /* Another one since the program named one more code object. */
 extern _Atomic uint32_t line_codes_version;
 
-/* The patterns (select.h) and the folder of the interpreter's own library. False when the
+extern unsigned line_wants; /* enum line_want */
+
+/* The patterns (select.h), the folder of the interpreter's own library, and enum line_want. False when the
  * patterns are too many. */
-bool line_codes_start(const char *patterns, const char *library);
+bool line_codes_start(const char *patterns, const char *library, unsigned wants);
 /* In a forked child: the counters were the parent's. */
 void line_codes_forget(void);
 
@@ -87,6 +102,24 @@ static inline bool line_code_is(const struct line_code *c, const PyCodeObject *c
 		return c->function->key == code;
 	return c->name == code->co_name && c->first_line == code->co_firstlineno &&
 		c->version == line_codes_version;
+}
+
+/* What the thread knows of it already; NULL: nothing, or that it is not counted. */
+static inline struct line_code *line_code_known(
+	const struct line_thread *m, const PyCodeObject *code)
+{
+	uint32_t mask = (1u << m->codes_log2) - 1;
+	struct line_code *c = line_code_slot(m, code);
+
+	while (c->key && c->key != code)
+		c = &m->codes[(c - m->codes + 1) & mask];
+	return c->is_counted && line_code_is(c, code) ? c : NULL;
+}
+
+/* Whether instructions are counted, and this is one of them. */
+static inline bool line_code_is_unit(const struct line_code *c, uint32_t unit)
+{
+	return c->unit_hits && unit < c->n_units;
 }
 
 /* The counters of the calling thread for a code object; NULL: it is not counted. */

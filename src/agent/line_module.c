@@ -8,6 +8,7 @@
 #include "agent/line_codes.h"
 #include "agent/line_hooks.h"
 #include "agent/link.h"
+#include "wire/session_layout.h"
 #include "wire/trace.h"
 
 enum { NEAR_BYTES = 400 };
@@ -19,19 +20,45 @@ static PyObject *answer(bool yes)
 	return PyBool_FromLong(yes);
 }
 
+/* What the session asks for; without options of that kind: times. */
+static unsigned wants(void)
+{
+	const struct session_header *h = leadline_link_header();
+	uint64_t options = h ? h->agent_options : 0;
+
+	return (options & TRACE_OPCODES ? LINE_WANT_OPCODES : 0) |
+		(options & TRACE_LINE_HITS ? LINE_WANT_HITS : 0) |
+		(options & TRACE_LINES ? LINE_WANT_TIMES : 0);
+}
+
+static bool start(const char *patterns, const char *library)
+{
+	char why[200] = "these are more patterns than fit", text[300];
+
+	if (line_codes_start(patterns, library, wants()) && line_hooks_start(why, sizeof why))
+		return true;
+	snprintf(text, sizeof text, "lines are not counted: %s", why);
+	leadline_link_emit(TRACE_RECORD_NOTE, text, (uint32_t)strlen(text));
+	return false;
+}
+
 PyObject *line_module_start(PyObject *self, PyObject *args)
 {
 	const char *patterns, *library;
-	char why[200] = "these are more patterns than fit", text[300];
 
 	(void)self;
 	if (!PyArg_ParseTuple(args, "ss", &patterns, &library))
 		return answer(false);
-	if (line_codes_start(patterns, library) && line_hooks_start(why, sizeof why))
-		return answer(true);
-	snprintf(text, sizeof text, "lines are not counted: %s", why);
-	leadline_link_emit(TRACE_RECORD_NOTE, text, (uint32_t)strlen(text));
-	return answer(false);
+	return answer(start(patterns, library));
+}
+
+bool line_module_start_all(void)
+{
+	unsigned w = wants();
+	bool is_started = w & LINE_WANT_TIMES || !w || start(LINE_CODES_ALL, "");
+
+	PyErr_Clear();
+	return is_started;
 }
 
 PyObject *line_module_add(PyObject *self, PyObject *code)

@@ -11,9 +11,14 @@
 #ifndef AGENT_LINE_MODULE_H
 #define AGENT_LINE_MODULE_H
 
+#include <stdbool.h>
+
 #include "agent/compat.h"
 
 #pragma GCC visibility push(hidden)
+
+/* Counts every function's lines and instructions when the session asks for that and selects none. */
+bool line_module_start_all(void);
 
 PyObject *line_module_start(PyObject *self, PyObject *args);
 PyObject *line_module_add(PyObject *self, PyObject *code);

@@ -8,6 +8,7 @@
  * call. They return None, never raise and run no Python code. */
 #include "agent/line_hooks.h"
 
+#include "agent/blocks.h"
 #include "agent/line_codes.h"
 #include "agent/monitor.h"
 #include "agent/tree.h"
@@ -64,27 +65,115 @@ CALLBACK(on_line, {
 	return Py_None; /* immortal */
 })
 
+static PyObject *disable(void)
+{
+	Py_INCREF(monitor.disable);
+	return monitor.disable;
+}
+
+/* Instructions up to the one that begins an activation have no events of their own. */
+static void count_begin(struct line_code *c, uint32_t unit)
+{
+	if (!line_code_is_unit(c, unit))
+		return;
+	for (uint32_t i = 0; i <= unit; i++)
+		c->unit_hits[i] += (uint64_t)blocks_has(c->block_begins, i);
+}
+
 /* Also the first call of every function there is: those not meant are switched off. */
-CALLBACK(on_start, {
-	struct line_thread *m;
-	struct line_code *c = counted(&m, args[0]);
+static inline struct line_code *begin(struct line_thread **ret_mine, PyObject *const *args)
+{
+	struct line_code *c = counted(ret_mine, args[0]);
 
 	if (unlikely(!c)) {
 		quiet_check(0);
-		if (!m)
-			return Py_None;
-		Py_INCREF(monitor.disable);
-		return monitor.disable;
+		return NULL;
 	}
 	if (unlikely(!c->is_armed)) {
 		c->is_armed = true;
 		monitor_set_local_events(&monitor, (PyCodeObject *)args[0], local_events);
 	}
+	if (c->unit_hits)
+		count_begin(c, compat_small_int(args[1]) / 2);
+	return c;
+}
+
+CALLBACK(on_start, {
+	struct line_thread *m;
+	struct line_code *c = begin(&m, args);
+
+	if (unlikely(!c))
+		return m ? disable() : Py_None;
 	lines_enter(&m->t, args[0], &c->lines, clock_read(tree_clock));
 	return Py_None;
 })
 
+CALLBACK(on_start_counting, {
+	struct line_thread *m;
+	struct line_code *c = begin(&m, args);
+
+	if (unlikely(!c))
+		return m ? disable() : Py_None;
+	c->lines.cells[0].hits++;
+	return Py_None;
+})
+
+CALLBACK(on_line_counting, {
+	struct line_thread *m;
+	struct line_code *c = counted(&m, args[0]);
+	uint32_t i = c ? compat_small_int(args[1]) - c->lines.first_line + 1 : 0;
+
+	if (likely(c && i < c->lines.n_cells))
+		c->lines.cells[i].hits++;
+	return Py_None;
+})
+
+/* Only where a block begins; the others are switched off. */
+CALLBACK(on_instruction, {
+	struct line_thread *m;
+	struct line_code *c = counted(&m, args[0]);
+	uint32_t unit = compat_small_int(args[1]) / 2;
+
+	if (unlikely(!c || !line_code_is_unit(c, unit) || !blocks_has(c->block_begins, unit)))
+		return m ? disable() : Py_None;
+	c->unit_hits[unit]++;
+	return Py_None;
+})
+
+/* Anywhere: those of functions that are counted matter. */
+CALLBACK(on_raise, {
+	const struct line_thread *m = line_mine;
+	struct line_code *c = m ? line_code_known(m, (PyCodeObject *)args[0]) : NULL;
+	uint32_t unit = c ? compat_raise_offset(compat_small_int(args[1])) / 2 : 0;
+
+	if (c && line_code_is_unit(c, unit))
+		c->unit_left[unit]++;
+	return Py_None;
+})
+
+CALLBACK(on_resume_counting, {
+	struct line_thread *m;
+	struct line_code *c = counted(&m, args[0]);
+	uint32_t unit = compat_small_int(args[1]) / 2;
+
+	if (c && line_code_is_unit(c, unit))
+		c->unit_hits[unit]++;
+	return Py_None;
+})
+
 CALLBACK(on_resume, {
+	struct line_thread *m;
+	struct line_code *c = counted(&m, args[0]);
+
+	if (c)
+		lines_resume(&m->t, args[0], &c->lines,
+			line_code_line(c, (int)compat_small_int(args[1])), clock_read(tree_clock));
+	if (c && c->unit_hits)
+		return on_resume_counting(self, args, nargsf, kwnames);
+	return Py_None;
+})
+
+CALLBACK(on_throw, {
 	struct line_thread *m;
 	struct line_code *c = counted(&m, args[0]);
 
@@ -114,19 +203,32 @@ CALLBACK(on_unwind, {
 
 /* ---- registration ---------------------------------------------------------------------------- */
 
+enum {
+	TIMES = LINE_WANT_TIMES,
+	HITS = LINE_WANT_HITS,
+	OPCODES = LINE_WANT_OPCODES,
+};
+
 static const struct {
 	const char *event;
 	monitor_fn *fn;
-	bool is_local;  /* of the code objects that are counted */
-	bool is_global; /* of all */
+	unsigned wants;  /* enum line_want: any of these needs it */
+	unsigned unless; /* … but not when one of these is wanted */
+	bool is_local;   /* of the code objects that are counted */
+	bool is_global;  /* of all */
 } events[] = {
-	{ "PY_START", on_start, true, true },
-	{ "PY_RESUME", on_resume, true, false },
-	{ "PY_RETURN", on_leave, true, false },
-	{ "PY_YIELD", on_leave, true, false },
-	{ "LINE", on_line, true, false },
-	{ "PY_THROW", on_resume, COMPAT_HAS_LOCAL_UNWIND, !COMPAT_HAS_LOCAL_UNWIND },
-	{ "PY_UNWIND", on_unwind, COMPAT_HAS_LOCAL_UNWIND, !COMPAT_HAS_LOCAL_UNWIND },
+	{ "PY_START", on_start, TIMES, 0, true, true },
+	{ "PY_START", on_start_counting, HITS | OPCODES, TIMES, true, true },
+	{ "PY_RESUME", on_resume, TIMES, 0, true, false },
+	{ "PY_RESUME", on_resume_counting, OPCODES, TIMES, true, false },
+	{ "PY_RETURN", on_leave, TIMES, 0, true, false },
+	{ "PY_YIELD", on_leave, TIMES, 0, true, false },
+	{ "LINE", on_line, TIMES, 0, true, false },
+	{ "LINE", on_line_counting, HITS, TIMES, true, false },
+	{ "INSTRUCTION", on_instruction, OPCODES, 0, true, false },
+	{ "RAISE", on_raise, OPCODES, 0, false, true },
+	{ "PY_THROW", on_throw, TIMES, 0, COMPAT_HAS_LOCAL_UNWIND, !COMPAT_HAS_LOCAL_UNWIND },
+	{ "PY_UNWIND", on_unwind, TIMES, 0, COMPAT_HAS_LOCAL_UNWIND, !COMPAT_HAS_LOCAL_UNWIND },
 };
 
 bool line_hooks_start(char *ret_why, size_t n_why)
@@ -139,6 +241,8 @@ bool line_hooks_start(char *ret_why, size_t n_why)
 	for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
 		long event = monitor_event(&monitor, events[i].event);
 
+		if (!(line_wants & events[i].wants) || line_wants & events[i].unless)
+			continue;
 		if (!event || !monitor_set_callback(&monitor, event, events[i].fn))
 			break;
 		local_events |= events[i].is_local ? event : 0;

@@ -98,14 +98,17 @@ static PyObject *start(PyObject *self, PyObject *after_site)
 		Py_RETURN_FALSE;
 	}
 	h = leadline_link_header();
-	if (!(h->agent_options & TRACE_CALLS))
+	if (!(h->agent_options & TRACE_CALLS)) {
+		line_module_start_all();
 		Py_RETURN_TRUE;
+	}
 	if (!(h->agent_options & TRACE_NO_CLOCK))
 		tell_cost();
 	if (!tree_start(COMPAT_IS_FREE_THREADED))
 		Py_RETURN_FALSE;
 	is_started = calls_start(PyObject_IsTrue(after_site) == 1,
 		!(h->agent_options & TRACE_NO_CLOCK), why, sizeof why);
+	line_module_start_all();
 	PyErr_Clear();
 	if (!is_started) {
 		snprintf(text, sizeof text, "calls are not traced: %s", why);

@@ -8,6 +8,7 @@
 #include "analyze/exact_lines.h"
 #include "analyze/frames.h"
 #include "analyze/instructions.h"
+#include "analyze/opcode_counts.h"
 #include "analyze/stacks.h"
 #include "analyze/texts.h"
 #include "base/arena.h"
@@ -23,6 +24,7 @@ struct builder {
 	const struct stacks *s;
 	const struct texts *texts;
 	const struct exact_lines_function *counted; /* NULL: nothing was */
+	const struct opcode_code *opcodes;          /* NULL likewise */
 	double scale;
 	uint32_t code; /* row */
 	const struct instructions *in;
@@ -148,6 +150,8 @@ static void put_words(struct builder *b, size_t index, const struct symbolic *st
 	if (f.line >= 0)
 		*line = f.line;
 	put_counts(b, r);
+	r->has_executed = b->opcodes != NULL;
+	r->executed = b->opcodes ? opcode_code_at(b->opcodes, r->offset) : 0;
 	buf_done(&text);
 }
 
@@ -203,7 +207,9 @@ static void build_one(struct builder *b, const struct rec_code *r)
 		.interpreter = tables_string(b->s->tables, r->interpreter),
 		.first_line = f.first_line,
 		.v = b->rows,
-		.n = b->in->code.n };
+		.n = b->in->code.n,
+		.has_executed = b->opcodes != NULL,
+		.is_derived = b->opcodes && b->opcodes->is_derived };
 	for (size_t i = 0; i < b->in->code.n; i++)
 		put_words(b, i, &stacks[i], &line);
 	for (size_t i = 0; i < b->s->n; i++)
@@ -242,6 +248,7 @@ const struct disassembly *disassembly_build(struct arena *a, const struct stacks
 			.s = s,
 			.texts = o->texts,
 			.counted = counted_of(o->lines, function),
+			.opcodes = opcode_counts_find(o->opcodes, row),
 			.scale = 1 - o->lost_share,
 			.code = row,
 			.out = &one };

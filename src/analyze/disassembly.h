@@ -11,6 +11,7 @@
 
 struct arena;
 struct exact_lines;
+struct opcode_counts;
 struct stacks;
 struct texts;
 
@@ -24,7 +25,9 @@ struct disassembly_row {
 	bool starts_line;
 	bool is_counted; /* it starts a line, and that line's hits and time were counted one by one */
 	uint64_t hits;
-	double line_s; /* own time of the line */
+	double line_s;     /* own time of the line */
+	bool has_executed; /* how often it ran was counted */
+	uint64_t executed;
 	bool is_target;
 	int32_t target, depth;  /* −1: none, not known */
 	double self_s, total_s; /* samples that ended here, or stood here in a call */
@@ -48,13 +51,16 @@ struct disassembly {
 	size_t n;
 	const struct disassembly_handler *handlers;
 	size_t n_handlers;
+	bool has_executed;
+	bool is_derived;  /* from the counts of basic blocks */
 	uint64_t n_forms; /* times that other forms were seen than before */
 };
 
 struct disassembly_options {
-	double lost_share;               /* as in the profile */
-	const struct texts *texts;       /* may be NULL, as may … */
-	const struct exact_lines *lines; /* … what was counted */
+	double lost_share;                   /* as in the profile */
+	const struct texts *texts;           /* may be NULL, as may … */
+	const struct exact_lines *lines;     /* … what was counted: lines … */
+	const struct opcode_counts *opcodes; /* … and instructions */
 };
 
 /* All code of a function (its number in frames.h) that the recording holds instructions of, by time falling. */

@@ -71,7 +71,7 @@ static void add(struct builder *b, const struct rec_line_count *r)
 
 	if (!r->line) { /* the function as a whole */
 		b->found.v[function].calls += r->hits;
-		b->found.v[function].total_s += (double)r->total_ns / 1e9;
+		b->found.v[function].total_s += seconds(r->total_ns);
 		return;
 	}
 	if (!map_find(&b->rows_by_key, key, &index)) {
@@ -81,7 +81,7 @@ static void add(struct builder *b, const struct rec_line_count *r)
 	}
 	l = &b->rows.v[index].line;
 	l->hits += r->hits;
-	l->total_s += (double)r->total_ns / 1e9;
+	l->total_s += seconds(r->total_ns);
 	l->own_s += seconds(r->own_ns);
 	l->callees_s += seconds(r->callees_ns);
 	l->max_s = r->max_ns == RECORD_UNKNOWN ? UNITS_UNKNOWN : fmax(l->max_s, seconds(r->max_ns));
@@ -149,6 +149,7 @@ static struct exact_lines *finish(struct builder *b)
 		f->total_s += f->calls ? 0 : lines[i].total_s;
 		f->last_line = lines[i].line;
 		r->has_own |= units_is_known(lines[i].own_s);
+		r->is_timed |= units_is_known(lines[i].total_s);
 	}
 	functions = arena_copy(b->a, b->found.v, b->found.n * sizeof *b->found.v);
 	if (b->found.n)

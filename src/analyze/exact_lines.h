@@ -21,7 +21,7 @@ struct tables;
 struct exact_line {
 	uint32_t line;
 	uint64_t hits;
-	double total_s;
+	double total_s;          /* unknown where lines were counted without a clock, as are … */
 	double own_s, callees_s; /* unknown in other tools' files */
 	double max_s;            /* of one hit; unknown likewise */
 };
@@ -40,6 +40,7 @@ struct exact_lines_function {
 struct exact_lines {
 	const struct exact_lines_function *functions; /* by file, then first line */
 	size_t n_functions;
+	bool is_timed;
 	bool has_own; /* own time, that of callees and the longest hit are known */
 };
 

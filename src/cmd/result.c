@@ -17,6 +17,7 @@
 #include "analyze/exact.h"
 #include "analyze/exact_lines.h"
 #include "analyze/neighbours.h"
+#include "analyze/opcode_counts.h"
 #include "analyze/pattern.h"
 #include "analyze/probes.h"
 #include "analyze/regions.h"
@@ -34,6 +35,7 @@
 #include "formats/format.h"
 #include "store/tables.h"
 #include "view/bytecode.h"
+#include "view/counts.h"
 #include "view/exact.h"
 #include "view/probes.h"
 #include "view/pprof_text.h"
@@ -93,20 +95,24 @@ static int find_bytecode(struct result *r, const char *text, struct err *e)
 {
 	struct disassembly_options o = { .lost_share = r->exact ? 0 : r->profile->lost_share,
 		.texts = r->texts,
-		.lines = r->exact_lines };
+		.lines = r->exact_lines,
+		.opcodes = r->opcodes };
+	const struct profile *p = !r->exact && !r->profile->n_functions && r->exact_lines
+		? exact_lines_profile(&r->arena, r->exact_lines)
+		: r->profile;
 	size_t *found, n;
 
-	if (pattern_functions(&r->arena, r->profile, text, &found, &n, e) < 0)
+	if (pattern_functions(&r->arena, p, text, &found, &n, e) < 0)
 		return -(int)e->code;
 	for (size_t i = 0; i < n && !r->n_bytecode; i++)
-		r->bytecode = disassembly_build(&r->arena, r->stacks,
-			r->profile->functions[found[i]].function, &o, &r->n_bytecode);
+		r->bytecode = disassembly_build(
+			&r->arena, r->stacks, p->functions[found[i]].function, &o, &r->n_bytecode);
 	if (!r->n_bytecode)
 		return err_set(e, ERR_USAGE,
 			"the recording holds no bytecode of %s: it is kept of functions that ten "
 			"samples or more "
 			"ended in",
-			r->profile->functions[found[0]].name);
+			p->functions[found[0]].name);
 	return 0;
 }
 
@@ -190,6 +196,8 @@ static int load_exact(struct result *r, const struct result_choice *c,
 	r->exact = exact_build(&r->arena, r->tables, r->stacks->frames, r->stacks->nodes);
 	r->exact_lines =
 		exact_lines_build(&r->arena, r->tables, r->stacks->frames, threads, o->n_threads);
+	r->opcodes =
+		opcode_counts_build(&r->arena, r->tables, r->stacks->frames, threads, o->n_threads);
 	if (r->exact && is_part)
 		return err_set(e, ERR_USAGE,
 			"traced calls are sums over the whole run: --state, --from and --to need "
@@ -199,9 +207,10 @@ static int load_exact(struct result *r, const struct result_choice *c,
 			"%s needs calling contexts, and such a file only says who called whom; "
 			"use --callers or --callees",
 			c->tree ? "--tree" : "--only-mine");
-	if (c->line_profiler && !r->exact_lines)
+	if (c->line_profiler && (!r->exact_lines || !r->exact_lines->is_timed))
 		return err_set(e, ERR_USAGE,
-			"no lines were counted in it: --line-profiler needs leadline run --lines, "
+			"no lines were counted with their times in it: --line-profiler needs "
+			"leadline run --lines, "
 			"or "
 			"a .lprof file");
 	return 0;
@@ -419,7 +428,8 @@ static void print_lines(const struct result *r, const struct result_page *page,
 	const struct profile_view *v, struct buf *out)
 {
 	if (r->exact_lines) {
-		exact_print_lines(r->exact_lines, r->texts, v, out);
+		(r->exact_lines->is_timed ? exact_print_lines : counts_print_lines)(
+			r->exact_lines, r->texts, v, out);
 		return;
 	}
 	if (r->exact) /* calls were counted, lines were not */
@@ -464,6 +474,8 @@ static void print_profile(const struct result *r, const struct result_page *page
 		profile_print_functions(r->profile, &v, out);
 	if (page->lines)
 		print_lines(r, page, &v, out);
+	if (page->lines && r->opcodes)
+		counts_print_opcodes(r->opcodes, &v, out);
 	if (r->tree)
 		profile_print_tree(r->tree, r->stacks, r->profile, &tree, out);
 	for (size_t i = 0; i < r->callers.n; i++)
@@ -547,6 +559,8 @@ void result_json_page(const struct result *r, const struct result_page *page, st
 			exact_json_functions(r->exact, r->profile, &w);
 		if (r->exact_lines)
 			exact_json_lines(r->exact_lines, &w);
+		if (r->opcodes)
+			counts_json_opcodes(r->opcodes, &w);
 		if (!r->exact && !r->exact_lines)
 			profile_json(r->profile, &w);
 		probes_json(r->probes, &w);

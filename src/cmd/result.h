@@ -22,6 +22,7 @@ struct exact;
 struct exact_lines;
 struct neighbours;
 struct reader;
+struct opcode_counts;
 struct regions;
 struct tables;
 struct tasks;
@@ -59,6 +60,7 @@ struct result {
 	/* Counted one by one; the profile then has the same functions. NULL without such calls, or lines. */
 	const struct exact *exact;
 	const struct exact_lines *exact_lines;
+	const struct opcode_counts *opcodes; /* instructions likewise */
 	enum profile_order order;
 	const char *order_words;          /* what that is called */
 	const struct texts *texts;        /* NULL unless source was wanted */

@@ -21,9 +21,10 @@
 
 struct options {
 	struct recording_options shared;
-	const char *python, *module, *lines, *trace_how;
+	const char *python, *module, *lines, *trace_how, *counts;
 	uint64_t min_duration_ns;
 	bool trace, count, sample;
+	uint64_t counted; /* enum trace_option, of counts */
 };
 
 #define FIELD(f) offsetof(struct options, f)
@@ -43,8 +44,10 @@ static const struct opt options_table[] = {
 	{ 0, "min-duration", OPT_DURATION, "TIME", false,
 		"calls shorter than this are no part of the timeline", FIELD(min_duration_ns),
 		SIZE_MAX, NULL },
-	{ 0, "count", OPT_FLAG, NULL, false, "count every call without timing it, at less cost",
-		FIELD(count), SIZE_MAX, NULL },
+	{ 0, "count", OPT_STRING, "WHAT", true,
+		"count every call without timing it, at less cost; =lines, =opcodes or both: those "
+		"as well, of all code or what --lines names",
+		FIELD(counts), FIELD(count), NULL },
 	{ 0, "lines", OPT_STRING, "WHAT", false,
 		"count and time every line of these functions: FUNCTION, MODULE, "
 		"MODULE:CLASS.METHOD, "
@@ -77,11 +80,37 @@ static void note_early_end(const struct program_result *result, char *to, size_t
 			result->end == PROGRAM_DURATION ? "--duration" : "then it was interrupted");
 }
 
+/* The words of --count=WHAT. */
+static int parse_counts(struct options *o, struct err *e)
+{
+	static const struct {
+		const char *word;
+		uint64_t option;
+	} words[] = { { "calls", 0 }, { "lines", TRACE_LINE_HITS }, { "opcodes", TRACE_OPCODES } };
+	const char *at = o->counts ? o->counts : "calls";
+
+	while (*at) {
+		size_t n = strcspn(at, ","), i = 0;
+
+		while (i < 3 && (strlen(words[i].word) != n || strncmp(at, words[i].word, n) != 0))
+			i++;
+		if (i == 3)
+			return err_set(e, ERR_USAGE,
+				"--count wants calls, lines, opcodes or several of them with "
+				"commas, not '%.*s'",
+				(int)n, at);
+		o->counted |= words[i].option;
+		at += n + (at[n] == ',');
+	}
+	return 0;
+}
+
 static unsigned wanted(const struct options *o)
 {
 	bool is_exact = o->trace || o->count || o->lines;
 
-	return (o->trace || o->count ? COLLECT_CALLS : 0) | (o->lines ? COLLECT_LINES : 0) |
+	return (o->trace || o->count ? COLLECT_CALLS : 0) |
+		(o->lines || o->counted ? COLLECT_LINES : 0) |
 		(!is_exact || o->sample ? COLLECT_SAMPLES : 0);
 }
 
@@ -89,7 +118,8 @@ static uint64_t trace_options(const struct options *o)
 {
 	return (o->trace || o->count ? TRACE_CALLS : 0) |
 		(o->count && !o->trace ? TRACE_NO_CLOCK : 0) | (o->lines ? TRACE_LINES : 0) |
-		(o->trace_how ? TRACE_TIMELINE | o->min_duration_ns << TRACE_MIN_NS_SHIFT : 0);
+		(o->trace_how ? TRACE_TIMELINE | o->min_duration_ns << TRACE_MIN_NS_SHIFT : 0) |
+		o->counted;
 }
 
 static int check_timeline(const struct options *o, struct err *e)
@@ -151,7 +181,8 @@ static int run(const struct command *self, int argc, char **argv)
 	start.module = o.module;
 	if (first >= argc && !o.module)
 		err_set(&e, ERR_USAGE, "which program? For example: leadline run script.py");
-	else if (check_timeline(&o, &e) == 0 && recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
+	else if (check_timeline(&o, &e) == 0 && parse_counts(&o, &e) == 0 &&
+		recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
 		(!o.shared.sort || result_check_sort(o.shared.sort, o.trace, &e) == 0))
 		start_make(&start, argv + first, &e);
 	if (e.code) {

@@ -27,6 +27,7 @@
 #include "collect/trace_events.h"
 #include "collect/trace_functions.h"
 #include "collect/trace_lines.h"
+#include "collect/trace_opcodes.h"
 #include "collect/trace_tree.h"
 #include "store/writer.h"
 #include "sys/clocksource.h"
@@ -56,6 +57,7 @@ struct traced {
 	struct trace_functions functions;
 	struct trace_lines lines;
 	struct trace_events events;
+	struct trace_opcodes opcodes;
 	struct map
 		hidden; /* node of the package's own → its parent, or the nearest above that is shown */
 	char *interpreter; /* owned */
@@ -129,7 +131,7 @@ static uint32_t process_row(struct trace *t, struct traced *p)
 	return p->row = rows_process(t->c.writer, s->pid, s->start_ns, s->parent_pid);
 }
 
-static size_t put_varint(unsigned char *to, uint32_t v)
+static size_t put_varint(unsigned char *to, uint64_t v)
 {
 	size_t n = 0;
 
@@ -216,6 +218,8 @@ static void write_line(
 		.callees_ns = to_ns(t, c->total > c->own ? c->total - c->own : 0),
 		.max_ns = to_ns(t, c->max) };
 
+	if (!(t->c.trace_options & TRACE_LINES)) /* counted without a clock */
+		r.total_ns = r.own_ns = r.callees_ns = r.max_ns = RECORD_UNKNOWN;
 	if (line == 0) /* a function has no time of its own beside its lines' */
 		r.own_ns = r.callees_ns = RECORD_UNKNOWN;
 	writer_add(t->c.writer, RECORD_line_count, &r);
@@ -237,6 +241,27 @@ static void write_events(void *ctx, const struct event_block *b, const void *byt
 		.events = { bytes, (uint32_t)b->filled } };
 
 	writer_add(t->c.writer, RECORD_call_events, &r);
+}
+
+static void write_units(void *ctx, const struct trace_units *of)
+{
+	const struct writing *to = ctx;
+	struct trace *t = to->t;
+	struct rec_thread thread = { .process = process_row(t, to->p), .tid = (uint32_t)of->tid };
+	unsigned char *hits = xmalloc((size_t)of->n * 10 + 1);
+	struct rec_instruction_count r = { .thread =
+						   writer_row(t->c.writer, RECORD_thread, &thread),
+		.code = trace_functions_row(&to->p->functions, of->function, t->c.writer).code,
+		.is_derived = of->is_derived };
+	size_t n = 0, end = of->n;
+
+	while (end && !of->now[end - 1])
+		end--;
+	for (size_t i = 0; i < end; i++)
+		n += put_varint(hits + n, of->now[i]);
+	r.hits = (rec_bytes){ hits, (uint32_t)n };
+	writer_add(t->c.writer, RECORD_instruction_count, &r);
+	free(hits);
 }
 
 static void write_loss(struct trace *t, struct traced *p, const char *what, uint64_t count)
@@ -262,6 +287,7 @@ static void snapshot(struct trace *t, struct traced *p, bool is_over)
 	session_snapshot(p->process, &area);
 	clock_triple_take(&t->now);
 	trace_lines_take(&p->lines, &area);
+	trace_opcodes_take(&p->opcodes, &area);
 	if (is_over) {
 		struct writing to = { .t = t, .p = p };
 
@@ -276,6 +302,7 @@ static void write_tree(struct trace *t, struct traced *p)
 
 	trace_tree_each(&p->tree, write_node, &to);
 	trace_lines_each(&p->lines, write_line, &to);
+	trace_opcodes_each(&p->opcodes, write_units, &to);
 }
 
 static void snapshot_all(struct trace *t, uint64_t now_ns)
@@ -320,6 +347,7 @@ static void traced_free(struct traced *p)
 	trace_tree_done(&p->tree);
 	trace_lines_done(&p->lines);
 	trace_events_done(&p->events);
+	trace_opcodes_done(&p->opcodes);
 	trace_functions_done(&p->functions);
 	map_done(&p->hidden);
 	free(p->interpreter);
@@ -399,6 +427,9 @@ static void on_record(struct trace *t, struct traced *p, const struct session_ev
 	else if (ev->kind == TRACE_RECORD_EVENTS)
 		p->n_nonsense += !trace_events_add(&p->events, ev->data, ev->n_bytes, write_events,
 			&(struct writing){ .t = t, .p = p });
+	else if (ev->kind == TRACE_RECORD_OPCODES)
+		p->n_nonsense +=
+			!trace_opcodes_add(&p->opcodes, ev->thread->tid, ev->data, ev->n_bytes);
 	else if (ev->kind == TRACE_RECORD_COST && ev->n_bytes == sizeof(struct trace_cost) &&
 		!t->has_cost) {
 		t->has_cost = true;

@@ -46,7 +46,8 @@ static bool add_bytes(
 static bool add_code(struct trace_functions *f, const struct trace_code *c)
 {
 	struct trace_function *one = function_at(f, c->function);
-	uint64_t n = (uint64_t)c->n_file + c->n_qualname + c->n_linetable + c->n_code;
+	uint64_t n = (uint64_t)c->n_file + c->n_qualname + c->n_linetable + c->n_code +
+		c->n_handlers + c->n_words;
 
 	if (!one || one->n_wanted || one->is_builtin || n > TRACE_FUNCTION_BYTES_MOST)
 		return false;
@@ -107,14 +108,17 @@ static void tell_source(const struct trace_functions *f, const struct trace_func
 static uint32_t code_row(
 	const struct trace_functions *f, const struct trace_function *one, struct writer *w)
 {
-	const char *p = one->bytes.data;
 	const struct trace_code *c = &one->head;
+	const char *p = one->bytes.data, *lines = p + c->n_file + c->n_qualname,
+		   *code = lines + c->n_linetable, *handlers = code + c->n_code;
 	struct rec_code r = { .file = writer_string_n(w, p, c->n_file),
 		.qualname = writer_string_n(w, p + c->n_file, c->n_qualname),
 		.first_line = c->first_line,
 		.n_code_bytes = c->n_code,
-		.linetable = { p + c->n_file + c->n_qualname, c->n_linetable },
-		.code_bytes = { p + c->n_file + c->n_qualname + c->n_linetable, c->n_code },
+		.linetable = { lines, c->n_linetable },
+		.code_bytes = { code, c->n_code },
+		.exceptions = { handlers, c->n_handlers },
+		.words = { handlers + c->n_handlers, c->n_words },
 		.interpreter = writer_string(w, f->interpreter) };
 
 	return writer_row(w, RECORD_code, &r);

@@ -88,11 +88,12 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 	struct arena a = ARENA_INIT;
 	const struct exact_lines *l = exact_lines_build(&a, t, frames_new(&a, t), NULL, 0);
 
-	if (!l) {
+	if (!l || !l->is_timed) {
 		arena_done(&a);
 		return err_set(e, ERR_USAGE,
-			"a .lprof file counts lines, and this recording has none: it needs "
-			"leadline run --lines");
+			"a .lprof file counts and times lines, and this recording %s: it needs "
+			"leadline run --lines",
+			l ? "has no times" : "has none");
 	}
 	buf_add(&out->text, head, sizeof head - 1);
 	add_string(&out->text, "timings");

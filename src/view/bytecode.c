@@ -2,6 +2,7 @@
  * See bytecode.h. */
 #include "view/bytecode.h"
 
+#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,14 @@
 #include "view/style.h"
 #include "base/banned.h"
 
-enum { SHARE = 7, ARGUMENT_MOST = 40, ARGUMENT_NARROW = 20, NARROW = 100, ROOM_LEAST = 12 };
+enum {
+	SHARE = 7,
+	HITS_LEAST = 5,
+	ARGUMENT_MOST = 40,
+	ARGUMENT_NARROW = 20,
+	NARROW = 100,
+	ROOM_LEAST = 12
+};
 
 struct page {
 	const struct disassembly *d;
@@ -26,7 +34,9 @@ struct page {
 	const struct texts *texts;
 	const struct profile_view *v;
 	bool with_stack;
+	bool with_self;              /* samples, or nothing else, tell of time */
 	bool with_total;             /* some instruction made calls */
+	size_t hits;                 /* width of how often each ran; 0: not counted */
 	size_t left, name, argument; /* widths of columns */
 	struct buf *out;
 };
@@ -79,9 +89,17 @@ static void measure(struct page *g)
 		n = n < most ? n : most;
 		g->argument = n > g->argument ? n : g->argument;
 		g->with_total |= g->d->v[i].total_s > g->d->v[i].self_s;
+		g->with_self |= g->d->v[i].self_s > 0;
+		if (g->d->has_executed) {
+			n = (size_t)snprintf(NULL, 0, "%" PRIu64, g->d->v[i].executed) + 1;
+			g->hits = n > g->hits ? n : g->hits;
+		}
 		buf_done(&text);
 	}
-	g->left = (g->with_total ? 2 : 1) * SHARE + 1;
+	if (g->hits && g->hits < HITS_LEAST)
+		g->hits = HITS_LEAST;
+	g->with_self |= !g->hits;
+	g->left = (size_t)(g->with_self + g->with_total) * SHARE + g->hits + 1;
 }
 
 static void print_source(const struct page *g, const struct disassembly_row *r)
@@ -104,9 +122,11 @@ static void print_source(const struct page *g, const struct disassembly_row *r)
 	}
 	style_end(g->out, STYLE_BOLD, g->v->colour);
 	if (r->is_counted)
-		style_add(g->out, STYLE_ACCENT, g->v->colour, "  %s hits, %s",
+		style_add(g->out, STYLE_ACCENT, g->v->colour, "  %s hits%s%s",
 			units_format(hits, UNIT_COUNT, (double)r->hits),
-			units_format(own, UNIT_SECONDS, r->line_s));
+			units_is_known(r->line_s) ? ", " : "",
+			units_is_known(r->line_s) ? units_format(own, UNIT_SECONDS, r->line_s)
+						  : "");
 	buf_addc(g->out, '\n');
 	buf_done(&safe);
 }
@@ -164,7 +184,10 @@ static void print_row(const struct page *g, const struct disassembly_row *r)
 {
 	struct buf argument = BUF_INIT, fitting = BUF_INIT;
 
-	add_share(g, r->self_s, STYLE_ACCENT);
+	if (g->hits)
+		buf_printf(g->out, "%*" PRIu64, (int)g->hits, r->executed);
+	if (g->with_self)
+		add_share(g, r->self_s, STYLE_ACCENT);
 	if (g->with_total)
 		add_share(g, r->total_s, STYLE_PLAIN);
 	buf_printf(g->out, " %s %6u ", r->is_target ? ">>" : "  ", r->offset);
@@ -197,7 +220,12 @@ static void print_legend(const struct page *g)
 {
 	struct buf text = BUF_INIT;
 
-	buf_adds(&text, "self: sampled time that ended at the instruction; ");
+	if (g->hits)
+		buf_printf(&text, "hits: times it ran, %s; ",
+			g->d->is_derived ? "from counts of basic blocks and exceptions"
+					 : "each counted");
+	if (g->with_self)
+		buf_adds(&text, "self: sampled time that ended at the instruction; ");
 	if (g->with_total)
 		buf_adds(&text, "total: with the calls it made; ");
 	buf_adds(&text, "→: the specialised form seen last; ");
@@ -224,8 +252,13 @@ void bytecode_print(const struct disassembly *d, const struct profile *p, const 
 	buf_printf(&title, ":%u, %s", d->first_line, d->interpreter);
 	profile_title(v, buf_str(&title), out);
 	measure(&g);
-	style_add(out, STYLE_BOLD, v->colour, "   self%s        offset instruction\n",
+	style_begin(out, STYLE_BOLD, v->colour);
+	if (g.hits)
+		buf_printf(out, "%*s", (int)g.hits, "hits");
+	buf_printf(out, "%s%s        offset instruction", g.with_self ? "   self" : "",
 		g.with_total ? "  total" : "");
+	style_end(out, STYLE_BOLD, v->colour);
+	buf_addc(out, '\n');
 	for (size_t i = 0; i < d->n; i++) {
 		if (d->v[i].starts_line)
 			print_source(&g, &d->v[i]);
@@ -262,6 +295,7 @@ static void json_row(const struct disassembly_row *r, struct json_writer *w)
 	json_number(w, "arg", r->has_arg, r->arg);
 	json_kv_string(w, "argrepr", r->text);
 	json_number(w, "line", r->line >= 0, r->line);
+	json_number(w, "hits", r->has_executed, (int64_t)r->executed);
 	json_number(w, "line_hits", r->is_counted, (int64_t)r->hits);
 	json_kv_double(w, "line_s", r->is_counted ? r->line_s : UNITS_UNKNOWN);
 	json_kv_bool(w, "is_jump_target", r->is_target);

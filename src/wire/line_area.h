@@ -45,4 +45,23 @@ struct line_block {
 	uint32_t pattern; /* which of the user's patterns chose it, from 1; 0: the program itself */
 };
 
+/* Instructions, counted by code unit (2 bytes): `hits` times they were begun, then as many words of how often they were
+ * left by an exception, then (when the block is derived) bits of the units at which hits are counted. A unit without its bit ran as
+ * often as the one before it, less the times that was left by an exception. Not derived: all are counted. Announced by
+ * TRACE_RECORD_OPCODES. */
+struct opcode_block {
+	uint64_t offset; /* in the sparse area, a multiple of 8 */
+	uint32_t code;   /* the agent's number of the code object */
+	uint32_t n_units;
+	uint32_t is_derived;
+	uint32_t reserved;
+};
+
+enum { OPCODE_UNITS_MAX = 1 << 20 };
+
+static inline uint64_t opcode_block_bytes(uint32_t n_units)
+{
+	return (uint64_t)n_units * 16 + (n_units + 7) / 8;
+}
+
 #endif

@@ -29,6 +29,9 @@ enum trace_option {
 	TRACE_NO_CLOCK = 1 << 1, /* count only */
 	TRACE_LINES = 1 << 2,    /* lines of selected functions (line_area.h) */
 	TRACE_TIMELINE = 1 << 8, /* with TRACE_CALLS: every call in the order of time (events.h) */
+	TRACE_LINE_HITS = 1
+		<< 9, /* how often lines ran, without a clock; of all functions unless TRACE_LINES selects */
+	TRACE_OPCODES = 1 << 10, /* how often instructions ran (line_area.h), likewise */
 };
 
 /* The upper half of the options: calls shorter than so many ns are not part of the timeline. */
@@ -44,13 +47,14 @@ enum trace_record {
 	TRACE_RECORD_LINES,      /* struct line_block (line_area.h): where lines are counted */
 	TRACE_RECORD_LINES_NEAR, /* uint32_t pattern, then text: what a pattern that chose nothing may have meant */
 	TRACE_RECORD_EVENTS = 32, /* struct event_block and its bytes (events.h) */
+	TRACE_RECORD_OPCODES, /* struct opcode_block (line_area.h): where instructions are counted */
 };
 
-/* A Python function. The parts hold file, qualified name, line table and instructions (as compiled, not as
- * specialised), one after the other. */
+/* A Python function. The parts hold file, qualified name, line table, instructions (as compiled, not as
+ * specialised), table of exception handlers and words (columns of a code record), one after the other. */
 struct trace_code {
 	uint32_t function, first_line;
-	uint32_t n_file, n_qualname, n_linetable, n_code; /* bytes */
+	uint32_t n_file, n_qualname, n_linetable, n_code, n_handlers, n_words; /* bytes */
 };
 
 enum { TRACE_PART_BYTES = 16 << 10 }; /* at most, of each */

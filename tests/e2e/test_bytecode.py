@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from interpreters import EXPECTED, inside, require
+from interpreters import EXPECTED, inside, require, shared_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 LEADLINE = Path(os.environ.get("LEADLINE") or ROOT / "build" / "leadline")
@@ -166,15 +166,15 @@ def test_the_table_of_instructions_is_what_the_interpreters_say():
     subprocess.run([sys.executable, str(ROOT / "tools/gen_opcodes.py"), "--check"], check=True, timeout=SECONDS)
 
 
-def view(label, tmp_path):
+def view(label, tmp_path, *options, seconds="0.8"):
     """(what report --bytecode has of the function, what dis of that interpreter has)"""
     file = tmp_path / "run.lead"
     with inside(label, EXPRESSIONS) as script:
         said = subprocess.run(
             require(label).command(str(script), "--dis"), capture_output=True, check=True, timeout=SECONDS
         )
-        run = [LEADLINE, "run", "-o", file, f"--report={os.devnull}", "--", *require(label).command(str(script), "0.8")]
-        subprocess.run(run, capture_output=True, check=True, timeout=SECONDS)
+        run = [LEADLINE, "run", *options, "-o", file, f"--report={os.devnull}", "--", *require(label).command(str(script), seconds)]
+        subprocess.run(run, capture_output=True, check=True, timeout=SECONDS, env={**os.environ, "TMPDIR": shared_folder(label)})
     shown = [LEADLINE, "report", "--json", "--bytecode", "work", file]
     page = json.loads(subprocess.run(shown, capture_output=True, check=True, timeout=SECONDS).stdout)
     return page["bytecode"][0], json.loads(said.stdout)
@@ -185,10 +185,7 @@ def without_addresses(rows):
     return [[*row[:3], re.sub(r"<code object (\S+) at .*", r"<code object \1", row[3])] for row in rows]
 
 
-@pytest.mark.parametrize("label", EXPECTED)
-def test_the_view_shows_what_dis_shows(label, tmp_path):
-    """Instructions with their words, lines and handlers, out of a recording; time and forms where they belong."""
-    ours, dis = view(label, tmp_path)
+def check_words(ours, dis):
     rows = [[r["offset"], r["opname"], r["arg"], r["argrepr"]] for r in ours["instructions"]]
     code = [row[3] for row in dis["rows"] if row[3].startswith("<code object")]
     mine = without_addresses(rows)
@@ -198,6 +195,23 @@ def test_the_view_shows_what_dis_shows(label, tmp_path):
         else:
             assert got == want
     assert [[e["start"], e["end"], e["target"], e["depth"], e["lasti"]] for e in ours["exceptions"]] == dis["exceptions"]
+
+
+@pytest.mark.parametrize("option", ["--trace", "--count=opcodes", "--lines=work"])
+@pytest.mark.parametrize("label", EXPECTED)
+def test_what_was_counted_is_shown_without_samples(label, option, tmp_path):
+    """The agent tells code, words and handlers of each function that is called; hits where they were counted."""
+    ours, dis = view(label, tmp_path, option, seconds="0.01")
+    check_words(ours, dis)
+    counted = [r["hits"] for r in ours["instructions"]]
+    assert max(counted) > 1 if option == "--count=opcodes" else set(counted) == {None}
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_the_view_shows_what_dis_shows(label, tmp_path):
+    """Instructions with their words, lines and handlers, out of a recording; time and forms where they belong."""
+    ours, dis = view(label, tmp_path)
+    check_words(ours, dis)
     at = {r["offset"]: r for r in ours["instructions"]}
     assert all(at[offset]["line"] == line for offset, line in dis["lines"])
     assert sum(r["self_s"] for r in ours["instructions"]) == pytest.approx(ours["self_s"])

@@ -3,7 +3,7 @@
  *
  * One JSON object: meta (key → value), losses (what → count) and nodes, the last state of each: id, parent, pid, tid,
  * file, line, name, calls, resumes, recursive, and times in ns; and lines, every state of each as it was written:
- * tid, file, row, first line and name of the function, line, hits, and times in ns. */
+ * tid, file, row, first line and name of the function, line, hits, and times in ns; instructions likewise, hits by code unit. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -86,6 +86,51 @@ static void put_lines(struct json_writer *j, struct tables *t)
 	record_iter_done(&it);
 }
 
+/* A varint each; the last state of each thread and function counts. */
+static void put_hits(struct json_writer *j, rec_bytes hits)
+{
+	const unsigned char *p = hits.p;
+	uint64_t value = 0;
+	unsigned shift = 0;
+
+	json_key(j, "hits");
+	json_array_begin(j);
+	for (uint32_t i = 0; i < hits.n; i++) {
+		value |= (uint64_t)(p[i] & 127) << shift;
+		shift += 7;
+		if (p[i] < 128) {
+			json_u64(j, value);
+			value = shift = 0;
+		}
+	}
+	json_array_end(j);
+}
+
+static void put_instructions(struct json_writer *j, struct tables *t)
+{
+	struct record_iter it = record_iter(t, RECORD_instruction_count);
+
+	json_key(j, "instructions");
+	json_array_begin(j);
+	for (const struct rec_instruction_count *r; (r = record_next(&it));) {
+		const struct rec_thread *thread = tables_row(t, RECORD_thread, r->thread);
+		const struct rec_code *code = tables_row(t, RECORD_code, r->code);
+
+		json_object_begin(j);
+		json_kv_u64(j, "tid", thread ? thread->tid : 0);
+		json_kv_string(j, "file", code ? tables_string(t, code->file) : "");
+		json_kv_u64(j, "code", r->code);
+		json_kv_u64(j, "first_line", code ? code->first_line : 0);
+		json_kv_string(j, "name", code ? tables_string(t, code->qualname) : "");
+		json_kv_u64(j, "code_bytes", code ? code->n_code_bytes : 0);
+		json_kv_u64(j, "derived", r->is_derived);
+		put_hits(j, r->hits);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	record_iter_done(&it);
+}
+
 static void put_meta(struct json_writer *j, struct tables *t)
 {
 	struct record_iter it = record_iter(t, RECORD_meta);
@@ -135,6 +180,7 @@ int main(int argc, char **argv)
 	put_meta(&j, t);
 	put_losses(&j, t);
 	put_lines(&j, t);
+	put_instructions(&j, t);
 	json_key(&j, "nodes");
 	json_array_begin(&j);
 	vec_each (&nodes, n)

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pages of what was counted without a clock: lines by hits, and functions by the instructions they ran. */
+#ifndef VIEW_COUNTS_H
+#define VIEW_COUNTS_H
+
+struct buf;
+struct exact_lines;
+struct json_writer;
+struct opcode_counts;
+struct profile_view;
+struct texts;
+
+/* texts may be NULL. */
+void counts_print_lines(const struct exact_lines *l, const struct texts *t,
+	const struct profile_view *v, struct buf *out);
+/* With the way they were counted. */
+void counts_print_opcodes(
+	const struct opcode_counts *c, const struct profile_view *v, struct buf *out);
+/* The key "opcodes", inside an object the caller opened. */
+void counts_json_opcodes(const struct opcode_counts *c, struct json_writer *w);
+
+#endif
