@@ -8,23 +8,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/result.h"
 #include "serve/library.h"
+#include "serve/onefile.h"
 #include "serve/server.h"
 #include "base/banned.h"
 
 extern char **environ;
 
 struct options {
+	const char *output, *max_size;
 	bool no_browser, has_port;
 	uint64_t port;
 	const char *unix_path;
@@ -34,6 +39,12 @@ struct options {
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
+	{ 'o', "output", OPT_STRING, "FILE", false,
+		"write the page as one HTML file that needs no server", FIELD(output), SIZE_MAX,
+		NULL },
+	{ 0, "max-size", OPT_STRING, "SIZE", false,
+		"largest size of that file: 500KB, 20MB (else 5MB); what does not fit is left out",
+		FIELD(max_size), SIZE_MAX, NULL },
 	{ 0, "no-browser", OPT_FLAG, NULL, false, "only print the address", FIELD(no_browser),
 		SIZE_MAX, NULL },
 	{ 0, "port", OPT_U64, "N", false,
@@ -46,7 +57,7 @@ static const struct opt options_table[] = {
 		FIELD(allow_hosts), SIZE_MAX, NULL },
 };
 
-enum { FOLDER_FILES = 100 };
+enum { FOLDER_FILES = 100, MAX_SIZE = 5000000, LARGEST = 1000000000 };
 
 /* ---- recordings ------------------------------------------------------------------------------ */
 
@@ -168,6 +179,52 @@ static void tell(const struct server *s, const struct options *o)
 	fflush(stdout);
 }
 
+/* ---- one file -------------------------------------------------------------------------------- */
+
+static int parse_size(const char *text, uint64_t *ret, struct err *e)
+{
+	static const struct {
+		const char *unit;
+		double bytes;
+	} units[] = { { "", 1 }, { "B", 1 }, { "KB", 1e3 }, { "MB", 1e6 }, { "GB", 1e9 },
+		{ "KiB", 1024 }, { "MiB", 1048576 }, { "GiB", 1073741824 }, { "k", 1e3 },
+		{ "M", 1e6 }, { "G", 1e9 } };
+	char *end;
+	double value = strtod(text, &end);
+
+	for (size_t i = 0; end != text && value > 0 && i < sizeof units / sizeof *units; i++) {
+		if (strcasecmp(end, units[i].unit) != 0 || value * units[i].bytes > LARGEST)
+			continue;
+		*ret = (uint64_t)(value * units[i].bytes);
+		return 0;
+	}
+	return err_set(
+		e, ERR_USAGE, "--max-size wants a size such as 5MB, up to 1GB, not '%s'", text);
+}
+
+static int write_page(struct library *l, const struct options *o, struct err *e)
+{
+	struct buf page = BUF_INIT, dropped = BUF_INIT;
+	char size[UNITS_TEXT];
+	uint64_t most = MAX_SIZE;
+	int status = o->max_size ? parse_size(o->max_size, &most, e) : 0;
+
+	if (status == 0)
+		status = onefile_make(l, most, &page, &dropped, e);
+	if (status == 0)
+		status = buf_save(&page, o->output, e);
+	if (status == 0) {
+		printf("%s: %s, opens in any browser\n", o->output,
+			units_format(size, UNIT_BYTES, (double)page.n));
+		if (dropped.n)
+			printf("Left out to keep it small (the page says so, too):\n%s",
+				buf_str(&dropped));
+	}
+	buf_done(&page);
+	buf_done(&dropped);
+	return status;
+}
+
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static int serve(struct library *l, const struct options *o, struct err *e)
@@ -202,8 +259,13 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE, "--port wants a number from 1 to 65535");
 	else if (o.has_port && o.unix_path)
 		err_set(&e, ERR_USAGE, "--port and --unix do not go together");
+	else if (o.max_size && !o.output)
+		err_set(&e, ERR_USAGE, "--max-size is of -o FILE");
+	else if (o.output && (o.has_port || o.unix_path || o.allow_hosts.n))
+		err_set(&e, ERR_USAGE,
+			"-o writes a file: it needs no --port, --unix or --allow-host");
 	else if (open_all(&l, argv + first, &e) == 0)
-		serve(&l, &o, &e);
+		o.output ? write_page(&l, &o, &e) : serve(&l, &o, &e);
 	library_done(&l);
 	return e.code ? command_fail(self, &e) : 0;
 }
@@ -216,6 +278,7 @@ const struct command command_view = {
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,
 	.examples = "  leadline view run.lead\n"
+		    "  leadline view run.lead -o run.html             one file to keep or send\n"
 		    "  leadline view run.lead --no-browser --port 8000\n",
 	.run = run,
 };

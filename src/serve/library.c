@@ -2,6 +2,7 @@
  * See library.h. */
 #include "serve/library.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/exact.h"
@@ -69,18 +70,6 @@ static int load(struct recording *r, const char *path, struct err *e)
 	r->origin = origin_build(&r->arena, r->tables);
 	r->regions = regions_build(&r->arena, r->tables);
 	r->frames = frames_new(&r->arena, r->tables);
-	return 0;
-}
-
-int library_open(struct library *l, const char *path, struct err *e)
-{
-	struct recording *r = xcalloc(1, sizeof *r);
-
-	if (load(r, path, e) < 0) {
-		recording_free(r);
-		return -(int)e->code;
-	}
-	vec_push(&l->recordings, r);
 	return 0;
 }
 
@@ -325,4 +314,36 @@ const struct flametree *selection_time_tree(struct selection *s, size_t *ret_num
 		return s->time_tree;
 	}
 	return NULL;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+/* Makes what every page begins with, so that the first answer is quick, and functions have the same numbers whatever
+ * is asked first. */
+static int prepare(struct library *l, struct err *e)
+{
+	struct params p = { 0 };
+	struct selection *s;
+	char number[24];
+	int status;
+
+	snprintf(number, sizeof number, "%zu", l->recordings.n - 1);
+	params_add(&p, "r", number);
+	status = library_select(l, &p, LIBRARY_ROWS, &s, e);
+	if (status == 0)
+		selection_tree(s, FLAMETREE_CALLEES);
+	params_done(&p);
+	return status;
+}
+
+int library_open(struct library *l, const char *path, struct err *e)
+{
+	struct recording *r = xcalloc(1, sizeof *r);
+
+	if (load(r, path, e) < 0) {
+		recording_free(r);
+		return -(int)e->code;
+	}
+	vec_push(&l->recordings, r);
+	return prepare(l, e);
 }

@@ -1,9 +1,11 @@
 """`leadline view`: the server as a browser, a stranger and an attacker meet it."""
+import base64
 import contextlib
 import gzip
 import http.client
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -11,6 +13,7 @@ import socket
 import stat
 import subprocess
 import urllib.parse
+import zlib
 
 import conftest
 import pytest
@@ -292,7 +295,7 @@ def test_the_browser_is_told_to_be_strict(server):
     nonce = policy.split("'nonce-")[1].split("'")[0]
     assert page.body.count(b"<script") >= 1
     assert f'nonce="{nonce}"'.encode() in page.body and b"LEADLINE-NONCE" not in page.body
-    assert b"http://" not in page.body.replace(b"http://www.w3.org", b"") and b"https://" not in page.body
+    assert not re.search(rb"(src|href|url)\W{1,2}(https?:)?//", page.body)
     for response in (page, server.ask("/api/overview"), server.ask("/x")):
         assert response.headers["X-Content-Type-Options"] == "nosniff"
         assert response.headers["Referrer-Policy"] == "no-referrer"
@@ -434,3 +437,52 @@ def test_what_cannot_be_shown_is_told_in_one_line(tool, tmp_path):
             done = tool("view", "--no-browser", *arguments)
             assert done.returncode == status and word in done.stderr and done.stdout == ""
             assert len(done.stderr.splitlines()) <= 2
+
+
+# ---- one file ------------------------------------------------------------------------------------
+
+def one_file(tool, tmp_path, *args):
+    path = tmp_path / "x.html"
+    done = tool("view", *args, "-o", path)
+    assert done.returncode == 0, done.stderr
+    html = path.read_text()
+    data = re.search(r'<script type="application/octet-stream" id="leadline-data">([A-Za-z0-9+/=]+)</script>', html)
+    return html, json.loads(zlib.decompress(base64.b64decode(data[1]), -15)), done.stdout
+
+
+def test_one_file_holds_the_servers_answers(server, tool, tmp_path):
+    html, data, told = one_file(tool, tmp_path, ORDERS)
+    answers = data["answers"]
+    assert answers["table?r=0&what=functions"] == server.get("table", what="functions", limit=5000)
+    assert answers["table?r=0&only_mine=1&what=lines"] == server.get("table", what="lines", limit=5000, only_mine=1)
+    assert answers["tree?r=0&direction=left-heavy"] == server.get("tree", width=10000)
+    assert answers["tree?r=0&direction=inverted&only_mine=1"] == server.get("tree", direction="inverted", width=10000, only_mine=1)
+    assert answers["tree?r=0&direction=left-heavy&thread=#1"] == server.get("tree", width=10000, thread="#1")
+    assert answers["source?r=0&file=/srv/app/orders.py"] == server.get("source", file="/srv/app/orders.py")
+    assert {"overview?r=0", "timeline?r=0", "graph?r=0", "files?r=0", "tree?r=0&direction=time"} <= set(answers)
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="([^"]+)">', html)[1]
+    assert "connect-src 'none'" in policy and "unsafe" not in policy
+    assert not re.search(r"(src|href|url)\W{1,2}(https?:)?//", html)
+
+
+@pytest.mark.parametrize("size, bytes_", [("160KB", 160000), ("300KB", 300000), ("1MB", 1000000)])
+def test_one_file_keeps_to_its_size_and_says_what_is_left_out(tool, tmp_path, size, bytes_):
+    html, data, told = one_file(tool, tmp_path, ORDERS, TRACED, "--max-size", size)
+    assert len(html.encode()) <= bytes_
+    assert {"overview?r=0", "overview?r=1", "tree?r=0&direction=left-heavy", "tree?r=1&direction=left-heavy"} <= set(data["answers"])
+    assert all(line in told for line in data["dropped"])
+    assert data["dropped"] or bytes_ == 1000000
+
+
+def test_scripts_in_names_cannot_leave_the_file_s_data(tool, tmp_path, hostile):
+    html, data, told = one_file(tool, tmp_path, hostile)
+    assert "alert(1)" not in html
+    assert SCRIPT in json.dumps(data["answers"])
+
+
+def test_sizes_that_are_none_are_refused(tool, tmp_path):
+    for size in ("x", "-1", "0", "5XB", "1e30", "100"):
+        done = tool("view", ORDERS, "-o", tmp_path / "y.html", "--max-size", size)
+        assert done.returncode == 2 and "--max-size" in done.stderr
+    assert not (tmp_path / "y.html").exists()
+    assert tool("view", ORDERS, "-o", tmp_path / "none" / "y.html").returncode == 5
