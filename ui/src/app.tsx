@@ -5,6 +5,7 @@ import { Overview } from "./api/types";
 import { amount, count, percent } from "./model/format";
 import { Chips } from "./parts/chips";
 import { Drawer } from "./parts/drawer";
+import { Guard } from "./parts/guard";
 import { Help } from "./parts/help";
 import { LeadLine } from "./parts/leadline";
 import { Notice, Skeleton } from "./parts/states";
@@ -178,11 +179,11 @@ function Page() {
 			<Chips />
 			<main class="main" id="main">
 				<div class={`view view-${place.view}`}>
-					{!Body ? <Notice title="There is no such view" text="Choose one of the tabs above." /> : missing ? <Notice title={`${view.title}: not recorded`} text={missing} /> : <Body />}
+					{!Body ? <Notice title="There is no such view" text="Choose one of the tabs above." /> : missing ? <Notice title={`${view.title}: not recorded`} text={missing} /> : <Guard name={place.view}><Body /></Guard>}
 				</div>
-				<LeadLine />
+				<Guard name={`${place.f}:${place.line}`}><LeadLine /></Guard>
 			</main>
-			<Drawer />
+			<Guard name={String(place.f)}><Drawer /></Guard>
 			{(store.source.dropped.length > 0 || overview.note) && (
 				<footer class="soft">
 					{overview.note && <p>{overview.note}</p>}

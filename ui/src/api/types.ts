@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The shapes of the server's answers (docs/PAGE.md is their manual). Values are in the answer's `unit`; null is unknown.
+// The shapes of the server's answers (docs/PAGE-API.md is their manual). Values are in the answer's `unit`; null is unknown.
 
 export type Unit = "s" | "bytes" | "count";
 
@@ -116,7 +116,6 @@ export interface Overview {
 	views: Record<string, string>;
 	functions: FunctionCost[];
 	lines: LineCost[];
-	processes: { pid: number; command: string; start_s: number | null; end_s: number | null }[];
 	report: Report;
 }
 
@@ -197,16 +196,17 @@ export interface Source {
 
 export interface Instruction {
 	offset: number;
-	name: string;
+	opname: string;
 	arg: number | null;
-	text: string;
+	argrepr: string;
 	line: number | null;
-	starts_line: boolean;
-	is_target: boolean;
-	self: number | null;
-	total: number | null;
-	form: string;
-	folded: string;
+	line_hits: number | null;
+	is_jump_target: boolean;
+	self_s: number | null;
+	total_s: number | null;
+	/** What it had become when it was seen. */
+	specialised: string | null;
+	folded: string | null;
 	stack: string[] | null;
 }
 
@@ -214,7 +214,7 @@ export interface Bytecode {
 	function: number;
 	unit: Unit;
 	total: number;
-	codes: { name: string; file: string; line: number; interpreter: string; instructions: Instruction[] }[];
+	bytecode: { function: string; file: string; line: number; interpreter: string; instructions: Instruction[] }[];
 }
 
 export interface TimelineThread {

@@ -72,6 +72,11 @@ export function heat(share: number, isDark: boolean): { fill: string; ink: strin
 	const at = Math.min(1, Math.max(0, Math.sqrt(share))) * (scale.length - 1);
 	const i = Math.min(scale.length - 2, Math.floor(at));
 	const [r, g, b] = scale[i].map((v, k) => Math.round(v + (scale[i + 1][k] - v) * (at - i)));
-	const isLight = 0.299 * r + 0.587 * g + 0.114 * b > 128;
-	return { fill: `rgb(${r} ${g} ${b})`, ink: isLight ? "#111" : "#fff" };
+	return { fill: `rgb(${r} ${g} ${b})`, ink: luminance(r, g, b) > 0.179 ? "#000" : "#fff" };
+}
+
+/** As contrast is reckoned: above 0.179 black is read better than white, on either side with a ratio of 4.5 or more. */
+function luminance(...rgb: number[]): number {
+	const [r, g, b] = rgb.map((v) => (v <= 10 ? v / 3294 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }

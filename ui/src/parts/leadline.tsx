@@ -46,8 +46,8 @@ export function marksOf(place: Place, overview: Overview, found: Found): Mark[] 
 	const threads = overview.report.threads ?? [];
 	const thread = threads.find((t) => place.thread === `#${t.number}`);
 	const line = lines.find((l) => l.line === place.line && l.f === place.f);
-	const ops = code?.codes.flatMap((c) => c.instructions).filter((op) => place.line === undefined || op.line === place.line);
-	const hot = ops?.reduce((best, op) => ((op.self ?? 0) > (best?.self ?? 0) ? op : best), ops[0]);
+	const ops = code?.bytecode.flatMap((c) => c.instructions).filter((op) => place.line === undefined || op.line === place.line);
+	const hot = ops?.reduce((best, op) => ((op.self_s ?? 0) > (best?.self_s ?? 0) ? op : best), ops[0]);
 	const file = fn?.file ?? place.file;
 	return [
 		{ level: "program", chosen: overview.name, share: 1, count: plural(Math.max(overview.counts.threads ?? threads.length, 0), "thread"), why: "", hint: "", go: { view: "overview" } },
@@ -64,7 +64,7 @@ export function marksOf(place: Place, overview: Overview, found: Found): Mark[] 
 			why: overview.views.source ?? "", hint: place.line === undefined ? "select one" : "", go: fn || place.file ? { view: "source", file, line: place.line ?? lines[0]?.line ?? fn?.line } : null,
 		},
 		{
-			level: "bytecode", chosen: hot && place.line !== undefined ? hot.name : "", share: share(hot && place.line !== undefined ? (hot.self ?? undefined) : undefined),
+			level: "bytecode", chosen: hot && place.line !== undefined ? hot.opname : "", share: share(hot && place.line !== undefined ? (hot.self_s ?? undefined) : undefined),
 			count: ops ? plural(ops.length, "instruction") : "", why: overview.views.bytecode ?? "", hint: place.f === undefined ? "select a function" : (found.noCode ?? ""),
 			go: fn && !found.noCode ? { view: "source", file, line: place.line ?? lines[0]?.line, open: String(place.line ?? lines[0]?.line ?? "") } : null,
 		},

@@ -57,9 +57,9 @@ function Instructions({ f, line, unit, total }: { f: number; line: number; unit:
 	return (
 		<Wait answer={answer}>
 			{(code) => {
-				const rows = code.codes.flatMap((one) => one.instructions).filter((op) => op.line === line);
+				const rows = code.bytecode.flatMap((one) => one.instructions).filter((op) => op.line === line);
 				if (!rows.length) return <p class="soft">No instruction is known for this line.</p>;
-				const largest = Math.max(...rows.map((op) => op.self ?? 0), 0);
+				const largest = Math.max(...rows.map((op) => op.self_s ?? 0), 0);
 				return (
 					<table class="grid ops">
 						<caption class="hidden">bytecode of line {line}</caption>
@@ -68,13 +68,13 @@ function Instructions({ f, line, unit, total }: { f: number; line: number; unit:
 						</thead>
 						<tbody>
 							{rows.map((op) => (
-								<tr key={op.offset}>
-									<td class="num">{op.self ? amount(op.self, unit) : ""}</td>
-									<td class="num">{op.self ? percent(op.self / total) : ""}</td>
-									<td class="num soft">{op.is_target ? "» " : ""}{op.offset}</td>
-									<td class={op.self && op.self === largest ? "code strong" : "code"}>{op.name}</td>
-									<td class="code">{op.text}</td>
-									<td class="code soft">{op.form}{op.folded ? ` ${op.folded}` : ""}</td>
+								<tr key={op.offset} title={op.stack?.length ? `on the stack: ${op.stack.join(", ")}` : undefined}>
+									<td class="num">{op.self_s ? amount(op.self_s, unit) : ""}</td>
+									<td class="num">{op.self_s ? percent(op.self_s / total) : ""}</td>
+									<td class="num soft">{op.is_jump_target ? "» " : ""}{op.offset}</td>
+									<td class={op.self_s && op.self_s === largest ? "code strong" : "code"}>{op.opname}</td>
+									<td class="code">{op.argrepr || (op.arg ?? "")}</td>
+									<td class="code soft">{op.specialised ?? ""}{op.folded ? ` ${op.folded}` : ""}</td>
 								</tr>
 							))}
 						</tbody>

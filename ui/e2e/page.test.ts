@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// The page as a user has it, in Chromium, against the real server and recordings whose numbers are fixed.
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { DATA, FOLDER, go, launch, open, Opened, READY, report, serve, Server, tool } from "./help";
+
+const ORDERS = join(DATA, "orders.lead");
+const TRACED = join(DATA, "traced.lead");
+const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf-8");
+
+let browser: Browser;
+let server: Server;
+let opened: Opened;
+
+beforeAll(async () => {
+	browser = await launch();
+	server = await serve(ORDERS, TRACED, join(DATA, "gil.lead"));
+	opened = await open(browser, server.url);
+});
+
+afterAll(async () => {
+	await browser?.close();
+	await server?.stop();
+});
+
+/** The address with another place. */
+const at = (hash: string) => server.url + hash;
+
+test("tables have the numbers of report --json", async () => {
+	const { page } = opened;
+	for (const [what, options] of [["functions", []], ["lines", []], ["functions", ["--only-mine"]], ["functions", ["--from=0.2", "--to=0.8"]]] as [string, string[]][]) {
+		const selection = options.map((o) => (o === "--only-mine" ? "onlyMine=1" : o.slice(2))).join("&");
+		await go(page, `#/table?what=${what}&${selection}`);
+		const wanted = report(ORDERS, "--limit=0", ...options)[what].map((row: { self_s: number; total_s: number }) => [row.self_s, row.total_s]);
+		const shown = () => page.$$eval(".grid tbody tr", (rows) => rows.map((row) => [0, 3].map((i) => Number(row.querySelectorAll<HTMLElement>("td.num")[i].dataset.value))));
+		// The 200 with most time; more come when asked for.
+		await expect.poll(async () => (await shown()).map(([self]) => self), { timeout: 10000 }).toEqual(wanted.slice(0, 200).map(([self]: number[]) => self));
+		expect((await shown()).length).toBeGreaterThan(3);
+	}
+});
+
+test("the total column is the report's, too, and counted calls stand beside", async () => {
+	const { page } = opened;
+	await go(page, "#/table?r=1");
+	const wanted = report(TRACED, "--limit=0").functions.map((row: { name: string; total_s: number; calls: number }) => [row.name, row.total_s, row.calls]);
+	const shown = () =>
+		page.$$eval(".grid tbody tr", (rows) =>
+			rows.map((row) => {
+				const cells = [...row.querySelectorAll<HTMLElement>("td")];
+				return [cells[5].textContent, Number(cells[2].dataset.value), Number(cells[4].dataset.value)];
+			}),
+		);
+	await expect.poll(shown, { timeout: 10000 }).toEqual(wanted.slice(0, 200));
+});
+
+test("the overview names what the report has first", async () => {
+	const { page } = opened;
+	await go(page, "#/overview");
+	const wanted = report(ORDERS);
+	await expect.poll(() => page.$$eval(".tops [data-f]", (all) => all.map((one) => Number((one as HTMLElement).dataset.self))), { timeout: 10000 })
+		.toEqual(wanted.functions.filter((row: { self_s: number }) => row.self_s > 0).slice(0, 10).map((row: { self_s: number }) => row.self_s));
+	expect(await page.textContent("main")).toContain(wanted.functions[0].name);
+});
+
+test("every view fills, of each kind of file, with no error and no request to a stranger", async () => {
+	const pstats = join(FOLDER, "x.prof");
+	const pprof = join(FOLDER, "x.pb.gz");
+	tool("export", TRACED, "--format=pstats", "-o", pstats);
+	tool("export", ORDERS, "--format=pprof", "-o", pprof);
+	for (const file of [ORDERS, TRACED, pstats, pprof]) {
+		const one = await serve(file);
+		const { page, errors, strangers } = await open(browser, one.url);
+		const names = await page.$$eval(".tabs a", (all) => all.map((a) => a.getAttribute("href")?.slice(2) ?? ""));
+		// Other tools' files may hold no call stacks, or no lines.
+		expect(names).toContain("table");
+		if (file !== pstats) expect(names).toContain("flame");
+		for (const name of names) {
+			await go(page, `#/${name}`);
+			await page.waitForSelector(`.view-${name} ${READY[name]}, .view-${name} .notice`);
+		}
+		expect([file, errors, strangers]).toEqual([file, [], []]);
+		await page.context().close();
+		await one.stop();
+	}
+});
+
+test("a selection applies everywhere and stands in the address", async () => {
+	const { page } = await open(browser, at("#/table"));
+	const name = await page.locator(".grid tbody tr td.code").first().textContent();
+	await page.locator(".grid tbody tr td.code button").first().click();
+	await page.waitForSelector(".drawer");
+	expect(await page.textContent(".drawer h2")).toBe(name);
+	await page.locator(".drawer button", { hasText: "focus" }).click();
+	await page.waitForSelector(".chip >> text=focus");
+	await page.locator(".tabs a", { hasText: "Flame" }).click();
+	await page.waitForSelector(READY.flame);
+	const address = page.url();
+	expect(address).toMatch(/focus=.*f=\d+|f=\d+.*focus=/);
+	const again = await open(browser, address);
+	await again.page.waitForSelector(".chip >> text=focus");
+	expect(await again.page.textContent(".drawer h2")).toBe(name);
+	await again.page.locator(".chip").first().click();
+	await expect.poll(() => again.page.locator(".chip").count()).toBe(0);
+	await page.context().close();
+	await again.page.context().close();
+});
+
+test("a brush in the timeline is a chip that counts in the table", async () => {
+	const { page } = await open(browser, at("#/timeline"));
+	const canvas = page.locator(READY.timeline);
+	const box = (await canvas.boundingBox())!;
+	await page.mouse.move(box.x + box.width * 0.2, box.y + 40);
+	await page.mouse.down();
+	await page.mouse.move(box.x + box.width * 0.5, box.y + 40, { steps: 4 });
+	await page.mouse.up();
+	await page.waitForSelector(".chip >> text=time");
+	const query = new URLSearchParams(page.url().split("?").at(-1));
+	await page.locator(".tabs a", { hasText: "Table" }).click();
+	const wanted = report(ORDERS, `--from=${query.get("from")}s`, `--to=${query.get("to")}s`).functions[0].self_s;
+	await expect.poll(() => page.locator(".grid tbody td.num").first().getAttribute("data-value"), { timeout: 10000 }).toBe(String(wanted));
+	await page.context().close();
+});
+
+test("one can zoom into the flame graph with keys alone, and out again", async () => {
+	const { page } = await open(browser, at("#/flame"));
+	await page.locator(READY.flame).focus();
+	for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+	await page.waitForSelector(".crumbs [aria-current=location]");
+	expect(page.url()).toContain("node=");
+	await page.locator(READY.flame).focus();
+	await page.keyboard.press("Escape");
+	await page.waitForSelector(".crumbs", { state: "detached" });
+	for (const style of ["flame", "sunburst"]) {
+		await page.locator(".choice:has-text('style') select").selectOption(style);
+		await page.waitForSelector(READY.flame);
+	}
+	for (const order of ["inverted", "time", "sandwich"]) {
+		await page.locator(".choice:has-text('order') select").selectOption(order);
+		await page.waitForSelector(".picture canvas, .notice");
+	}
+	await page.context().close();
+});
+
+test("search tells how many match and how much of the time passes through them", async () => {
+	const { page, errors } = await open(browser, at("#/flame"));
+	await page.keyboard.press("/");
+	await page.keyboard.type("iterencode");
+	await page.waitForSelector(".found");
+	expect(await page.textContent(".found")).toMatch(/\d+.functions? match.*“iterencode”.*%/);
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("]");
+	await page.waitForSelector(".tabs a[aria-current] >> text=Source");
+	await page.keyboard.press("[");
+	await page.waitForSelector(".tabs a[aria-current] >> text=Flame");
+	await page.keyboard.press("?");
+	await page.waitForSelector("dialog[open]");
+	await page.keyboard.press("Escape");
+	await page.waitForSelector("dialog[open]", { state: "detached" });
+	expect(errors).toEqual([]);
+	await page.context().close();
+});
+
+test("a line opens to its bytecode where the recording holds it", async () => {
+	const script = join(FOLDER, "hot.py");
+	const recording = join(FOLDER, "hot.lead");
+	writeFileSync(script, "# </script><img src=x onerror=alert(1)>\ndef work(n):\n    total = 0\n    for i in range(n):\n        total += i * i\n    return total\n\nwork(9_000_000)\n");
+	execFileSync(process.env.LEADLINE ?? join(DATA, "../../build/leadline"), ["run", "-o", recording, script], { stdio: "ignore" });
+	const one = await serve(recording);
+	const { page, errors } = await open(browser, `${one.url}#/source`);
+	await page.waitForSelector(READY.source);
+	expect(await page.textContent(".listing")).toContain("# </script><img src=x onerror=alert(1)>");
+	await page.locator(".listing button[aria-expanded=false]").first().click();
+	await page.waitForSelector(".grid.ops tbody tr");
+	await page.waitForSelector(".leadline [aria-current] >> text=bytecode");
+	expect(errors).toEqual([]);
+	await page.context().close();
+	await one.stop();
+});
+
+test("names that are HTML stay text in every view", async () => {
+	const file = join(FOLDER, "hostile.folded");
+	const evil = "<script>alert(1)</script><img src=x onerror=alert(2)>";
+	writeFileSync(file, `main;${evil};leaf 10\n${evil};</script>${evil} 5\n`);
+	const one = await serve(file);
+	const { page, errors, strangers } = await open(browser, one.url);
+	for (const name of ["overview", "table", "graph", "flame"]) {
+		await go(page, `#/${name}?f=1`);
+		await page.waitForSelector(`.view-${name} ${READY[name]}`);
+	}
+	expect(await page.$$eval("img", (all) => all.length)).toBe(0);
+	expect([errors, strangers]).toEqual([[], []]);
+	await page.context().close();
+	await one.stop();
+});
+
+test("axe finds nothing serious in any view, light and dark", async () => {
+	const { page } = await open(browser, at("#/overview"));
+	await page.evaluate(AXE);
+	for (const colorScheme of ["light", "dark"] as const) {
+		await page.emulateMedia({ colorScheme });
+		for (const name of Object.keys(READY)) {
+			await go(page, `#/${name}?f=1`);
+			await page.waitForSelector(`.view-${name} ${READY[name]}, .view-${name} .notice`);
+			// Only colours differ in the dark.
+			const found = await page.evaluate(async (only) => {
+				const axe = (globalThis as unknown as { axe: { run: (...args: unknown[]) => Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> } }).axe;
+				const result = await axe.run(document, { resultTypes: ["violations"], ...(only ? { runOnly: ["color-contrast"] } : {}) });
+				return result.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes[0].html}`);
+			}, colorScheme === "dark");
+			expect([colorScheme, name, found]).toEqual([colorScheme, name, []]);
+		}
+	}
+	await page.context().close();
+});
+
+test("at 360 pixels nothing is wider than the screen", async () => {
+	const { page } = await open(browser, at("#/overview"), { viewport: { width: 360, height: 740 } });
+	for (const name of Object.keys(READY)) {
+		await go(page, `#/${name}`);
+		await page.waitForSelector(`.view-${name} ${READY[name]}, .view-${name} .notice`);
+		expect([name, await page.evaluate(() => document.documentElement.scrollWidth)]).toEqual([name, 360]);
+	}
+	await page.context().close();
+});
+
+test("when the server has ended the page says so", async () => {
+	const one = await serve(ORDERS);
+	const { page } = await open(browser, one.url);
+	await one.stop();
+	await page.locator(".tabs a", { hasText: "Graph" }).click();
+	await page.waitForSelector(".notice >> text=leadline view");
+	await page.context().close();
+});
