@@ -35,6 +35,8 @@ enum {
 };
 
 static const uint64_t AWAKE_NS = 10000;
+static const uint64_t NEWS_NS = 2000000; /* signals and news wait no longer than this for a look */
+static const uint64_t WRITER_NS = 10000000;
 static const uint64_t TREE_POLL_NS = 8000000; /* children are found within this and a look */
 
 struct running {
@@ -53,7 +55,7 @@ struct running {
 	uint64_t start_ns;
 	uint64_t stopped_ns; /* the recording */
 	uint64_t n_wakes;    /* by news of processes */
-	uint64_t next_tree_ns, next_hook_ns;
+	uint64_t next_tree_ns, next_hook_ns, next_writer_ns;
 	uint64_t polled_ns; /* when signals and news were last looked for */
 	size_t n;           /* collectors started */
 	void *state[COLLECTORS_MOST];
@@ -253,7 +255,10 @@ static void look(struct running *r, uint64_t now)
 			r->next_ns[i] = r->o->collectors[i]->drain(r->state[i], now);
 			r->n_looks++;
 		}
-	writer_poll(r->writer, now);
+	if (now >= r->next_writer_ns) {
+		writer_poll(r->writer, now);
+		r->next_writer_ns = now + WRITER_NS;
+	}
 	if (writer_error(r->writer))
 		stop_recording(r, PROGRAM_WRITER);
 }
@@ -305,6 +310,24 @@ static int collector_fd(const struct running *r, size_t *ret_index)
 	return -1;
 }
 
+/* A look that is due soon is slept for without an eye on anything else: watching five descriptors costs as much
+ * as a look does. */
+static bool sleep_until_look(struct running *r)
+{
+	uint64_t next = next_look(r);
+	size_t unused;
+
+	if (next > r->polled_ns + NEWS_NS || r->o->hook || next >= deadline(r) ||
+		collector_fd(r, &unused) >= 0)
+		return false;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME,
+		&(struct timespec){ .tv_sec = (time_t)(next / 1000000000u),
+			.tv_nsec = (long)(next % 1000000000u) },
+		NULL);
+	look(r, now_ns(CLOCK_MONOTONIC));
+	return true;
+}
+
 static void poll_once(struct running *r)
 {
 	size_t waiting = 0;
@@ -343,7 +366,7 @@ static void poll_once(struct running *r)
 static void watch(struct running *r)
 {
 	while (!r->is_over)
-		if (!wait_awake(r))
+		if (!wait_awake(r) && !sleep_until_look(r))
 			poll_once(r);
 }
 

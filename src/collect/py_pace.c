@@ -10,6 +10,7 @@ static const uint64_t MAX_RATE_JITTER_NS = 8000;
  * just when it moves. */
 static const uint64_t MAX_RATE_HEAP_PAUSE_NS = 20000;
 static const uint64_t MAX_RATE_HEAP_JITTER_NS = 48000;
+static const uint64_t GRAIN_MOST_NS = 8192;
 /* Of a core: what looking may cost, unless it was asked to cost all. */
 static const double CAP = 0.5;
 static const uint64_t CAP_NS = 250000000; /* between two looks at what we cost */
@@ -17,9 +18,17 @@ static const uint64_t CAP_NS = 250000000; /* between two looks at what we cost *
 void py_pace_init(struct py_pace *p, double rate_hz, uint64_t seed)
 {
 	*p = (struct py_pace){ .interval_ns = rate_hz > 0 ? (uint64_t)(1e9 / rate_hz) : 0,
+		.grain_ns = 1,
 		.stretch = 1,
 		.stretch_most = 1,
 		.random = 0x9e3779b97f4a7c15u ^ seed };
+	while (p->grain_ns < GRAIN_MOST_NS && 2 * p->grain_ns <= p->interval_ns / 64)
+		p->grain_ns *= 2;
+}
+
+uint64_t py_pace_stamp(const struct py_pace *p, uint64_t now_ns)
+{
+	return now_ns & ~(p->grain_ns - 1);
 }
 
 static uint64_t next_random(struct py_pace *p)

@@ -11,7 +11,8 @@
 struct py_pace {
 	uint64_t interval_ns; /* as asked; 0: as often as possible */
 	uint64_t next_ns;
-	double stretch; /* of the interval, so that we stay below the cap */
+	uint64_t grain_ns; /* a power of two: stamps need not be finer */
+	double stretch;    /* of the interval, so that we stay below the cap */
 	double stretch_most;
 	uint64_t cap_ns, cap_cpu_ns; /* when our cost was last looked at, and what it was */
 	uint64_t random;
@@ -25,6 +26,10 @@ void py_pace_init(struct py_pace *p, double rate_hz, uint64_t seed);
 /* Compares what the recorder has cost with the cap, now and then. cpu_ns: its CPU time so far. */
 bool py_pace_is_cap_due(const struct py_pace *p, uint64_t now_ns);
 void py_pace_keep_below_cap(struct py_pace *p, uint64_t now_ns, uint64_t cpu_ns);
+
+/* The time that records of a look tell: to a 64th of the interval or better, rounded down. The digits below would be most
+ * of what a recording takes. */
+uint64_t py_pace_stamp(const struct py_pace *p, uint64_t now_ns);
 
 /* When the look after this one is due. */
 uint64_t py_pace_next(struct py_pace *p, uint64_t now_ns);

@@ -27,6 +27,20 @@ static void looks_come_at_random_around_the_rate(void **state)
 	assert_int_equal(p.n_missed, 0);
 }
 
+static void stamps_are_as_coarse_as_the_rate_allows(void **state)
+{
+	struct py_pace p;
+
+	(void)state;
+	py_pace_init(&p, 1000, 7);
+	assert_int_equal(py_pace_stamp(&p, 8192 * 5 + 8191), 8192 * 5);
+	py_pace_init(&p, 10000, 7);
+	assert_int_equal(py_pace_stamp(&p, 8192 * 5 + 1023), 8192 * 5);
+	assert_int_equal(py_pace_stamp(&p, 8192 * 5 + 1024), 8192 * 5 + 1024);
+	py_pace_init(&p, 0, 7);
+	assert_int_equal(py_pace_stamp(&p, 12345), 12345);
+}
+
 static void looks_that_come_too_late_are_counted_and_not_made(void **state)
 {
 	struct py_pace p;
@@ -64,6 +78,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(looks_come_at_random_around_the_rate),
+		cmocka_unit_test(stamps_are_as_coarse_as_the_rate_allows),
 		cmocka_unit_test(looks_that_come_too_late_are_counted_and_not_made),
 		cmocka_unit_test(what_costs_too_much_is_done_less_often_and_then_again),
 	};

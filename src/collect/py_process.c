@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/xalloc.h"
 #include "collect/py_code.h"
@@ -24,6 +25,7 @@ enum {
 	WITHOUT_ID_MOST = 1000, /* then threads are taken without: a libc that keeps none */
 	NAME_FIRST_MS = 50,     /* between two looks for a thread's name; doubled each time … */
 	NAME_LAST_MS = 10000,   /* … up to this */
+	SINGLE_MS = 10,
 };
 
 static const uint64_t MS = 1000000;
@@ -172,6 +174,25 @@ static void along(struct py_view *v, void *to, uint64_t address, size_t n)
 	v->along_from[v->n_along++] = (struct iovec){ (void *)(uintptr_t)address, n };
 }
 
+static void plan_part(struct py_process *p)
+{
+	const struct py_layout *l = &p->target.layout;
+	struct interpreter *i = &p->interpreter_now;
+	uint64_t head = p->interp + l->interp_threads_head;
+	uint64_t collecting = l->gc_collecting +
+		(l->interp_gc != PY_NONE ? p->interp + l->interp_gc
+					 : p->target.runtime + l->runtime_gc); /* 3.8 */
+
+	if (collecting > head && collecting - head <= sizeof i->part - 4) {
+		i->collecting_at = (uint32_t)(collecting - head);
+		along(&p->view, i->part, head, i->collecting_at + 4);
+		return;
+	}
+	i->collecting_at = 8;
+	along(&p->view, i->part, head, 8);
+	along(&p->view, i->part + i->collecting_at, collecting, 4);
+}
+
 /* Who holds the GIL, whether a collection runs, and whether threads came: told with each look. */
 static void plan_interpreter(struct py_process *p)
 {
@@ -179,12 +200,7 @@ static void plan_interpreter(struct py_process *p)
 	struct interpreter *i = &p->interpreter_now;
 
 	p->view.n_along = 0;
-	along(&p->view, &i->threads_head, p->interp + l->interp_threads_head, 8);
-	along(&p->view, &i->collecting,
-		l->gc_collecting +
-			(l->interp_gc != PY_NONE ? p->interp + l->interp_gc
-						 : p->target.runtime + l->runtime_gc), /* 3.8 */
-		4);
+	plan_part(p);
 	i->locked = 1;
 	if (l->runtime_tstate_current != PY_NONE) { /* up to 3.11 */
 		along(&p->view, &i->holder, p->target.runtime + l->runtime_tstate_current, 8);
@@ -349,6 +365,29 @@ void py_process_begin(struct py_process *p, uint64_t now_ns)
 	p->tasks = py_tasks_new(&p->target);
 	p->probes = py_probes_new(&p->target.layout, &p->target.mem);
 	py_process_list(p, now_ns);
+}
+
+uint64_t py_process_threads_head(const struct py_process *p)
+{
+	return u64_at(p->interpreter_now.part, 0);
+}
+
+bool py_process_is_collecting(const struct py_process *p)
+{
+	return i32_at(p->interpreter_now.part, p->interpreter_now.collecting_at) != 0;
+}
+
+bool py_process_is_single(struct py_process *p, uint64_t now_ns)
+{
+	char path[64];
+	struct stat st;
+
+	if (now_ns < p->single_ns)
+		return p->is_single;
+	p->single_ns = now_ns + SINGLE_MS * MS;
+	snprintf(path, sizeof path, "/proc/%d/task", (int)p->pid);
+	p->is_single = stat(path, &st) == 0 && st.st_nlink == 3; /* ".", ".." and the thread */
+	return p->is_single;
 }
 
 uint64_t py_process_lines(struct py_process *p)

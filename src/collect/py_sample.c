@@ -47,6 +47,7 @@ enum {
 
 static const uint64_t MS = 1000000;
 static const uint64_t STATE_NS = 250000; /* what the kernel says of a thread is at most so old */
+static const uint64_t ALONG_NS = 50000;  /* … and what the interpreter does of the GIL */
 
 struct known_stack { /* a row of the stack table, kept because making sure costs more */
 	uint32_t segment, parent, code, offset;
@@ -129,8 +130,8 @@ static uint32_t caller_stack(struct sampler *s, struct py_process *p, struct sam
 		t->code_changes = py_codes_changes(p->codes);
 		t->n_last = 0;
 	}
-	while (same < n && same < t->n_last &&
-		memcmp(&frames[same], &t->last[same], sizeof *frames) == 0)
+	while (same < n && same < t->n_last && frames[same].code == t->last[same].code &&
+		frames[same].offset == t->last[same].offset)
 		same++;
 	for (size_t i = same; i < n; i++) {
 		t->rows[i] = stack_row(s, i ? t->rows[i - 1] : 0,
@@ -174,7 +175,7 @@ static uint16_t state_bits(const struct py_process *p, const struct sampled *t, 
 		bits |= SAMPLE_HOLDS_GIL;
 	else if (is_at_gil(p, t->kernel.futex))
 		bits |= SAMPLE_WANTS_GIL;
-	if (holds_gil && i->collecting)
+	if (holds_gil && py_process_is_collecting(p))
 		bits |= SAMPLE_IN_GC;
 	if (is_shortened)
 		bits |= SAMPLE_SHORTENED;
@@ -303,14 +304,16 @@ static bool is_asleep(
 }
 
 /* Its state after a look at its stack. */
-static void look_at_state(struct sampled *t, uint64_t now_ns)
+static void look_at_state(struct py_process *p, struct sampled *t, uint64_t now_ns)
 {
 	if (t->sleep ==
 		SLEEP_SEEN) { /* found asleep before the look, and still: the stack is its own */
 		t->sleep = py_state_has_slept(&t->kernel) ? SLEEP_SURE : SLEEP_NO;
 		return;
 	}
-	py_state_look(&t->kernel, now_ns, STATE_NS);
+	if (!p->sleepers.has_clock || !py_process_is_single(p, now_ns) ||
+		!py_state_look_at_clock(&t->kernel, p->sleepers.clock, now_ns, STATE_NS))
+		py_state_look(&t->kernel, now_ns, STATE_NS);
 	if (t->kernel.is_running)
 		return;
 	/* In this order: while it runs its turns stand still, too. */
@@ -328,7 +331,7 @@ static void look_at_thread(
 	p->is_looked_at = true;
 	switch (py_thread_look(&t->image, &p->view, &s->walk)) {
 	case PY_LOOK_STACK:
-		look_at_state(t, now_ns);
+		look_at_state(p, t, now_ns);
 		record_sample(s, p, t, now_ns);
 		record_task(s, p, t, now_ns);
 		record_probe(s, p, t, now_ns);
@@ -403,6 +406,9 @@ static void look_at_threads(struct sampler *s, struct py_process *p, uint64_t no
 static void look_at_process(struct sampler *s, struct py_process *p, uint64_t now_ns)
 {
 	p->view.now_ns = now_ns;
+	p->view.is_along_fresh = now_ns - p->along_ns < ALONG_NS;
+	if (!p->view.is_along_fresh)
+		p->along_ns = now_ns;
 	py_codes_tick(p->codes, now_ns);
 	py_process_list(p, now_ns);
 	s->n_lost += p->n_failed;
@@ -411,7 +417,7 @@ static void look_at_process(struct sampler *s, struct py_process *p, uint64_t no
 		mem_readv(&p->target.mem, p->view.along_to, p->view.along_from, p->view.n_along) >
 			0;
 	look_at_threads(s, p, now_ns);
-	if (p->interpreter_now.threads_head != p->threads_head)
+	if (py_process_threads_head(p) != p->threads_head)
 		p->relist_ns = 0;
 }
 
@@ -505,6 +511,7 @@ static void tell_losses(struct sampler *s, uint64_t now_ns)
 static uint64_t sample_drain(void *state, uint64_t now_ns)
 {
 	struct sampler *s = state;
+	uint64_t stamp_ns = py_pace_stamp(&s->pace, now_ns);
 
 	if (now_ns >= s->look_for_ns)
 		look_for_interpreters(s, now_ns);
@@ -513,7 +520,7 @@ static uint64_t sample_drain(void *state, uint64_t now_ns)
 		s->pace.next_ns = now_ns;
 	}
 	vec_each (&s->processes, p)
-		look_at_process(s, *p, now_ns);
+		look_at_process(s, *p, stamp_ns);
 	if (!s->processes.n)
 		return now_ns + MS;
 	s->n_ticks++;

@@ -25,7 +25,7 @@ enum {
 
 /* Frames outside that were not needed for so long, or in so many looks. */
 static const uint64_t FORGET_NS = 200000000;
-static const uint64_t FORGET_LOOKS = 256;
+static const uint64_t FORGET_LOOKS = 64;
 
 struct fields { /* a stretch of the thread state */
 	uint32_t from, end;
@@ -255,13 +255,13 @@ static bool copy_image(const struct py_view *v, struct py_thread *t)
 			l->cframe_sizeof);
 	for (size_t i = 0; i < t->n_outside; i++)
 		add_segment(&s, t->outside[i].bytes, t->outside[i].address, l->frame_localsplus);
-	for (size_t i = 0; i < v->n_along; i++)
+	for (size_t i = 0; i < v->n_along && !v->is_along_fresh; i++)
 		add_segment(&s, v->along_to[i].iov_base, (uintptr_t)v->along_from[i].iov_base,
 			v->along_to[i].iov_len);
 	copied = mem_readv(v->mem, s.local, s.remote, s.n);
 	if (copied < (ssize_t)must)
 		return false;
-	if (copied < (ssize_t)s.bytes && v->n_along) /* a hole before them */
+	if (copied < (ssize_t)s.bytes && v->n_along && !v->is_along_fresh) /* a hole before them */
 		mem_readv(v->mem, v->along_to, v->along_from, v->n_along);
 	for (size_t i = 0; i < n_cframes; i++) {
 		must += l->cframe_sizeof;

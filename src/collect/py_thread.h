@@ -39,6 +39,7 @@ struct py_view { /* what looks at the threads of one process share; borrowed */
 	/* Copied along with each image, by the same system call: who holds the GIL, for example. */
 	struct iovec along_to[PY_VIEW_ALONG], along_from[PY_VIEW_ALONG];
 	size_t n_along;
+	bool is_along_fresh; /* copied a moment ago: not again */
 };
 
 struct py_outside {

@@ -27,7 +27,12 @@ enum {
 	FLUSH_BYTES = 1 << 20,        /* of contents of BYTES columns */
 	SMALLEST_ZSTD = 64,           /* shorter payloads are stored plain: in a file, */
 	SMALLEST_IN_MEMORY = 1 << 14, /* and in memory, where speed counts more until they add up */
+	FLUSH_SHARE = 16,
+	LEVEL_NUMBERS = 1, /* of zstd; beyond it numbers get hardly smaller */
+	LEVEL_TEXTS = 3,
 };
+
+static const uint64_t FLUSH_LEAST_NS = 1000000000, FLUSH_MOST_NS = 4000000000;
 
 /* Records of one kind that wait for their chunk. BYTES values hold offsets into `contents` instead
  * of pointers until they are encoded, because the buffer moves. */
@@ -53,6 +58,7 @@ struct writer {
 	uint64_t offset; /* end of the last whole chunk */
 	uint32_t segment;
 	uint64_t segment_offset, segment_start_ns;
+	uint64_t start_ns;
 	uint64_t now_ns; /* of the last poll */
 	struct pending *pending[RECORD_MAX_];
 	VEC(struct rec_index) index;
@@ -110,14 +116,29 @@ static void write_all(struct writer *w, struct iovec *io, int n)
 	}
 }
 
-static size_t compress(struct writer *w)
+static bool has_contents(const struct record_type *type)
+{
+	for (size_t i = 0; i < type->n_columns; i++)
+		if (type->columns[i].type == COLUMN_bytes)
+			return true;
+	return false;
+}
+
+static int level(const struct writer *w, const struct record_type *type)
+{
+	if (w->options.zstd_level)
+		return w->options.zstd_level;
+	return has_contents(type) ? LEVEL_TEXTS : LEVEL_NUMBERS;
+}
+
+static size_t compress(struct writer *w, const struct record_type *type)
 {
 	size_t bound = ZSTD_compressBound(w->raw.n);
 
 	if (!w->zstd)
 		w->zstd = ZSTD_createCCtx();
 	return ZSTD_compressCCtx(w->zstd, buf_reserve(&w->packed, bound), bound, w->raw.data,
-		w->raw.n, w->options.zstd_level);
+		w->raw.n, level(w, type));
 }
 
 static void write_chunk(struct writer *w, const struct record_type *type, const void *records,
@@ -139,7 +160,7 @@ static void write_chunk(struct writer *w, const struct record_type *type, const 
 	head.raw_bytes = head.stored_bytes = (uint32_t)w->raw.n;
 	payload = w->raw.data;
 	if (w->raw.n >= (size_t)(w->in_memory ? SMALLEST_IN_MEMORY : SMALLEST_ZSTD)) {
-		size_t got = compress(w);
+		size_t got = compress(w, type);
 
 		if (!ZSTD_isError(got) && got < w->raw.n) {
 			head.codec = CODEC_ZSTD;
@@ -176,12 +197,10 @@ static struct pending *pending_get(struct writer *w, enum record_kind kind)
 	p->records = xmalloc(FLUSH_RECORDS * p->type->size);
 	p->first_row = 1;
 	p->time_offset = SIZE_MAX;
-	for (size_t i = 0; i < p->type->n_columns; i++) {
+	for (size_t i = 0; i < p->type->n_columns; i++)
 		if (p->type->columns[i].encoding == ENCODING_TIME)
 			p->time_offset = p->type->columns[i].offset;
-		if (p->type->columns[i].type == COLUMN_bytes)
-			p->has_contents = true;
-	}
+	p->has_contents = has_contents(p->type);
 	return p;
 }
 
@@ -396,9 +415,21 @@ static void next_segment(struct writer *w)
 	w->segment_start_ns = w->now_ns;
 }
 
+/* Each flush costs some hundred bytes of heads: what may be lost with it is a share of the recording, not more. */
+static uint64_t flush_ns(const struct writer *w)
+{
+	uint64_t share = (w->now_ns - w->start_ns) / FLUSH_SHARE;
+
+	if (w->options.flush_ns)
+		return w->options.flush_ns;
+	return share < FLUSH_LEAST_NS   ? FLUSH_LEAST_NS
+		: share > FLUSH_MOST_NS ? FLUSH_MOST_NS
+					: share;
+}
+
 static bool is_old(const struct writer *w, const struct pending *p)
 {
-	return p && p->n && w->now_ns - p->oldest_ns >= w->options.flush_ns;
+	return p && p->n && w->now_ns - p->oldest_ns >= flush_ns(w);
 }
 
 void writer_poll(struct writer *w, uint64_t now_ns)
@@ -464,10 +495,6 @@ static struct writer_options with_defaults(const struct writer_options *given)
 		o.segment_bytes = 64u << 20;
 	if (!o.table_bytes)
 		o.table_bytes = 128u << 20;
-	if (!o.flush_ns)
-		o.flush_ns = 1000000000u;
-	if (!o.zstd_level)
-		o.zstd_level = 1;
 	return o;
 }
 
@@ -489,7 +516,7 @@ int writer_open(
 	w->fd = fd;
 	w->in_memory = !path;
 	w->options = o;
-	w->now_ns = w->segment_start_ns = monotonic_ns();
+	w->now_ns = w->start_ns = w->segment_start_ns = monotonic_ns();
 	w->segment = 1;
 	write_file_head(w);
 	*ret = w;

@@ -36,9 +36,10 @@ struct writer_options {
 	uint64_t segment_ns;    /* 0: 60 s */
 	uint64_t segment_bytes; /* 0: 64 MiB in the file */
 	uint64_t table_bytes;   /* 0: 128 MiB of rows held in memory */
-	uint64_t flush_ns;      /* 0: 1 s, the age at which pending records are written */
-	int zstd_level;         /* 0: 1 */
-	bool overwrite;         /* else an existing file is an error */
+	uint64_t
+		flush_ns; /* the age at which pending records are written; 0: 1 s, in a long recording up to 4 s */
+	int zstd_level; /* 0: 1, and 3 for records that hold texts */
+	bool overwrite; /* else an existing file is an error */
 };
 
 struct writer_stats {

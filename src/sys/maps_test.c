@@ -205,13 +205,14 @@ static void both_ways_read(void **state)
 
 	(void)state;
 	assert_int_equal(remote_open(&r, getpid(), &e), 0);
-	check_reads(&r);
-	if (r.mem_fd < 0)
-		r.mem_fd = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
 	assert_true(r.mem_fd >= 0);
+	check_reads(&r);
+	r.is_file_only = true;
 	check_reads(&r);
 	remote_close(&r);
 	assert_int_equal(r.mem_fd, -1);
+	r.is_file_only = false;
+	check_reads(&r);
 }
 
 static void a_read_stops_at_the_end(void **state)

@@ -55,12 +55,11 @@ int remote_open(struct remote *r, pid_t pid, struct err *e)
 
 	*r = (struct remote){ .pid = pid, .mem_fd = -1 };
 	failed = pid > 0 ? try_call(pid) : ESRCH;
-	if (failed == 0)
-		return 0;
 	if (failed == ESRCH)
 		return no_process(pid, e);
 	r->mem_fd = open_mem(pid);
-	if (r->mem_fd >= 0)
+	r->is_file_only = failed != 0;
+	if (r->mem_fd >= 0 || failed == 0)
 		return 0;
 	if (errno == ENOENT || errno == ESRCH)
 		return no_process(pid, e);
@@ -110,7 +109,7 @@ ssize_t remote_readv(void *remote, const struct iovec *to, const struct iovec *f
 	const struct remote *r = remote;
 	ssize_t copied = 0;
 
-	if (r->mem_fd < 0) {
+	if (!r->is_file_only) {
 		copied = process_vm_readv(r->pid, to, n, from, n, 0);
 		return copied < 0 ? -errno : copied;
 	}
