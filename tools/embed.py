@@ -1,6 +1,6 @@
-"""Writes a C file that holds other files: python3 embed.py OUT.c NAME=PATH …, or embed.py OUT.c --page PATH
+"""Writes a C file that holds other files: python3 embed.py OUT.c NAME=PATH …, or embed.py OUT.c --one ARRAY HEADER PATH
 
-The result defines `embedded_files` (collect/embedded.h), in the order given; or `page_html` (serve/page.h).
+The result defines `embedded_files` (collect/embedded.h), in the order given; or one array and its size, n_ARRAY, which the header declares.
 """
 import pathlib
 import sys
@@ -12,8 +12,8 @@ def array(name: str, path: str) -> str:
     return f"const unsigned char {name}[] = {{\n" + ",\n".join(lines) + "\n};\n"
 
 
-def page(path: str) -> str:
-    return '#include "serve/page.h"\n\n' + array("page_html", path) + "const size_t n_page_html = sizeof page_html;\n"
+def one(name: str, header: str, path: str) -> str:
+    return f'#include "{header}"\n\n' + array(name, path) + f"const size_t n_{name} = sizeof {name};\n"
 
 
 def files(pairs: list[str]) -> str:
@@ -30,7 +30,7 @@ def files(pairs: list[str]) -> str:
 
 def main() -> None:
     out, *rest = sys.argv[1:]
-    pathlib.Path(out).write_text(page(rest[1]) if rest[:1] == ["--page"] else files(rest))
+    pathlib.Path(out).write_text(one(*rest[1:]) if rest[:1] == ["--one"] else files(rest))
 
 
 if __name__ == "__main__":

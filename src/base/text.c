@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/banned.h"
 
@@ -279,6 +280,43 @@ bool text_ends_with(const char *s, const char *end)
 	size_t n = strlen(s), m = strlen(end);
 
 	return n > m && strcmp(s + n - m, end) == 0;
+}
+
+/* Appends one word of s; where it ends, or NULL when a quote is not closed. */
+static const char *split_word(const char *s, struct buf *word)
+{
+	char quote = '\0';
+
+	for (; *s && (quote || !strchr(" \t\n", *s)); s++) {
+		if (quote == '\'' && *s != quote)
+			buf_addc(word, *s);
+		else if (*s == quote)
+			quote = '\0';
+		else if (!quote && (*s == '\'' || *s == '"'))
+			quote = *s;
+		else if (*s == '\\' && s[1] && (!quote || strchr("\"\\$`", s[1])))
+			buf_addc(word, *++s);
+		else
+			buf_addc(word, *s);
+	}
+	return quote ? NULL : s;
+}
+
+char **text_split_command(struct arena *a, const char *s)
+{
+	char **words = arena_new_n(a, char *, strlen(s) / 2 + 2);
+	struct buf word = BUF_INIT;
+	size_t n = 0;
+
+	for (s += strspn(s, " \t\n"); s && *s; s += s ? strspn(s, " \t\n") : 0) {
+		buf_clear(&word);
+		s = split_word(s, &word);
+		if (!s)
+			break;
+		words[n++] = arena_strdup(a, buf_str(&word));
+	}
+	buf_done(&word);
+	return s && n ? words : NULL;
 }
 
 unsigned text_distance(const char *a, const char *b)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct arena;
 struct buf;
 
 /* Decodes one character of s[0..n); returns the bytes used (at least 1 when n > 0). Invalid bytes
@@ -40,6 +41,10 @@ void text_add_printable(struct buf *out, const char *s, size_t n);
 
 /* Appends argv as one line a POSIX shell would split again into the same words. */
 void text_add_command(struct buf *out, char *const argv[]);
+
+/* The other way: words as a POSIX shell would make of s (quotes and backslashes; nothing is expanded), ended by NULL, in the
+ * arena. NULL when a quote is not closed or there is no word. */
+char **text_split_command(struct arena *a, const char *s);
 
 /* Edits (insert, delete, replace, swap of neighbours) from a to b; strings over 63 bytes count as
  * far. */

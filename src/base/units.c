@@ -48,8 +48,8 @@ static const char *seconds(char *out, double s)
 		scale++;
 	}
 	snprintf(out, UNITS_TEXT, "%.*f %s",
-		value == 0 || scale == 0 ? 0 : digits_after_point(value), value,
-		names[value == 0 ? 3 : scale]);
+		scale == 0 && fabs(value - round(value)) < 1e-6 ? 0 : digits_after_point(value),
+		value, names[value == 0 ? 3 : scale]);
 	return out;
 }
 

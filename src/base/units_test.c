@@ -21,6 +21,7 @@ static void numbers_have_three_digits_and_a_unit(void **state)
 		{ UNIT_COUNT, 0.25, "0.25" },
 		{ UNIT_SECONDS, 0, "0 s" },
 		{ UNIT_SECONDS, 12e-9, "12 ns" },
+		{ UNIT_SECONDS, 5.049e-9, "5.05 ns" },
 		{ UNIT_SECONDS, 0.01234, "12.3 ms" },
 		{ UNIT_SECONDS, 0.9999, "1.00 s" },
 		{ UNIT_SECONDS, 9.999, "10.0 s" },

@@ -19,6 +19,8 @@ const struct command *const commands[] = {
 	&command_export,
 	&command_stats,
 	&command_diff,
+	&command_bench,
+	&command_compare,
 	&command_doctor,
 	&command_help,
 	&command_host,

@@ -39,7 +39,8 @@ const struct term terms[] = {
 		"    4  no permission\n"
 		"    5  no such process or file\n"
 		"    6  unknown or damaged file, or unknown interpreter layout\n"
-		"    7  the system refused: disk full, out of descriptors" },
+		"    7  the system refused: disk full, out of descriptors\n"
+		"    8  what `bench` or `compare` was to measure failed" },
 	{ "faults", NULL,
 		"Page faults. Minor: a page of memory was mapped without reading from storage, "
 		"about 0.1 to 1 µs\n"

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT
+ * See distribution.h. */
+#include "analyze/distribution.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "base/banned.h"
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+void distribution_sort(double *v, size_t n)
+{
+	qsort(v, n, sizeof *v, by_value);
+}
+
+static double *sorted_copy(const double *v, size_t n)
+{
+	double *copy = xmalloc(n * sizeof *v);
+
+	memcpy(copy, v, n * sizeof *v);
+	distribution_sort(copy, n);
+	return copy;
+}
+
+double distribution_quantile(const double *sorted, size_t n, double p)
+{
+	double at = p * (double)(n - 1);
+	size_t below = (size_t)at;
+
+	if (below + 1 >= n)
+		return sorted[n - 1];
+	return sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+static double median_of(const double *v, size_t n)
+{
+	double *sorted = sorted_copy(v, n), m = distribution_quantile(sorted, n, 0.5);
+
+	free(sorted);
+	return m;
+}
+
+static double mean_of(const double *v, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += v[i];
+	return sum / (double)n;
+}
+
+/* Sum of squared distances to the mean. */
+static double spread_of(const double *v, size_t n)
+{
+	double mean = mean_of(v, n), sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (v[i] - mean) * (v[i] - mean);
+	return sum;
+}
+
+struct distribution distribution_of(const double *v, size_t n)
+{
+	struct distribution d = { .n = n, .mean = mean_of(v, n), .sd = NAN };
+	double *sorted = sorted_copy(v, n), reach;
+
+	d.least = sorted[0];
+	d.most = sorted[n - 1];
+	d.q1 = distribution_quantile(sorted, n, 0.25);
+	d.median = distribution_quantile(sorted, n, 0.5);
+	d.q3 = distribution_quantile(sorted, n, 0.75);
+	if (n > 1)
+		d.sd = sqrt(spread_of(v, n) / (double)(n - 1));
+	reach = 1.5 * (d.q3 - d.q1);
+	for (size_t i = 0; i < n; i++)
+		d.n_outliers += v[i] < d.q1 - reach || v[i] > d.q3 + reach;
+	free(sorted);
+	return d;
+}
+
+double distribution_normal(double p)
+{
+	/* Bisection over erfc: plain, and exact to the last digits; never on a hot path. */
+	double low = -40, high = 40;
+
+	for (int i = 0; i < 200 && high - low > 1e-15; i++) {
+		double middle = (low + high) / 2;
+
+		if (0.5 * erfc(-middle / M_SQRT2) < p)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (low + high) / 2;
+}
+
+/* The regularised incomplete beta function by its continued fraction (Lentz), for t's distribution. */
+static double beta_fraction(double a, double b, double x)
+{
+	const double tiny = 1e-300;
+	double c = 1, d = 1 - (a + b) * x / (a + 1), h;
+
+	d = 1 / (fabs(d) < tiny ? tiny : d);
+	h = d;
+	for (int m = 1; m < 500; m++) {
+		double change, up = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		double down = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+
+		for (int i = 0; i < 2; i++) {
+			double step = i ? down : up;
+
+			d = 1 + step * d;
+			d = 1 / (fabs(d) < tiny ? tiny : d);
+			c = 1 + step / c;
+			c = fabs(c) < tiny ? tiny : c;
+			change = c * d;
+			h *= change;
+		}
+		if (fabs(change - 1) < 1e-15)
+			break;
+	}
+	return h;
+}
+
+static double beta_regular(double a, double b, double x)
+{
+	double front;
+
+	if (x <= 0 || x >= 1)
+		return x <= 0 ? 0 : 1;
+	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+	if (x < (a + 1) / (a + b + 2))
+		return front * beta_fraction(a, b, x) / a;
+	return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+static double t_below(double t, double df)
+{
+	double tail = 0.5 * beta_regular(df / 2, 0.5, df / (df + t * t));
+
+	return t > 0 ? 1 - tail : tail;
+}
+
+double distribution_t(double p, double df)
+{
+	double high = 1, low;
+
+	if (p < 0.5)
+		return -distribution_t(1 - p, df);
+	while (t_below(high, df) < p && high < 1e12)
+		high *= 2;
+	low = high == 1 ? 0 : high / 2;
+	for (int i = 0; i < 200 && high - low > 1e-13 * high; i++) {
+		double middle = (low + high) / 2;
+
+		if (t_below(middle, df) < p)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (low + high) / 2;
+}
+
+struct interval distribution_mean_interval(const double *v, size_t n, double confidence)
+{
+	double mean, half;
+
+	if (n < 2)
+		return (struct interval){ -INFINITY, INFINITY };
+	mean = mean_of(v, n);
+	half = distribution_t(0.5 + confidence / 2, (double)(n - 1)) *
+		sqrt(spread_of(v, n) / (double)(n - 1) / (double)n);
+	return (struct interval){ mean - half, mean + half };
+}
+
+/* The largest k for which a signed-rank sum of at most k has a probability of at most `tail`; −1: none has. */
+static int64_t signed_rank_limit(size_t n, double tail)
+{
+	size_t most = n * (n + 1) / 2;
+	double *ways, sum = 0, all;
+	int64_t k = -1;
+
+	if (n > 50) {
+		double mean = (double)most / 2;
+		double sd = sqrt((double)n * (double)(n + 1) * (double)(2 * n + 1) / 24);
+
+		return (int64_t)floor(mean + distribution_normal(tail) * sd - 0.5);
+	}
+	ways = xcalloc(most + 1, sizeof *ways); /* of writing a sum with ranks up to r, each once */
+	ways[0] = 1;
+	for (size_t r = 1; r <= n; r++)
+		for (size_t s = most + 1; s-- > r;)
+			ways[s] += ways[s - r];
+	all = ldexp(1, (int)n);
+	while (k + 1 <= (int64_t)most && (sum + ways[k + 1]) / all <= tail)
+		sum += ways[++k];
+	free(ways);
+	return k;
+}
+
+/* The value that would stand at `k` if v were sorted; v is reordered (Hoare's selection). */
+static double select_at(double *v, size_t n, size_t k)
+{
+	size_t low = 0, high = n - 1;
+
+	while (low < high) {
+		double pivot = v[low + (high - low) / 2];
+		size_t i = low, j = high;
+
+		for (;; i++, j--) {
+			double other;
+
+			while (v[i] < pivot)
+				i++;
+			while (v[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			other = v[i];
+			v[i] = v[j];
+			v[j] = other;
+		}
+		if (k <= j)
+			high = j;
+		else
+			low = j + 1;
+	}
+	return v[k];
+}
+
+struct centre distribution_centre(const double *v, size_t n, double alpha)
+{
+	struct centre c = { NAN, { -INFINITY, INFINITY } };
+	size_t n_pairs = n * (n + 1) / 2, at = 0;
+	int64_t limit;
+	double *means;
+
+	if (n == 0 || n > DISTRIBUTION_PAIRED)
+		return c;
+	means = xmalloc(n_pairs * sizeof *means);
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i; j < n; j++)
+			means[at++] = (v[i] + v[j]) / 2;
+	c.estimate = (select_at(means, n_pairs, (n_pairs - 1) / 2) +
+			     select_at(means, n_pairs, n_pairs / 2)) /
+		2;
+	limit = signed_rank_limit(n, alpha / 2);
+	if (limit >= 0)
+		c.interval = (struct interval){ select_at(means, n_pairs, (size_t)limit),
+			select_at(means, n_pairs, n_pairs - 1 - (size_t)limit) };
+	free(means);
+	return c;
+}
+
+double distribution_autocorrelation(const double *v, size_t n)
+{
+	double mean, sum = 0, all;
+
+	if (n < 4)
+		return 0;
+	mean = mean_of(v, n);
+	all = spread_of(v, n);
+	for (size_t i = 1; i < n; i++)
+		sum += (v[i] - mean) * (v[i - 1] - mean);
+	return all > 0 ? sum / all : 0;
+}
+
+double distribution_trend(const double *v, size_t n)
+{
+	double s = 0, variance = (double)n * (double)(n - 1) * (double)(2 * n + 5) / 18;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i + 1; j < n; j++)
+			s += (v[j] > v[i]) - (v[j] < v[i]);
+	if (n < 4 || s == 0)
+		return 0;
+	return (s - (s > 0 ? 1 : -1)) / sqrt(variance);
+}
+
+size_t distribution_warmup(const double *v, size_t n, double least_change)
+{
+	double whole, best = INFINITY, floor_spread, before, after;
+	size_t cut = 0;
+
+	if (n < 5)
+		return 0;
+	whole = spread_of(v, n);
+	for (size_t k = 1; k + 2 <= n; k++) {
+		double spread = spread_of(v, k) + spread_of(v + k, n - k);
+
+		if (spread < best) {
+			best = spread;
+			cut = k;
+		}
+	}
+	/* A single step may leave nothing at all: a millionth of the level is spread enough. */
+	floor_spread = (double)n * pow(1e-6 * fabs(mean_of(v, n)), 2);
+	if ((double)n * log((whole + floor_spread) / (best + floor_spread)) < 3 * log((double)n))
+		return 0;
+	before = median_of(v, cut);
+	after = median_of(v + cut, n - cut);
+	if (fabs(before - after) <= least_change * fabs(after))
+		return 0;
+	return cut > 2 * n / 3 ? n : cut;
+}
+
+bool distribution_is_bimodal(const double *v, size_t n)
+{
+	double *sorted, best = INFINITY, gap = 0, inside = 0;
+	size_t cut = 0;
+
+	if (n < 10)
+		return false;
+	sorted = sorted_copy(v, n);
+	for (size_t k = n / 10 + 1; k + n / 10 + 1 <= n; k++) {
+		double spread = spread_of(sorted, k) + spread_of(sorted + k, n - k);
+
+		if (spread < best) {
+			best = spread;
+			cut = k;
+		}
+	}
+	if (cut) {
+		gap = sorted[cut] - sorted[cut - 1];
+		inside = sqrt(best / (double)n);
+	}
+	free(sorted);
+	return cut && gap > 2 * inside;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a row of measured values looks like, and what can be said of the true value behind it. Pure arithmetic; the
+ * arrays are the caller's and stay as they are unless a parameter is called `sorted`, which must be. */
+#ifndef ANALYZE_DISTRIBUTION_H
+#define ANALYZE_DISTRIBUTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analyze/interval.h"
+
+struct distribution {
+	size_t n;
+	double least, most, mean, sd; /* sd: of a sample (n − 1); NAN below two values */
+	double median, q1, q3;
+	size_t n_outliers; /* beyond 1.5 interquartile ranges of the quartiles (Tukey) */
+};
+
+/* n is at least 1. */
+struct distribution distribution_of(const double *v, size_t n);
+
+void distribution_sort(double *v, size_t n);
+/* Between neighbours it is interpolated (R's type 7, what numpy and statistics' "inclusive" do). */
+double distribution_quantile(const double *sorted, size_t n, double p);
+
+/* Of Student's t with df degrees of freedom, and of the normal distribution; 0 < p < 1. */
+double distribution_t(double p, double df);
+double distribution_normal(double p);
+
+/* Of the mean of n independent values; unknown ([−∞, ∞]) below two of them. */
+struct interval distribution_mean_interval(const double *v, size_t n, double confidence);
+
+/* Hodges and Lehmann's estimate of the centre (median of the means of all pairs), and the values that Wilcoxon's signed-rank
+ * test does not reject at level alpha (exact up to 50 values, then by the normal distribution). It assumes values that
+ * scatter alike to both sides of the centre, nothing else. Where n is too small for alpha the interval is infinite.
+ * At most DISTRIBUTION_PAIRED values: it looks at n²/2 pairs. */
+enum { DISTRIBUTION_PAIRED = 2000 };
+
+struct centre {
+	double estimate;
+	struct interval interval;
+};
+
+struct centre distribution_centre(const double *v, size_t n, double alpha);
+
+/* How neighbours in time depend on each other, −1 … 1; 0 below four values or where all are equal. */
+double distribution_autocorrelation(const double *v, size_t n);
+
+/* Whether values rise or fall with time: Mann and Kendall's test, as a normal deviate. */
+double distribution_trend(const double *v, size_t n);
+
+/* How many values at the start differ from the rest (a warm-up): the split that leaves the least spread on both sides,
+ * where it is worth its price (Bayes' criterion) and the two medians are apart by more than `least_change` of the later
+ * one. 0: none. A split in the last third means that the values never become steady: then n. */
+size_t distribution_warmup(const double *v, size_t n, double least_change);
+
+/* Whether the values come in two groups: more than 10 % of them on each side of a gap that is wider than twice the spread
+ * inside the groups. */
+bool distribution_is_bimodal(const double *v, size_t n);
+
+#endif

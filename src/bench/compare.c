@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * See compare.h. */
+#include "bench/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "bench/child.h"
+#include "bench/layout.h"
+#include "base/banned.h"
+
+enum { A, B, AGAIN, SIDES };
+
+static double seconds_since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - start->tv_sec) + 1e-9 * (double)(now.tv_nsec - start->tv_nsec);
+}
+
+/* A shuffled row of the sides (Fisher and Yates). */
+static void draw_order(int order[SIDES], int n, uint64_t *random)
+{
+	for (int i = 0; i < SIDES; i++)
+		order[i] = i;
+	for (int i = n - 1; i > 0; i--) {
+		int k = (int)(layout_random(random) % (uint64_t)(i + 1)), other = order[i];
+
+		order[i] = order[k];
+		order[k] = other;
+	}
+}
+
+static int run_block(const struct contender *a, const struct contender *b, bool no_control,
+	uint64_t *random, struct verdict_block *ret, struct err *e)
+{
+	double s[SIDES] = { NAN, NAN, NAN };
+	int order[SIDES], n = no_control ? AGAIN : SIDES, at[SIDES] = { 0 };
+	uint64_t seed = layout_random(random);
+
+	draw_order(order, n, random);
+	for (int i = 0; i < n; i++) {
+		const struct contender *c = order[i] == B ? b : a;
+
+		at[order[i]] = i;
+		if (c->time(c->ctx, seed, &s[order[i]], e) < 0)
+			return -(int)e->code;
+		if (!(s[order[i]] > 0))
+			return err_set(e, ERR_MEASURED,
+				"'%s' takes no time that can be measured; compare more of it at "
+				"once",
+				c->name);
+	}
+	*ret = (struct verdict_block){ s[A], s[B], s[AGAIN], at[B] < at[A] };
+	return 0;
+}
+
+static int warm_up(const struct contender *a, const struct contender *b, struct err *e)
+{
+	double ignored;
+
+	if (a->time(a->ctx, 1, &ignored, e) < 0)
+		return err_note(e, "A");
+	if (b->time(b->ctx, 1, &ignored, e) < 0)
+		return err_note(e, "B");
+	return 0;
+}
+
+/* Whether the next look comes too late: no time is left for the blocks up to it. */
+static bool is_over(const struct compare_options *o, size_t n, double elapsed)
+{
+	if (o->blocks)
+		return n >= o->blocks;
+	return n >= VERDICT_MOST_BLOCKS || elapsed >= o->time_s;
+}
+
+int compare_run(const struct contender *a, const struct contender *b,
+	const struct compare_options *o, struct comparison *ret, struct err *e)
+{
+	VEC(struct verdict_block) blocks = VEC_INIT;
+	uint64_t random = o->seed;
+	struct timespec start;
+	int status;
+
+	*ret = (struct comparison){ 0 };
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	status = warm_up(a, b, e);
+	while (status == 0 && !child_was_interrupted() &&
+		!is_over(o, blocks.n, seconds_since(&start))) {
+		struct verdict_block one;
+
+		status = run_block(a, b, o->no_control, &random, &one, e);
+		if (status < 0)
+			break;
+		vec_push(&blocks, one);
+		if (o->on_block)
+			o->on_block(o->ctx, blocks.n, seconds_since(&start));
+		if (!o->blocks && blocks.n == verdict_next_look(blocks.n - 1) &&
+			verdict_of(blocks.v, blocks.n, &o->verdict).is_final)
+			break;
+	}
+	ret->blocks = blocks.v;
+	ret->n = blocks.n;
+	ret->elapsed_s = seconds_since(&start);
+	ret->verdict = verdict_of(blocks.v, blocks.n, &o->verdict);
+	return child_was_interrupted() && blocks.n ? 0 : status;
+}
+
+void comparison_done(struct comparison *c)
+{
+	free(c->blocks);
+	*c = (struct comparison){ 0 };
+}

@@ -1,0 +1,208 @@
+"""Runs inside the interpreter that is measured: times one statement batch by batch and tells each as a line of JSON.
+
+Started as `python -c TEXT JOB_FD ANSWER_FD`. The job is one JSON object, the answers are objects of one key each. The
+loop is timeit's (same instructions around the statement), but the set-up runs once for all batches of a process, so
+that a dear one does not take the time that the measuring needs. With `exact` it is timeit itself.
+"""
+import gc
+import itertools
+import json
+import os
+import resource
+import sys
+import time
+import timeit
+import traceback
+import types
+
+TEMPLATE = """
+def inner(_batches, _timer, _record, _inspect):
+    {setup}
+    for _it in _batches:
+        _t0 = _timer()
+        for _i in _it:
+            {stmt}
+            pass
+        _record(_timer() - _t0)
+{inspect}
+"""
+
+
+class Failed(Exception):
+    """The user's code failed; what there is to say was printed."""
+
+
+def indented(text, blanks):
+    return text.replace("\n", "\n" + " " * blanks)
+
+
+def parsed(text, name, mode="exec"):
+    try:
+        return compile(text, "<" + name + ">", mode)
+    except SyntaxError:
+        kind, value, _ = sys.exc_info()
+        sys.stderr.write("".join(traceback.format_exception_only(kind, value)))
+        raise Failed("the %s is not valid Python" % name)
+
+
+def is_expression(text):
+    try:
+        compile("(\n" + text + "\n)", "<statement>", "eval")
+        return True
+    except SyntaxError:
+        return False
+
+
+def rebound(setup, stmt):
+    """Names of the set-up that the statement uses and then binds anew: each loop works on the result of the last."""
+    import dis
+
+    def names(text, prefix):
+        return {i.argval for i in dis.get_instructions(text) if i.opname.startswith(prefix)}
+
+    return sorted(names(setup, "STORE_NAME") & names(stmt, "STORE_NAME") & names(stmt, "LOAD_NAME"))
+
+
+def kind_of(result):
+    """What a statement that seems fast may not have computed yet."""
+    if isinstance(result, types.GeneratorType):
+        return "generator"
+    if isinstance(result, (types.CoroutineType, types.AsyncGeneratorType)):
+        if hasattr(result, "close"):
+            result.close()
+        return "coroutine"
+    if isinstance(result, (map, filter, zip, enumerate, reversed, itertools.chain, itertools.islice)):
+        return "lazy " + type(result).__name__
+    if getattr(result, "is_cuda", False) is True:
+        return "CUDA tensor"
+    return ""
+
+
+class Answers:
+    def __init__(self, fd):
+        self.file = os.fdopen(fd, "w", buffering=1)
+
+    def tell(self, **answer):
+        self.file.write(json.dumps(answer) + "\n")
+
+
+def resolve(job):
+    """`module:function` as a statement and its set-up."""
+    import importlib
+    import inspect
+
+    module, _, name = job["function"].partition(":")
+    sys.path.insert(0, os.curdir)
+    try:
+        function = importlib.import_module(module)
+        for part in name.split("."):
+            function = getattr(function, part)
+    except Exception:
+        traceback.print_exc(limit=0)
+        raise Failed("%s cannot be imported" % job["function"])
+    try:
+        inspect.signature(function).bind()
+    except TypeError as e:
+        sys.stderr.write("%s wants arguments (%s): bench a statement that gives them, with -s 'from %s import %s'\n"
+                         % (job["function"], e, module, name.split(".")[0]))
+        raise Failed("%s cannot be called" % job["function"])
+    except ValueError:
+        pass  # some builtins do not tell their arguments
+    job["setup"] = job["setup"] + "\nfrom %s import %s" % (module, name.split(".")[0])
+    job["stmt"] = name + "()"
+
+
+def usage():
+    u = resource.getrusage(resource.RUSAGE_SELF)
+    return u.ru_nivcsw, u.ru_minflt, u.ru_majflt, u.ru_utime, u.ru_stime
+
+
+class Measuring:
+    """The batches of one process: the first call alone, loops found as timeit does, then what was asked for."""
+
+    def __init__(self, job, answers):
+        self.job, self.answers, self.seconds = job, answers, 0.0
+
+    def record(self, seconds):
+        self.seconds = seconds
+
+    def batches(self):
+        loops, job = self.job["loops"], self.job
+        yield itertools.repeat(None, 1)
+        self.answers.tell(first=self.seconds)
+        started = time.perf_counter()
+        if not loops:
+            loops = 1
+            for loops in (a * 10 ** b for b in range(12) for a in (1, 2, 5)):
+                if loops == 1 and self.seconds >= job["batch_s"]:
+                    break  # the first call is slow: perhaps only the first, so one more look at one loop
+                yield itertools.repeat(None, loops)
+                if self.seconds >= job["batch_s"]:
+                    break
+        self.answers.tell(loops=loops)
+        for i in range(job["batches"]):
+            before = usage()
+            yield itertools.repeat(None, loops)
+            after = usage()
+            self.answers.tell(batch=[self.seconds / loops] + [b - a for a, b in zip(before, after)])
+            if i + 1 >= job["least_batches"] and time.perf_counter() - started > job["budget_s"]:
+                break
+
+
+def measure(job, answers, timer):
+    m = Measuring(job, answers)
+    found = []
+    inspect = "    _inspect(\n%s\n    )" % job["stmt"] if is_expression(job["stmt"]) else "    pass"
+    text = TEMPLATE.format(setup=indented(job["setup"] or "pass", 4), stmt=indented(job["stmt"], 12), inspect=inspect)
+    name = "<leadline bench>"
+    space = {}
+    exec(compile(text, name, "exec"), space)
+    import linecache
+    linecache.cache[name] = (len(text), None, text.split("\n"), name)
+    try:
+        space["inner"](m.batches(), timer, m.record, lambda r: found.append(kind_of(r)))
+    except (Exception, KeyboardInterrupt):
+        kind, value, trace = sys.exc_info()
+        traceback.print_exception(kind, value, trace.tb_next)  # without our own frame
+        raise Failed("the statement failed")
+    return found[0] if found else ""
+
+
+def exact(job, answers, timer):
+    """timeit itself: the set-up runs before each repetition."""
+    t = timeit.Timer(job["stmt"], job["setup"] or "pass", timer)
+    try:
+        loops = job["loops"] or t.autorange()[0]
+        answers.tell(loops=loops)
+        for _ in range(job["batches"]):
+            before = usage()
+            seconds = t.timeit(loops)
+            answers.tell(batch=[seconds / loops] + [b - a for a, b in zip(before, usage())])
+    except (Exception, KeyboardInterrupt):
+        t.print_exc()
+        raise Failed("the statement failed")
+    return ""
+
+
+def main():
+    job_fd, answer_fd = map(int, sys.argv[1:3])
+    sys.argv[1:] = []
+    with os.fdopen(job_fd) as f:
+        job = json.load(f)
+    answers = Answers(answer_fd)
+    timer = time.process_time if job["process_time"] else time.perf_counter
+    try:
+        if job["function"]:
+            resolve(job)
+        setup, stmt = parsed(job["setup"], "set-up"), parsed(job["stmt"], "statement")
+        answers.tell(python="%s %s" % (sys.implementation.name, sys.version.split()[0]), rebinds=rebound(setup, stmt))
+        if not job["gc"]:
+            gc.disable()
+        kind = (exact if job["exact"] else measure)(job, answers, timer)
+    except Failed as e:
+        answers.tell(failed=str(e))
+        sys.exit(1)
+    answers.tell(kind=kind, max_rss_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+main()

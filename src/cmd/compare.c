@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ * leadline compare: decides whether B is faster than A. Who A and B are is here; how they are run is bench/compare.c, and
+ * what follows from it analyze/verdict.c. */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/progress.h"
+#include "bench/bench.h"
+#include "bench/compare.h"
+#include "bench/environment.h"
+#include "cmd/command.h"
+#include "cmd/commands.h"
+#include "cmd/revisions.h"
+#include "cmd/subject.h"
+#include "view/verdict.h"
+#include "base/banned.h"
+
+struct options {
+	struct subject_options subject;
+	struct opt_list commands, revisions;
+	const char *json, *build, *equivalence, *gate;
+	uint64_t time_ns, blocks;
+	bool has_json, no_control;
+	int format, color;
+};
+
+#define FIELD(f) offsetof(struct options, f)
+
+static const char *const formats[] = { "text", "markdown", "github", NULL };
+enum { FORMAT_TEXT };
+
+static const struct opt options_table[] = {
+	{ 'c', "command", OPT_LIST, "CMD", false, "a shell command; give two: A, then B",
+		FIELD(commands), SIZE_MAX, NULL },
+	{ 0, "rev", OPT_LIST, "REV", false,
+		"a git revision; give two, and one command that runs in a checkout of each",
+		FIELD(revisions), SIZE_MAX, NULL },
+	{ 0, "build", OPT_STRING, "CMD", false, "shell command to run first in each checkout",
+		FIELD(build), SIZE_MAX, NULL },
+	{ 0, "time", OPT_DURATION, "SECONDS", false, "to spend at most, about (else 60)",
+		FIELD(time_ns), SIZE_MAX, NULL },
+	{ 0, "blocks", OPT_U64, "N", false, "run exactly so many blocks", FIELD(blocks), SIZE_MAX,
+		NULL },
+	{ 0, "equivalence", OPT_STRING, "PERCENT", false,
+		"differences that do not matter (else 1%)", FIELD(equivalence), SIZE_MAX, NULL },
+	{ 0, "fail-if-slower", OPT_STRING, "PERCENT", false,
+		"exit status 1 when B takes longer than A by more than that, 3 when undecided",
+		FIELD(gate), SIZE_MAX, NULL },
+	{ 0, "no-control", OPT_FLAG, NULL, false, "do not run A against itself", FIELD(no_control),
+		SIZE_MAX, NULL },
+	SUBJECT_OPTIONS,
+	{ 0, "json", OPT_STRING, "FILE", true, "write JSON to FILE, or instead of the report",
+		FIELD(json), FIELD(has_json), NULL },
+	{ 0, "format", OPT_CHOICE, "NAME", false, "of the report: for a terminal or a pull request",
+		FIELD(format), SIZE_MAX, formats },
+	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
+		color_choices },
+};
+
+enum { N_OPTIONS = sizeof options_table / sizeof *options_table };
+
+/* "3%" or "3": a share of 0.03. */
+static int parse_percent(const char *text, const char *option, double *ret, struct err *e)
+{
+	char *end = NULL;
+	double value = text ? strtod(text, &end) : 0;
+
+	if (!text)
+		return 0;
+	if (end == text || (*end && strcmp(end, "%") != 0) || !(value >= 0 && value < 1000))
+		return err_set(
+			e, ERR_USAGE, "%s wants a percentage such as 3%%, not '%s'", option, text);
+	*ret = value / 100;
+	return 0;
+}
+
+static const double batch_s = 0.01;
+
+/* One side. Its first process, which does not count, finds out how long a loop takes. */
+struct side {
+	struct subject subject;
+	struct arena *arena;
+	const struct side *other;
+	double loop_s;   /* 0: not yet known */
+	struct buf said; /* stderr of the last run of a command */
+};
+
+/* Loops of a batch. Two that take about as long get as many: a longer batch is disturbed more often, and that alone would
+ * make a difference on a busy machine. */
+static uint64_t loops_of(const struct side *s)
+{
+	double longer = s->loop_s;
+
+	if (!(s->loop_s > 0))
+		return 0;
+	if (s->other->loop_s > 0 && s->other->loop_s < 2 * s->loop_s &&
+		s->loop_s < 2 * s->other->loop_s)
+		longer = fmax(s->loop_s, s->other->loop_s);
+	return longer < batch_s ? (uint64_t)ceil(batch_s / longer) : 1;
+}
+
+static int time_statement(struct side *s, uint64_t seed, double *ret_s, struct err *e)
+{
+	struct statement_plan plan = { .loops = loops_of(s),
+		.batches = 8,
+		.least_batches = 1,
+		.batch_s = batch_s,
+		.budget_s = 0.1 };
+	struct statement_notes notes = { 0 };
+	struct series_process p;
+
+	if (statement_measure(&s->subject.statement, &plan, seed, s->arena, &p, &notes, e) < 0)
+		return -(int)e->code;
+	*ret_s = series_process_time(&p);
+	if (!(s->loop_s > 0))
+		s->loop_s = *ret_s;
+	return 0;
+}
+
+static int time_side(void *ctx, uint64_t seed, double *ret_s, struct err *e)
+{
+	struct side *s = ctx;
+	const struct commandline *c = &s->subject.command;
+	struct child_result r;
+
+	if (!s->subject.is_command)
+		return time_statement(s, seed, ret_s, e);
+	if (commandline_run(c, seed, &r, &s->said, e) < 0)
+		return -(int)e->code;
+	if (r.status && !c->ignore_failure)
+		return err_set(e, ERR_MEASURED,
+			"'%s' ended with status %d; -i measures it all the same", c->name,
+			r.status);
+	*ret_s = r.wall_s;
+	return 0;
+}
+
+static int wrong_number(struct err *e, size_t n)
+{
+	return err_set(e, ERR_USAGE,
+		"two things are compared, %zu were named; for example: leadline compare 'sum(x)' "
+		"'fsum(x)', or -c CMD -c CMD",
+		n);
+}
+
+/* The shell is in the times of both: subtracting it would make noise of short commands, and its start is noise itself. */
+static int parse_commands(
+	const struct options *o, struct side sides[2], struct arena *a, struct err *e)
+{
+	if (o->commands.n != 2)
+		return wrong_number(e, o->commands.n);
+	for (int i = 0; i < 2; i++)
+		if (subject_parse_command(
+			    &sides[i].subject, &o->subject, o->commands.v[i], 0, a, e) < 0)
+			return -(int)e->code;
+	return 0;
+}
+
+/* Two words, or one for two interpreters. */
+static int parse_words(const struct options *o, char **words, int n, struct side sides[2],
+	struct arena *a, struct err *e)
+{
+	bool two_pythons = o->subject.python.n == 2;
+
+	if (n != (two_pythons ? 1 : 2))
+		return wrong_number(e, (size_t)n);
+	for (int i = 0; i < 2; i++) {
+		const char *python = two_pythons ? o->subject.python.v[i] : NULL;
+
+		if (subject_parse(&sides[i].subject, &o->subject, words[two_pythons ? 0 : i],
+			    python, a, e) < 0)
+			return -(int)e->code;
+		if (two_pythons)
+			sides[i].subject.name = arena_printf(a, "%s: %s", python, words[0]);
+	}
+	return 0;
+}
+
+/* One command in two checkouts. */
+static int parse_revisions(const struct options *o, const struct revisions *r, char **words, int n,
+	struct side sides[2], struct arena *a, struct err *e)
+{
+	if (n != 1 && o->commands.n != 1)
+		return err_set(
+			e, ERR_USAGE, "--rev REV --rev REV wants one command to run in both");
+	for (int i = 0; i < 2; i++) {
+		const char *text = n ? words[0] : o->commands.v[0];
+
+		if (subject_parse_command(&sides[i].subject, &o->subject, text, 0, a, e) < 0)
+			return -(int)e->code;
+		sides[i].subject.command.folder = r->folders[i];
+		sides[i].subject.name = arena_printf(a, "%s: %s", o->revisions.v[i], text);
+		sides[i].subject.command.name = sides[i].subject.name;
+	}
+	return 0;
+}
+
+struct shown {
+	struct progress progress;
+	double time_s;
+	size_t blocks;
+};
+
+static void on_block(void *ctx, size_t n_blocks, double elapsed_s)
+{
+	struct shown *s = ctx;
+	double share = s->blocks ? (double)n_blocks / (double)s->blocks : elapsed_s / s->time_s;
+
+	progress_set(&s->progress, (uint64_t)(1000 * fmin(1, share)));
+}
+
+static int emit(const struct options *o, const struct verdict_view *v, struct err *e)
+{
+	struct buf text = BUF_INIT, json = BUF_INIT;
+	int status = 0;
+
+	verdict_json(v, &json);
+	if (o->format == FORMAT_TEXT)
+		verdict_print(v, &text);
+	else
+		verdict_print_markdown(v, &text);
+	if (o->json)
+		status = buf_save(&json, o->json, e);
+	output_write(STDOUT_FILENO, o->has_json && !o->json ? &json : &text);
+	buf_done(&text);
+	buf_done(&json);
+	return status;
+}
+
+static int exit_status(const struct verdict *v)
+{
+	switch (v->gate) {
+	case VERDICT_NO_GATE:
+	case VERDICT_PASSED:
+		return 0;
+	case VERDICT_FAILED:
+		return 1;
+	case VERDICT_GATE_UNDECIDED:
+		return 3;
+	}
+	return 0;
+}
+
+static int compare(const struct command *self, const struct options *o, struct side sides[2],
+	const struct verdict_options *verdict, struct err *e)
+{
+	struct contender a = { sides[0].subject.name, time_side, &sides[0] };
+	struct contender b = { sides[1].subject.name, time_side, &sides[1] };
+	struct shown shown = { .time_s = o->time_ns ? 1e-9 * (double)o->time_ns : 60,
+		.blocks = o->blocks };
+	struct compare_options options = { .verdict = *verdict,
+		.time_s = shown.time_s,
+		.blocks = o->blocks,
+		.no_control = o->no_control,
+		.seed = bench_plan_default().seed,
+		.on_block = on_block,
+		.ctx = &shown };
+	struct output output = output_for(STDOUT_FILENO, o->color);
+	struct comparison c;
+	int status, gate = 0;
+
+	child_watch_interrupt();
+	progress_init(&shown.progress, STDERR_FILENO, isatty(STDERR_FILENO), "comparing", 1000);
+	status = compare_run(&a, &b, &options, &c, e);
+	progress_done(&shown.progress);
+	if (status < 0)
+		for (int i = 0; i < 2; i++)
+			fwrite(buf_str(&sides[i].said), 1, sides[i].said.n, stderr);
+	if (c.n) {
+		struct verdict_view v = { .verdict = &c.verdict,
+			.blocks = c.blocks,
+			.a = a.name,
+			.b = b.name,
+			.equivalence = verdict->equivalence,
+			.elapsed_s = c.elapsed_s,
+			.colour = output.colour,
+			.width = output.width };
+		struct err writing = ERR_INIT;
+
+		gate = exit_status(&c.verdict);
+		if (emit(o, &v, &writing) < 0)
+			gate = command_fail(self, &writing);
+	}
+	comparison_done(&c);
+	return status < 0 ? command_fail(self, e) : gate;
+}
+
+static int run(const struct command *self, int argc, char **argv)
+{
+	struct options o = { 0 };
+	struct verdict_options verdict = { .equivalence = 0.01, .gate = NAN };
+	struct arena arena = ARENA_INIT;
+	struct side sides[2] = { { .arena = &arena, .other = &sides[1] },
+		{ .arena = &arena, .other = &sides[0] } };
+	struct revisions revisions = { 0 };
+	struct err e = ERR_INIT;
+	int first, status;
+
+	if (opts_parse(options_table, N_OPTIONS, &o, argc, argv, false, &first, &e) < 0 ||
+		parse_percent(o.equivalence, "--equivalence", &verdict.equivalence, &e) < 0 ||
+		parse_percent(o.gate, "--fail-if-slower", &verdict.gate, &e) < 0)
+		return command_fail(self, &e);
+	if (o.revisions.n)
+		status = revisions_open(&revisions, &o.revisions, o.build, &e);
+	else
+		status = 0;
+	if (status == 0 && o.revisions.n)
+		status = parse_revisions(
+			&o, &revisions, argv + first, argc - first, sides, &arena, &e);
+	else if (status == 0 && o.commands.n)
+		status = parse_commands(&o, sides, &arena, &e);
+	else if (status == 0)
+		status = parse_words(&o, argv + first, argc - first, sides, &arena, &e);
+	if (status == 0 && sides[0].subject.is_command)
+		status = subject_before(&o.subject, &e);
+	status = status < 0 ? command_fail(self, &e) : compare(self, &o, sides, &verdict, &e);
+	if (sides[0].subject.is_command && subject_after(&o.subject, &e) < 0)
+		status = command_fail(self, &e);
+	revisions_close(&revisions);
+	for (int i = 0; i < 2; i++)
+		buf_done(&sides[i].said);
+	arena_done(&arena);
+	return status;
+}
+
+const struct command command_compare = {
+	.group = "prove",
+	.name = "compare",
+	.arguments = "[options] A B | -c CMD -c CMD | --rev REV --rev REV CMD",
+	.summary = "Decide whether B is faster than A, against noise and with a control",
+	.options = options_table,
+	.n_options = N_OPTIONS,
+	.examples =
+		"  leadline compare -s 'x = list(range(1000))' 'x[::-1]' 'list(reversed(x))'\n"
+		"  leadline compare -c 'python3 old.py' -c 'python3 new.py'\n"
+		"  leadline compare old.py new.py\n"
+		"  leadline compare --python python3.11 --python python3.13 'sum(range(1000))'\n"
+		"  leadline compare --rev main --rev HEAD --fail-if-slower 3% 'python3 bench.py'\n",
+	.run = run,
+};

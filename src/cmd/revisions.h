@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Two checkouts of two git revisions, in worktrees of their own under a folder that goes away afterwards. The user's own
+ * checkout is not touched. */
+#ifndef CMD_REVISIONS_H
+#define CMD_REVISIONS_H
+
+#include "base/opts.h"
+
+struct err;
+
+struct revisions {
+	char root[256]; /* the folder, "" none */
+	char folders[2][280];
+};
+
+/* build: shell command to run in each, or NULL. On failure nothing stays behind. */
+int revisions_open(
+	struct revisions *r, const struct opt_list *names, const char *build, struct err *e);
+void revisions_close(struct revisions *r);
+
+#endif

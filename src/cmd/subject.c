@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ * See subject.h. */
+#include "cmd/subject.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "cmd/start.h"
+#include "sys/interpreters.h"
+#include "base/banned.h"
+
+static const char *shell_of(const struct subject_options *o)
+{
+	return o->shell ? o->shell : "/bin/sh";
+}
+
+static int choose_python(
+	const struct subject_options *o, struct arena *a, const char **ret, struct err *e)
+{
+	char own[4096], path[4096];
+	struct interpreter_places places = interpreter_places_read(own, sizeof own);
+	const char *why;
+
+	if (o->python.n)
+		*ret = o->python.v[0];
+	else if (interpreter_choose(&places, path, sizeof path, &why))
+		*ret = arena_strdup(a, path);
+	else
+		return err_set(e, ERR_NOT_FOUND, "no python3 found; name one with --python");
+	return 0;
+}
+
+static const char *joined_setup(const struct subject_options *o, struct arena *a)
+{
+	struct buf text = BUF_INIT;
+	const char *all;
+
+	for (size_t i = 0; i < o->setup.n; i++)
+		buf_printf(&text, "%s%s", i ? "\n" : "", o->setup.v[i]);
+	all = arena_strdup(a, buf_str(&text));
+	buf_done(&text);
+	return all;
+}
+
+/* module.part:name.part, all of them names. */
+static bool is_function(const char *s)
+{
+	const char *colon = strchr(s, ':');
+
+	if (!colon || colon == s || !colon[1])
+		return false;
+	for (const char *p = s; *p; p++) {
+		bool begins = p == s || p == colon + 1 || p[-1] == '.';
+
+		if (p != colon && *p != '_' && (begins || *p != '.') &&
+			!(begins ? isalpha((unsigned char)*p) : isalnum((unsigned char)*p)))
+			return false;
+	}
+	return true;
+}
+
+static void command_defaults(struct subject *s, const struct subject_options *o)
+{
+	s->is_command = true;
+	s->command = (struct commandline){ .name = s->name,
+		.prepare = o->prepare,
+		.conclude = o->conclude,
+		.in_path = o->input,
+		.show_output = o->show_output,
+		.ignore_failure = o->ignore_failure,
+		.cpu = o->has_cpu ? (int)o->cpu : -1 };
+}
+
+int subject_parse(struct subject *ret, const struct subject_options *o, const char *word,
+	const char *python, struct arena *a, struct err *e)
+{
+	if (!python && choose_python(o, a, &python, e) < 0)
+		return -(int)e->code;
+	*ret = (struct subject){ .name = word };
+	if (text_ends_with(word, ".py") && access(word, R_OK) == 0) {
+		const char **words = arena_new_n(a, const char *, 3);
+
+		words[0] = python;
+		words[1] = word;
+		command_defaults(ret, o);
+		ret->command.argv = words;
+		return 0;
+	}
+	ret->statement = (struct statement){ .python = python,
+		.stmt = word,
+		.setup = joined_setup(o, a),
+		.function = is_function(word) ? word : NULL,
+		.gc = o->gc,
+		.process_time = o->process_time,
+		.out = o->show_output ? CHILD_TO_STDERR : CHILD_NULL,
+		.cpu = o->has_cpu ? (int)o->cpu : -1 };
+	return 0;
+}
+
+int subject_parse_command(struct subject *ret, const struct subject_options *o, const char *text,
+	double shell_s, struct arena *a, struct err *e)
+{
+	const char **words;
+
+	*ret = (struct subject){ .name = text };
+	command_defaults(ret, o);
+	if (o->no_shell) {
+		ret->command.argv = (const char *const *)text_split_command(a, text);
+		if (!ret->command.argv)
+			return err_set(e, ERR_USAGE,
+				"a quote of '%s' is not closed, or it is empty", text);
+		return 0;
+	}
+	words = arena_new_n(a, const char *, 4);
+	words[0] = shell_of(o);
+	words[1] = "-c";
+	words[2] = text;
+	ret->command.argv = words;
+	ret->command.subtract_s = shell_s;
+	return 0;
+}
+
+void subject_take_words(
+	struct subject *ret, const struct subject_options *o, char *const *words, struct arena *a)
+{
+	struct buf text = BUF_INIT;
+
+	text_add_command(&text, words);
+	*ret = (struct subject){ .name = arena_strdup(a, buf_str(&text)) };
+	command_defaults(ret, o);
+	ret->command.argv = (const char *const *)words;
+	buf_done(&text);
+}
+
+int subject_shell_time(const struct subject_options *o, double *ret_s, struct err *e)
+{
+	*ret_s = 0;
+	return o->no_shell ? 0 : commandline_shell_time(shell_of(o), ret_s, e);
+}
+
+int subject_before(const struct subject_options *o, struct err *e)
+{
+	for (size_t i = 0; i < o->setup.n; i++)
+		if (commandline_shell(shell_of(o), o->setup.v[i], "--setup", e) < 0)
+			return -(int)e->code;
+	return 0;
+}
+
+int subject_after(const struct subject_options *o, struct err *e)
+{
+	return o->cleanup ? commandline_shell(shell_of(o), o->cleanup, "--cleanup", e) : 0;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What `bench` and `compare` time: a statement, a function of a module, or a command. One word of the user's becomes one
+ * subject; options that belong to all of them stand in subject_options, which both commands put first in their own. */
+#ifndef CMD_SUBJECT_H
+#define CMD_SUBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/opts.h"
+#include "base/vec.h"
+#include "bench/commandline.h"
+#include "bench/statement.h"
+
+struct arena;
+struct err;
+
+struct subject_options {
+	struct opt_list setup; /* lines of Python, or of the shell for commands */
+	struct opt_list python;
+	const char *shell, *prepare, *conclude, *cleanup, *input;
+	bool no_shell, ignore_failure, show_output, gc, process_time, has_cpu;
+	uint64_t cpu;
+};
+
+#define SUBJECT_FIELD(f) offsetof(struct subject_options, f)
+#define SUBJECT_STRING(letter, name, value, help, field)                                           \
+	{                                                                                          \
+		letter, name, OPT_STRING, value, false, help, SUBJECT_FIELD(field), SIZE_MAX, NULL \
+	}
+#define SUBJECT_FLAG(letter, name, help, field)                                                 \
+	{                                                                                       \
+		letter, name, OPT_FLAG, NULL, false, help, SUBJECT_FIELD(field), SIZE_MAX, NULL \
+	}
+/* The rows of all of them. */
+#define SUBJECT_OPTIONS                                                                            \
+	{ 's', "setup", OPT_LIST, "CODE", false,                                                   \
+		"run once before: Python for statements, shell for commands; may be repeated",     \
+		SUBJECT_FIELD(setup), SIZE_MAX, NULL },                                            \
+		{ 0, "python", OPT_LIST, "EXE", false,                                             \
+			"interpreter for statements; compare takes two", SUBJECT_FIELD(python),    \
+			SIZE_MAX, NULL },                                                          \
+		SUBJECT_FLAG('p', "process", "measure CPU time instead of time that passes",       \
+			process_time),                                                             \
+		SUBJECT_FLAG(0, "gc", "leave garbage collection on (timeit has it off)", gc),      \
+		SUBJECT_STRING(0, "prepare", "CMD", "shell command before each run of a command",  \
+			prepare),                                                                  \
+		SUBJECT_STRING(0, "conclude", "CMD", "shell command after each run", conclude),    \
+		SUBJECT_STRING(0, "cleanup", "CMD", "shell command after all runs", cleanup),      \
+		SUBJECT_FLAG('N', "no-shell", "start -c commands without a shell", no_shell),      \
+		SUBJECT_STRING('S', "shell", "SHELL",                                              \
+			"shell for -c commands (else /bin/sh); its own start is subtracted",       \
+			shell),                                                                    \
+		SUBJECT_FLAG('i', "ignore-failure", "measure commands that end with a status too", \
+			ignore_failure),                                                           \
+		SUBJECT_STRING(                                                                    \
+			0, "input", "FILE", "standard input of commands (else nothing)", input),   \
+		SUBJECT_FLAG(0, "show-output", "let what is printed through (else thrown away)",   \
+			show_output),                                                              \
+	{                                                                                          \
+		0, "pin", OPT_U64, "CPU", false, "run on this CPU alone", SUBJECT_FIELD(cpu),      \
+			SUBJECT_FIELD(has_cpu), NULL                                               \
+	}
+
+struct subject {
+	bool is_command;
+	const char *name;
+	struct statement statement;
+	struct commandline command;
+};
+
+/* A statement, MODULE:FUNCTION, or the name of an existing .py file (then a command). python: of --python; NULL: the first
+ * of them, else what `run` would take. */
+int subject_parse(struct subject *ret, const struct subject_options *o, const char *word,
+	const char *python, struct arena *a, struct err *e);
+/* A command for a shell, or with --no-shell split into words. shell_s: what the shell takes by itself. */
+int subject_parse_command(struct subject *ret, const struct subject_options *o, const char *text,
+	double shell_s, struct arena *a, struct err *e);
+/* Words of a command, as behind "--". They are borrowed. */
+void subject_take_words(
+	struct subject *ret, const struct subject_options *o, char *const *words, struct arena *a);
+
+/* What the shell of -c takes; 0 without one. */
+int subject_shell_time(const struct subject_options *o, double *ret_s, struct err *e);
+
+/* --setup and --cleanup of commands. */
+int subject_before(const struct subject_options *o, struct err *e);
+int subject_after(const struct subject_options *o, struct err *e);
+
+#endif

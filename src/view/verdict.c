@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ * See verdict.h. */
+#include "view/verdict.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/distribution.h"
+#include "base/buf.h"
+#include "base/json_write.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+static double median_time(const struct verdict_view *v, bool of_b)
+{
+	double *t = xmalloc((v->verdict->n_blocks + 1) * sizeof *t), m;
+
+	for (size_t i = 0; i < v->verdict->n_blocks; i++)
+		t[i] = of_b ? v->blocks[i].b : v->blocks[i].a;
+	distribution_sort(t, v->verdict->n_blocks);
+	m = v->verdict->n_blocks ? distribution_quantile(t, v->verdict->n_blocks, 0.5) : NAN;
+	free(t);
+	return m;
+}
+
+static void add_name(struct buf *out, const char *letter, const char *name, double seconds)
+{
+	char t[UNITS_TEXT];
+
+	buf_printf(out, "  %s  %s  ", letter, units_format(t, UNIT_SECONDS, seconds));
+	text_add_printable(out, name, strlen(name));
+	buf_addc(out, '\n');
+}
+
+/* "B is 12 % faster than A", with the digits the interval allows. */
+static void add_headline(const struct verdict_view *v, struct buf *out)
+{
+	const struct verdict *d = v->verdict;
+	double change = 100 * fabs(d->ratio - 1);
+
+	switch (d->word) {
+	case VERDICT_FASTER:
+	case VERDICT_SLOWER:
+		style_add(out, STYLE_BOLD, v->colour, "B is %s than A: %.*f %% %s time",
+			verdict_words[d->word], change < 10 ? 1 : 0, change,
+			d->word == VERDICT_FASTER ? "less" : "more");
+		break;
+	case VERDICT_EQUIVALENT:
+		style_add(out, STYLE_BOLD, v->colour, "A and B are equivalent: within ±%g %%",
+			100 * v->equivalence);
+		break;
+	case VERDICT_UNDECIDED:
+		style_add(out, STYLE_BOLD, v->colour, "undecided");
+		buf_printf(out, ": %s", verdict_reason_text(d->reason));
+		break;
+	}
+	buf_addc(out, '\n');
+}
+
+static void add_more(const struct verdict *d, double elapsed_s, struct buf *out)
+{
+	char t[UNITS_TEXT];
+
+	if (d->word != VERDICT_UNDECIDED || d->n_blocks == 0 || d->reason == VERDICT_CONTROL_FAILED)
+		return;
+	if (d->n_more == SIZE_MAX)
+		buf_adds(out, "  no number of further blocks would decide it\n");
+	else
+		buf_printf(out, "  about %zu more blocks would decide it (--time %s)\n", d->n_more,
+			units_format(t, UNIT_SECONDS,
+				ceil(1.1 * elapsed_s * (double)(d->n_blocks + d->n_more) /
+					(double)d->n_blocks)));
+}
+
+static void add_oddities(const struct verdict *d, struct buf *out)
+{
+	if (d->has_trend)
+		buf_adds(out,
+			"  A changed while it was measured: something else on this machine began "
+			"or ended\n");
+	if (d->has_order_effect)
+		buf_adds(out,
+			"  who runs first matters: they share a cache or a file; clear it with "
+			"--prepare\n");
+	if (d->is_bimodal)
+		buf_adds(out,
+			"  A has two speeds: two kinds of CPU or of memory layout; --pin CPU may "
+			"help\n");
+	if (d->autocorrelation > 0.3)
+		buf_printf(out,
+			"  neighbouring blocks are alike (correlation %.2f): the interval was "
+			"widened for it\n",
+			d->autocorrelation);
+}
+
+void verdict_print(const struct verdict_view *v, struct buf *out)
+{
+	const struct verdict *d = v->verdict;
+	char t[UNITS_TEXT];
+
+	add_headline(v, out);
+	add_name(out, "A", v->a, median_time(v, false));
+	add_name(out, "B", v->b, median_time(v, true));
+	if (isfinite(d->interval.high))
+		buf_printf(out,
+			"  B/A %.4f, 95 %% between %.4f and %.4f; B won %zu of %zu blocks\n",
+			d->ratio, d->interval.low, d->interval.high, d->n_b_won, d->n_blocks);
+	else
+		buf_printf(out, "  B/A %.4f; B won %zu of %zu blocks, too few for an interval\n",
+			d->ratio, d->n_b_won, d->n_blocks);
+	if (d->has_control)
+		buf_printf(out, "  control: A against itself %.4f, 95 %% between %.4f and %.4f\n",
+			d->control_ratio, d->control.low, d->control.high);
+	if (units_is_known(d->detectable))
+		buf_printf(out,
+			"  %zu blocks in %s find a change of %.2g %% here in 9 of 10 cases\n",
+			d->n_blocks, units_format(t, UNIT_SECONDS, v->elapsed_s),
+			100 * d->detectable);
+	add_more(d, v->elapsed_s, out);
+	style_begin(out, STYLE_WARNING, v->colour);
+	add_oddities(d, out);
+	style_end(out, STYLE_WARNING, v->colour);
+}
+
+static void markdown_name(struct buf *out, const char *name)
+{
+	for (; *name; name++)
+		buf_printf(out, *name == '|' || *name == '`' ? "\\%c" : "%c",
+			*name == '\n' ? ' ' : *name);
+}
+
+void verdict_print_markdown(const struct verdict_view *v, struct buf *out)
+{
+	const struct verdict *d = v->verdict;
+	char t[UNITS_TEXT];
+
+	buf_adds(out, "### ");
+	add_headline(&(struct verdict_view){ .verdict = d, .equivalence = v->equivalence }, out);
+	buf_adds(out, "\n| | median | |\n|---|---:|---|\n");
+	for (int i = 0; i < 2; i++) {
+		buf_printf(out, "| %s | %s | ", i ? "B" : "A",
+			units_format(t, UNIT_SECONDS, median_time(v, i)));
+		markdown_name(out, i ? v->b : v->a);
+		buf_adds(out, " |\n");
+	}
+	buf_printf(out, "\nB/A **%.4f** (95 %%: %.4f … %.4f), B won %zu of %zu blocks", d->ratio,
+		d->interval.low, d->interval.high, d->n_b_won, d->n_blocks);
+	if (d->has_control)
+		buf_printf(out, "; control A/A %.4f (%.4f … %.4f)", d->control_ratio,
+			d->control.low, d->control.high);
+	buf_adds(out, ".\n");
+}
+
+void verdict_json(const struct verdict_view *v, struct buf *out)
+{
+	const struct verdict *d = v->verdict;
+	struct json_writer w;
+
+	json_init(&w, out, true);
+	json_object_begin(&w);
+	json_kv_string(&w, "a", v->a);
+	json_kv_string(&w, "b", v->b);
+	json_kv_double(&w, "ratio", d->ratio);
+	json_kv_double(&w, "low", d->interval.low);
+	json_kv_double(&w, "high", d->interval.high); /* null: no upper limit */
+	json_kv_string(&w, "verdict", verdict_words[d->word]);
+	json_kv_string(&w, "reason", d->reason ? verdict_reason_text(d->reason) : NULL);
+	json_kv_u64(&w, "blocks", d->n_blocks);
+	json_kv_u64(&w, "b_wins", d->n_b_won);
+	json_key(&w, "control");
+	if (d->has_control) {
+		json_object_begin(&w);
+		json_kv_double(&w, "ratio", d->control_ratio);
+		json_kv_double(&w, "low", d->control.low);
+		json_kv_double(&w, "high", d->control.high);
+		json_object_end(&w);
+	} else {
+		json_null(&w);
+	}
+	json_kv_double(&w, "detectable", d->detectable);
+	json_key(&w, "more_blocks");
+	if (d->word == VERDICT_UNDECIDED && d->n_more != SIZE_MAX)
+		json_u64(&w, d->n_more);
+	else
+		json_null(&w);
+	json_kv_double(&w, "median_a_s", median_time(v, false));
+	json_kv_double(&w, "median_b_s", median_time(v, true));
+	json_kv_double(&w, "elapsed_s", v->elapsed_s);
+	json_key(&w, "times");
+	json_array_begin(&w);
+	for (size_t i = 0; i < d->n_blocks; i++) {
+		json_array_begin(&w);
+		json_double(&w, v->blocks[i].a);
+		json_double(&w, v->blocks[i].b);
+		json_double(&w, v->blocks[i].again);
+		json_array_end(&w);
+	}
+	json_array_end(&w);
+	json_object_end(&w);
+	buf_addc(out, '\n');
+}

@@ -1,0 +1,312 @@
+"""`bench` and `compare`: what they measure against other clocks, what others make of their files, what is wrong is said."""
+import csv
+import io
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+import pytest
+from interpreters import EXPECTED, require
+
+IN_PLACE = [v for v in EXPECTED if v not in ("3.14", "3.15")]  # those live in another root
+
+
+def bench(tool, *args, **kwargs):
+    out = tool.tmp / "bench.json"
+    r = tool("bench", f"--json={out}", *args, **kwargs)
+    assert r.returncode == 0, r.stderr
+    return r, json.loads(out.read_text())["benchmarks"]
+
+
+def values(benchmark):
+    return [v for run in benchmark["runs"] for v in run["values"]]
+
+
+@pytest.mark.parametrize("label", IN_PLACE)
+def test_a_statement_is_timed_in_several_processes(tool, label):
+    python = require(label).command()[0]
+    r, (b,) = bench(tool, "--python", python, "--processes", 3, "--time", 0.3, "-s", "x = list(range(100))", "sum(x)")
+    assert b["metadata"]["name"] == "sum(x)" and len(b["runs"]) == 3
+    loops = {run["metadata"]["loops"] for run in b["runs"]}
+    assert len(loops) == 1 and loops.pop() > 100
+    assert all(1e-8 < v < 1e-3 for v in values(b))
+    assert "median" in r.stdout and "timeit's line:" in r.stdout
+
+
+@pytest.mark.measured
+def test_a_sleep_takes_as_long_as_it_sleeps(tool):
+    _, (b,) = bench(tool, "--processes", 3, "--time", 0.3, "-s", "import time", "time.sleep(0.02)")
+    assert 0.02 <= min(values(b)) < 0.025
+    assert all(run["metadata"]["loops"] == 1 for run in b["runs"])
+
+
+@pytest.mark.measured
+def test_an_empty_loop_costs_what_timeit_says(tool):
+    """± 2 ns of timeit in the same interpreter, both taking the best of many."""
+    _, (b,) = bench(tool, "--python", sys.executable, "-p", "pass")
+    theirs = subprocess.run([sys.executable, "-m", "timeit", "-p", "-r", "200", "-n", "200000", "-u", "nsec", "pass"],
+                            capture_output=True, text=True, check=True).stdout
+    assert min(values(b)) * 1e9 == pytest.approx(float(theirs.split("best of 200: ")[1].split()[0]), abs=2)
+
+
+def test_n_and_r_are_timeit_to_the_letter(tool):
+    """One process; the set-up runs before each repetition; the line is timeit's."""
+    log = tool.tmp / "log"
+    r = tool("bench", "-n", 7, "-r", 3, "-s", f"f = open({str(log)!r}, 'a'); f.write('setup ')", "f.write('x ')")
+    assert r.returncode == 0, r.stderr
+    assert log.read_text().split() == (["setup"] + ["x"] * 7) * 3
+    assert r.stdout.startswith("7 loops, best of 3: ") and r.stdout.splitlines()[0].endswith("sec per loop")
+    r = tool("bench", "-n", 5, "-r", 2, "-v", "-u", "usec", "pass")
+    assert r.stdout.startswith("raw times: ") and " usec, " in r.stdout
+
+
+def test_words_that_go_on_are_one_statement(tool):
+    r = tool("bench", "-n", 1, "-r", 1, "try:", "  1/0", "except ZeroDivisionError:", "  pass")
+    assert r.returncode == 0 and r.stdout.startswith("1 loop, best of 1: ")
+
+
+def test_a_function_is_imported_from_here(tool):
+    (tool.tmp / "mine.py").write_text("def work():\n    return sum(range(50))\ndef other(n):\n    pass\n")
+    r, (b,) = bench(tool, "--processes", 2, "--time", 0.1, "mine:work", cwd=tool.tmp)
+    assert b["metadata"]["name"] == "mine:work"
+    r = tool("bench", "mine:other", cwd=tool.tmp)
+    assert r.returncode == 8 and "wants arguments" in r.stderr and "mine:other cannot be called" in r.stderr
+    r = tool("bench", "mine:nothing", cwd=tool.tmp)
+    assert r.returncode == 8 and "cannot be imported" in r.stderr
+
+
+@pytest.mark.parametrize("args, words", [
+    (["(x for x in range(10))"], "the result is a generator"),
+    (["map(str, [1])"], "the result is a lazy map"),
+    (["-s", "async def f(): pass", "f()"], "the result is a coroutine"),
+    (["-s", "x = 1.0", "x = x * 1.5"], "binds x of the set-up anew"),
+    (["-s", "import time\nfirst = []\ndef f():\n  first or (first.append(1), time.sleep(0.05))", "f()"], "the first call took"),
+])
+def test_pitfalls_are_told(tool, args, words):
+    r = tool("bench", "--processes", 2, "--time", 0.1, *args)
+    assert r.returncode == 0 and words in r.stdout, r.stdout + r.stderr
+
+
+def test_a_statement_without_pitfalls_has_none(tool):
+    r = tool("bench", "--processes", 2, "--time", 0.1, "-s", "x = 1", "y = x + 1")
+    assert "the result" not in r.stdout and "anew" not in r.stdout
+
+
+@pytest.mark.measured
+def test_commands_are_timed_as_hyperfine_does(tool):
+    theirs = tool.tmp / "theirs.json"
+    subprocess.run(["hyperfine", "-N", "--style", "none", "--export-json", theirs, "--runs", "20", "sleep 0.1"], check=True,
+                   capture_output=True)
+    theirs = json.loads(theirs.read_text())["results"][0]
+    ours = tool.tmp / "ours.json"
+    r = tool("bench", "--runs", 20, "--export-json", ours, "--", "sleep", "0.1")
+    assert r.returncode == 0, r.stderr
+    ours = json.loads(ours.read_text())["results"][0]
+    assert set(ours) >= set(theirs) - {"command"}
+    assert ours["median"] == pytest.approx(theirs["median"], abs=0.004)
+    assert len(ours["times"]) == len(ours["memory_usage_byte"]) == 20 and ours["exit_codes"] == [0] * 20
+
+
+def test_runs_warmup_prepare_conclude_setup_and_cleanup(tool):
+    log = tool.tmp / "log"
+
+    def say(word):
+        return f"echo {word} >> {log}"
+
+    r = tool("bench", "--runs", 2, "-w", 1, "--setup", say("setup"), "--prepare", say("prepare"), "--conclude",
+             say("conclude"), "--cleanup", say("cleanup"), "-c", say("run"))
+    assert r.returncode == 0, r.stderr
+    assert log.read_text().split() == ["setup"] + ["prepare", "run", "conclude"] * 3 + ["cleanup"]
+
+
+def test_a_command_that_fails_in_a_later_run_keeps_the_earlier_ones(tool):
+    script = tool.tmp / "sometimes.sh"
+    script.write_text(f"#!/bin/sh\necho x >> {tool.tmp}/n\n[ $(wc -l < {tool.tmp}/n) -lt 4 ] || {{ echo my words >&2; exit 3; }}\n")
+    script.chmod(0o755)
+    out = tool.tmp / "o.json"
+    r = tool("bench", f"--json={out}", "--runs", 9, "--", script)
+    assert r.returncode == 8
+    assert "run 4 of" in r.stderr and "status 3" in r.stderr and "my words" in r.stderr and "-i measures" in r.stderr
+    assert len(values(json.loads(out.read_text())["benchmarks"][0])) == 3
+    r = tool("bench", "-i", "--runs", 3, "--", script)
+    assert r.returncode == 0
+
+
+@pytest.mark.parametrize("args, status, words", [
+    (["sum(range("], 8, "was never closed" if sys.version_info >= (3, 10) else "SyntaxError"),
+    (["-s", "import nosuchmodule", "pass"], 8, "nosuchmodule"),
+    (["1/0"], 8, "ZeroDivisionError"),
+    (["import os; os._exit(4)"], 8, "ended with status 4"),
+    (["--", "/no/such/program"], 127, "command not found"),
+    (["-N", "-c", "echo 'x"], 2, "quote"),
+    (["--export", "xml", "pass"], 2, "there are csv, hyperfine"),
+    (["-n", "0", "pass"], 2, "at least 1"),
+    ([], 2, "what?"),
+    (["--python", "/no/python", "pass"], 127, "/no/python"),
+])
+def test_bad_input_gets_a_line_and_a_status(tool, args, status, words):
+    r = tool("bench", *args)
+    assert r.returncode == status, r.stderr
+    assert words in r.stderr
+    assert "leadline: bench: " in r.stderr
+
+
+def test_the_shell_is_not_in_the_time_and_words_are_split_without_it(tool):
+    r = tool("bench", "--runs", 3, "-N", "--show-output", "-c", "printf '%s|' \"a b\" c\\ d ''")
+    assert r.returncode == 0 and r.stdout.startswith("a b|c d||" * 3)
+
+
+def test_ctrl_c_keeps_what_there_is(tool):
+    p = subprocess.Popen([tool.binary, "bench", "--runs", "100000", "--export", "csv", "-c", f"echo x >> {tool.tmp}/n"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    n = tool.tmp / "n"
+    deadline = time.monotonic() + 30
+    while not (n.exists() and n.stat().st_size > 20):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    p.send_signal(2)
+    out, err = p.communicate(timeout=30)
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert p.returncode == 0, err
+    assert len(rows) == 1 and float(rows[0]["mean"]) > 0
+
+
+def test_several_statements_make_a_table(tool):
+    r = tool("bench", "--processes", 2, "--time", 0.1, "-s", "x = list(range(10))", "sum(x)", "max(x)")
+    assert r.returncode == 0
+    table = r.stdout[r.stdout.index("× fastest"):]
+    assert "sum(x)" in table and "max(x)" in table and "1.00" in table
+
+
+def test_csv_and_markdown(tool):
+    r = tool("bench", "--runs", 2, "--export", "csv", "-c", "echo 'a,b'")
+    (row,) = csv.DictReader(io.StringIO(r.stdout))
+    assert row["command"] == "echo 'a,b'" and float(row["min"]) <= float(row["mean"]) <= float(row["max"])
+    r = tool("bench", "--runs", 2, "--export", "markdown", "-c", "true | true", "-c", "true")
+    assert r.stdout.startswith("| Command | Mean [") and "`true \\| true`" in r.stdout and r.stdout.count("\n") == 4
+
+
+def test_pyperf_reads_our_json(tool):
+    """show, stats, check and compare_to of the real pyperf."""
+    pyperf = pytest.importorskip("pyperf")
+    for name, stmt in (("a", "sum(range(100))"), ("b", "sum(range(200))")):
+        r = tool("bench", f"--json={tool.tmp}/{name}.json", "--processes", 3, "--time", 0.2, stmt)
+        assert r.returncode == 0
+        suite = pyperf.BenchmarkSuite.load(str(tool.tmp / f"{name}.json"))
+        (b,) = suite.get_benchmarks()
+        assert b.get_name() == stmt and b.get_nrun() == 3 and b.get_unit() == "second"
+        assert b.mean() == pytest.approx(statistics.mean(b.get_values()))
+    for command in ("show", "stats", "hist", "metadata"):
+        out = subprocess.run([sys.executable, "-m", "pyperf", command, tool.tmp / "a.json"], capture_output=True, text=True)
+        assert out.returncode == 0, out.stderr
+
+
+def test_pytest_benchmark_compares_our_json(tool):
+    pytest.importorskip("pytest_benchmark")
+    folder = tool.tmp / ".benchmarks" / "Linux-CPython-3.11-64bit"
+    folder.mkdir(parents=True)
+    for name in ("0001_a", "0002_b"):
+        r = tool("bench", "--export", f"pytest-benchmark={folder / name}.json", "--processes", 2, "--time", 0.1, "sum(range(100))")
+        assert r.returncode == 0, r.stderr
+    out = subprocess.run([os.path.join(os.path.dirname(sys.executable), "pytest-benchmark"), "--storage", tool.tmp / ".benchmarks", "compare"],
+                         capture_output=True, text=True, env={**os.environ, "COLUMNS": "200"})
+    assert out.returncode == 0, out.stderr
+    assert "sum(range(100))" in out.stdout
+
+
+# ---- compare
+
+
+def compare(tool, *args, **kwargs):
+    out = tool.tmp / "compare.json"
+    r = tool("compare", f"--json={out}", *args, **kwargs)
+    return r, json.loads(out.read_text()) if out.exists() else None
+
+
+@pytest.mark.measured
+def test_what_takes_longer_is_slower(tool):
+    r, v = compare(tool, "--time", 20, "-c", "sleep 0.02", "-c", "sleep 0.05")
+    assert r.returncode == 0 and v["verdict"] == "slower", r.stdout
+    assert 1 < v["low"] <= v["ratio"] <= v["high"] and v["b_wins"] <= 1
+    assert v["blocks"] == len(v["times"]) >= 10
+    assert v["control"]["low"] <= 1.2 and v["control"]["high"] >= 0.8
+    assert "B is slower than A" in r.stdout and "control: A against itself" in r.stdout
+
+
+@pytest.mark.measured
+def test_statements_and_two_interpreters(tool):
+    r, v = compare(tool, "--time", 30, "-s", "x = list(range(3000))", "sum(x)", "sum(x[:30])")
+    assert v["verdict"] == "faster" and v["high"] < 0.5
+    r, v = compare(tool, "--blocks", 2, "--python", sys.executable, "--python", sys.executable, "sum(range(10))")
+    assert r.returncode == 0 and v["blocks"] == 2 and v["verdict"] == "undecided"
+    assert sys.executable in v["a"]
+
+
+@pytest.mark.measured
+def test_a_gate_decides_the_exit_status(tool):
+    slow, fast = ("-c", "sleep 0.04"), ("-c", "sleep 0.02")
+    assert compare(tool, "--time", 20, "--fail-if-slower", "3%", *fast, *slow)[0].returncode == 1
+    assert compare(tool, "--time", 20, "--fail-if-slower", "3%", *slow, *fast)[0].returncode == 0
+
+
+def test_undecided_is_a_status_of_its_own(tool):
+    r, v = compare(tool, "--blocks", 3, "--fail-if-slower", "3%", "-c", "true", "-c", "true")
+    assert r.returncode == 3 and v["verdict"] == "undecided" and v["reason"] == "too few blocks"
+    assert "more blocks would decide it" in r.stdout
+    r, v = compare(tool, "--blocks", 3, "-c", "true", "-c", "true")
+    assert r.returncode == 0
+
+
+def test_without_a_control(tool):
+    r, v = compare(tool, "--blocks", 2, "--no-control", "-c", "true", "-c", "true")
+    assert v["control"] is None and "control" not in r.stdout and all(t[2] is None for t in v["times"])
+
+
+def test_markdown_for_a_pull_request(tool):
+    r, _ = compare(tool, "--blocks", 2, "--format", "github", "-c", "true | true", "-c", "true")
+    assert r.stdout.startswith("### ") and "\\|" in r.stdout and "B/A **" in r.stdout
+
+
+def git(folder, *words):
+    subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@y", *words], cwd=folder, check=True, capture_output=True)
+
+
+def test_two_revisions_run_in_checkouts_of_their_own(tool):
+    repository = tool.tmp / "repository"
+    repository.mkdir()
+    git(repository, "init", "-q")
+    for i, text in enumerate(("one", "two")):
+        (repository / "f").write_text(text)
+        git(repository, "add", "f")
+        git(repository, "commit", "-qm", text)
+        git(repository, "tag", f"v{i + 1}")
+    (repository / "f").write_text("not committed")
+    log = tool.tmp / "log"
+    r, v = compare(tool, "--blocks", 2, "--rev", "v1", "--rev", "v2", "--build", "cp f built", f"cat built >> {log}",
+                   cwd=repository)
+    assert r.returncode == 0, r.stderr
+    # Each once to warm up, then A, B and A again in two blocks.
+    assert log.read_text().count("one") == 1 + 4 and log.read_text().count("two") == 1 + 2
+    assert (repository / "f").read_text() == "not committed"
+    assert subprocess.run(["git", "worktree", "list"], cwd=repository, capture_output=True, text=True).stdout.count("\n") == 1
+    r, _ = compare(tool, "--rev", "v1", "--rev", "nosuch", "true", cwd=repository)
+    assert r.returncode == 2 and "nosuch" in r.stderr
+    r, _ = compare(tool, "--rev", "v1", "--rev", "v2", "--build", "echo why >&2; exit 9", "true", cwd=repository)
+    assert r.returncode == 8 and "why" in r.stderr and "status 9" in r.stderr
+
+
+@pytest.mark.parametrize("args, status, words", [
+    (["pass"], 2, "two things are compared, 1 were named"),
+    (["-c", "true"], 2, "two things are compared"),
+    (["-c", "true", "-c", "false"], 8, "'false' ended with status 1"),
+    (["1/0", "pass"], 8, "A: the statement failed"),
+    (["pass", "1/0"], 8, "B: the statement failed"),
+    (["--fail-if-slower", "much", "a", "b"], 2, "wants a percentage"),
+    (["--rev", "x", "true"], 2, "given twice"),
+])
+def test_bad_comparisons_get_a_line_and_a_status(tool, args, status, words):
+    r = tool("compare", *args)
+    assert r.returncode == status and words in r.stderr, r.stderr
