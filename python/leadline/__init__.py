@@ -14,7 +14,7 @@ The tool is one static executable; this package finds it, and lets a program rec
         work()
     counted.print_stats()
 
-    with leadline.region("load"):        a span that every recording shows; costs nothing without one
+    with leadline.region("load"):        a span that every recording shows, also that of leadline run; costs nothing without one
 
     %load_ext leadline                   in IPython and Jupyter: %lead, %%lead, %leadtrace
 
@@ -23,6 +23,7 @@ The tool is one static executable; this package finds it, and lets a program rec
     leadline.find_binary()               where the executable is
 """
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from leadline._host import Error
@@ -44,6 +45,12 @@ __all__ = ["BinaryNotFound", "Error", "LineCounter", "Profile", "Recorder", "Reg
 # What only some programs ask for is imported when they do: it would double the time this package takes to import.
 _LATER = {"BinaryNotFound": "_binary", "find_binary": "_binary", "LineCounter": "_lines", "lines": "_lines", "Stats": "_stats", "Tracer": "_tracer",
           "Profile": "_tracer", "run": "_tracer", "runcall": "_tracer", "runctx": "_tracer", "trace": "_tracer"}
+
+
+if "LEADLINE_SESSION" in os.environ:
+    from leadline._session import join
+
+    join()
 
 
 def __getattr__(name: str) -> Any:

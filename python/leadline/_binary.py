@@ -1,7 +1,7 @@
 """Finds the leadline executable that belongs to this package, and its version.
 
-In this order: the script installed together with this package, $LEADLINE_BINARY, the PATH, and for a
-checkout what its build has made. Nothing is run to find out.
+In this order: the script installed together with this package, the executable whose run lent it to a program, $LEADLINE_BINARY,
+the PATH, and for a checkout what its build has made. Nothing is run to find out.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Iterator, Optional
 
 PACKAGE = Path(__file__).resolve().parent
-CHECKOUT = PACKAGE.parent.parent  # python/leadline is two folders below it
+CHECKOUT = PACKAGE.parent.parent  # python/leadline is two folders below it; so it is in the directory of a run
 NAME = "leadline"
 
 
@@ -38,6 +38,10 @@ def version() -> str:
     if installed is not None:
         return installed.version
     try:
+        return (CHECKOUT / "version").read_text(encoding="utf-8")
+    except OSError:
+        pass
+    try:
         text = (CHECKOUT / "meson.build").read_text(encoding="utf-8")
     except OSError:
         return "unknown"
@@ -49,6 +53,7 @@ def _candidates() -> Iterator[Path]:
     installed = _own_distribution()
     if installed is not None:
         yield from _installed_scripts(installed)
+    yield CHECKOUT / NAME
     named = os.environ.get("LEADLINE_BINARY")
     if named:
         yield Path(named)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/units.h"
 #include "cmd/command.h"
@@ -26,6 +27,8 @@ struct options {
 	bool trace, count, sample;
 	uint64_t counted; /* enum trace_option, of counts */
 };
+
+enum { SCRIPT_BYTES = 4 << 20 };
 
 #define FIELD(f) offsetof(struct options, f)
 
@@ -111,7 +114,7 @@ static unsigned wanted(const struct options *o)
 
 	return (o->trace || o->count ? COLLECT_CALLS : 0) |
 		(o->lines || o->counted ? COLLECT_LINES : 0) |
-		(!is_exact || o->sample ? COLLECT_SAMPLES : 0);
+		(!is_exact || o->sample ? COLLECT_SAMPLES : 0) | (is_exact ? 0 : COLLECT_REGIONS);
 }
 
 static uint64_t trace_options(const struct options *o)
@@ -120,6 +123,21 @@ static uint64_t trace_options(const struct options *o)
 		(o->count && !o->trace ? TRACE_NO_CLOCK : 0) | (o->lines ? TRACE_LINES : 0) |
 		(o->trace_how ? TRACE_TIMELINE | o->min_duration_ns << TRACE_MIN_NS_SHIFT : 0) |
 		o->counted;
+}
+
+/* Whether the script imports leadline: then it finds the package, installed or not. A program that does not is sampled without
+ * anything being put into its way. */
+static bool mentions_leadline(char *const *argv)
+{
+	struct buf text = BUF_INIT;
+	struct err ignored = ERR_INIT;
+	bool found = false;
+
+	for (; *argv && !found; argv++)
+		if (start_is_script(*argv) && buf_load(&text, *argv, SCRIPT_BYTES, &ignored) == 0)
+			found = text.n && memmem(text.data, text.n, "leadline", strlen("leadline"));
+	buf_done(&text);
+	return found;
 }
 
 static int check_timeline(const struct options *o, struct err *e)
@@ -143,6 +161,7 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 		.collectors = chosen,
 		.n_collectors = collectors_pick(wanted(o), chosen),
 		.trace_options = trace_options(o),
+		.wants_package = mentions_leadline(argv),
 		.lines = o->lines,
 		.rate_hz = rate_hz,
 		.no_source = o->shared.no_source,

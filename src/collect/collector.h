@@ -9,6 +9,7 @@
 #ifndef COLLECT_COLLECTOR_H
 #define COLLECT_COLLECTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,7 @@ struct collect_context {
 	double rate_hz;          /* of samplers; 0: as often as possible */
 	struct sources *sources; /* told of source files; NULL: nobody wants them */
 	uint64_t trace_options;  /* enum trace_option, of agents */
+	bool wants_package;      /* the program may import leadline, installed or not */
 	const char *lines;       /* with TRACE_LINES: patterns of functions, separated by commas */
 };
 
@@ -44,6 +46,7 @@ enum collect_what {
 	COLLECT_SAMPLES = 1 << 0,
 	COLLECT_CALLS = 1 << 1,
 	COLLECT_LINES = 1 << 2,
+	COLLECT_REGIONS = 1 << 3, /* without calls and lines, which bring them */
 };
 
 struct collector {

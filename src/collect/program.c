@@ -377,6 +377,7 @@ static int start_collectors(struct running *r, struct err *e)
 		.rate_hz = r->o->rate_hz,
 		.sources = r->sources,
 		.trace_options = r->o->trace_options,
+		.wants_package = r->o->wants_package,
 		.lines = r->o->lines };
 
 	for (size_t i = 0; i < r->o->n_collectors && i < COLLECTORS_MOST; i++) {

@@ -49,6 +49,7 @@ struct program_options {
 	double rate_hz;                  /* of samplers; 0: as often as possible */
 	uint64_t trace_options;          /* enum trace_option, of agents */
 	const char *lines;               /* whose lines they count: collector.h */
+	bool wants_package;              /* the program may import leadline, installed or not */
 	uint64_t duration_ns;            /* how long to record; 0: to the end */
 	const struct program_hook *hook; /* may be NULL */
 	bool no_connector;               /* find children by polling only */

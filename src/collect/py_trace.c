@@ -3,13 +3,10 @@
  * here are the session, the environment of the program, the schedule and the records of the recording. */
 #include "collect/py_trace.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,9 +15,11 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
+#include "collect/bootstrap.h"
 #include "collect/collector.h"
 #include "collect/embedded.h"
 #include "collect/line_wishes.h"
+#include "collect/regions_file.h"
 #include "collect/rows.h"
 #include "collect/session.h"
 #include "collect/sources.h"
@@ -76,7 +75,8 @@ struct trace {
 	struct line_wishes wishes;
 	uint64_t n_events, n_event_bytes,
 		n_events_lost; /* of the timeline, of processes that have ended */
-	struct buf notes;      /* lines */
+	struct regions_file regions;
+	struct buf notes; /* lines */
 	unsigned n_notes;
 	bool has_cost;
 	bool is_over; /* what is to be recorded is */
@@ -465,85 +465,6 @@ static int on_event(void *ctx, const struct session_event *ev, struct err *e)
 	return 0;
 }
 
-/* ---- the program's environment --------------------------------------------------------------- */
-
-static int unpack_one(const char *dir, const struct embedded_file *f, struct err *e)
-{
-	struct buf data = { .data = (char *)(uintptr_t)f->data, .n = f->n_bytes };
-	struct buf path = BUF_INIT;
-	char *slash;
-	int status;
-
-	buf_printf(&path, "%s/%s", dir, f->name);
-	slash = strrchr(path.data, '/');
-	*slash = '\0';
-	status = mkdir(path.data, 0700) < 0 && errno != EEXIST
-		? err_errno(e, ERR_SYSTEM, "%s", path.data)
-		: 0;
-	*slash = '/';
-	if (status == 0)
-		status = buf_save(&data, path.data, e);
-	buf_done(&path);
-	return status;
-}
-
-/* What the program inherits: where the session is, and the folder that starts the agent. */
-static int set_environment(const char *dir, struct err *e)
-{
-	const char *before = getenv("PYTHONPATH");
-	struct buf path = BUF_INIT;
-	int status;
-
-	buf_printf(
-		&path, "%s/bootstrap%s%s", dir, before && *before ? ":" : "", before ? before : "");
-	status = setenv(SESSION_ENV, dir, 1) < 0 || setenv("PYTHONPATH", buf_str(&path), 1) < 0
-		? err_errno(e, ERR_SYSTEM, "setenv")
-		: 0;
-	buf_done(&path);
-	return status;
-}
-
-/* The file whose being there tells the agents to count lines. */
-static int save_lines(const char *dir, const char *patterns, struct err *e)
-{
-	struct buf path = BUF_INIT, text = BUF_INIT;
-	int status;
-
-	buf_printf(&path, "%s/lines", dir);
-	buf_printf(&text, "%s", patterns);
-	status = buf_save(&text, buf_str(&path), e);
-	buf_done(&path);
-	buf_done(&text);
-	return status;
-}
-
-static int prepare(const char *dir, const struct collect_context *c, struct err *e)
-{
-	if (c->trace_options & TRACE_LINES && save_lines(dir, c->lines ? c->lines : "", e) < 0)
-		return -(int)e->code;
-	for (const struct embedded_file *f = embedded_files; f->name; f++)
-		if (unpack_one(dir, f, e) < 0)
-			return -(int)e->code;
-	return set_environment(dir, e);
-}
-
-/* Interpreters that found no agent left a file named after them. */
-static void note_missing(struct trace *t)
-{
-	DIR *dir = opendir(session_dir(t->session));
-	struct dirent *one;
-
-	while (dir && (one = readdir(dir)))
-		if (strncmp(one->d_name, "without-", 8) == 0 && t->n_notes++ < NOTES_MOST)
-			buf_printf(&t->notes,
-				"no agent for %.40s in this leadline: build it where that "
-				"interpreter's headers "
-				"are\n",
-				one->d_name + 8);
-	if (dir)
-		closedir(dir);
-}
-
 /* ---- the collector --------------------------------------------------------------------------- */
 
 static void trace_probe(struct probe *ret)
@@ -579,6 +500,12 @@ static void write_number(struct writer *w, const char *key, uint64_t number)
 	writer_meta(w, key, text);
 }
 
+/* Patterns; NULL: lines are not counted. */
+static const char *lines_of(const struct collect_context *c)
+{
+	return !(c->trace_options & TRACE_LINES) ? NULL : c->lines ? c->lines : "";
+}
+
 static int trace_start(void **ret_state, const struct collect_context *c, struct err *e)
 {
 	struct trace *t = xcalloc(1, sizeof *t);
@@ -592,11 +519,17 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 	t->c = *c;
 	t->clock_mode = o.clock_mode;
 	t->next_id = 1;
+	t->regions = REGIONS_FILE_INIT;
 	t->wishes.patterns = c->lines;
 	o.ns_per_tick = measure_tick(o.clock_mode);
 	clock_triple_take(&t->first);
 	t->now = t->first;
-	if (session_open(&t->session, &o, e) < 0 || prepare(session_dir(t->session), c, e) < 0) {
+	if (session_open(&t->session, &o, e) < 0 ||
+		regions_file_open(&t->regions, session_dir(t->session), e) < 0 ||
+		bootstrap_prepare(session_dir(t->session),
+			&(struct bootstrap_options){ .with_agents = true, .lines = lines_of(c) },
+			e) < 0) {
+		regions_file_done(&t->regions);
 		session_close(t->session);
 		free(t);
 		return -(int)e->code;
@@ -606,8 +539,8 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 			c->writer, "trace", c->trace_options & TRACE_NO_CLOCK ? "counts" : "calls");
 	if (c->trace_options & TRACE_TIMELINE)
 		write_number(c->writer, "min_duration_ns", c->trace_options >> TRACE_MIN_NS_SHIFT);
-	if (c->trace_options & TRACE_LINES)
-		writer_meta(c->writer, "lines", c->lines ? c->lines : "");
+	if (lines_of(c))
+		writer_meta(c->writer, "lines", lines_of(c));
 	*ret_state = t;
 	return 0;
 }
@@ -622,6 +555,7 @@ static uint64_t trace_drain(void *state, uint64_t now_ns)
 	if (session_poll(t->session, &e) < 0 || session_drain(t->session, on_event, t, &e) < 0)
 		log_debug(1, "%s", e.text);
 	snapshot_all(t, now_ns);
+	regions_file_take(&t->regions, t->c.writer);
 	return now_ns + (has_timeline(t) ? LOOK_TIMELINE_MS : LOOK_MS) * MS;
 }
 
@@ -654,7 +588,10 @@ static void trace_stop(void *state)
 	const struct session_stats *stats = session_stats(t->session);
 
 	trace_enough(t);
-	note_missing(t);
+	while (regions_file_take(&t->regions, t->c.writer))
+		;
+	t->n_notes += bootstrap_missing(session_dir(t->session),
+		NOTES_MOST > t->n_notes ? NOTES_MOST - t->n_notes : 0, &t->notes);
 	line_wishes_tell(&t->wishes, &t->notes);
 	write_number(t->c.writer, "trace_processes", stats->n_processes);
 	if (has_timeline(t)) {
@@ -670,6 +607,7 @@ static void trace_stop(void *state)
 			"outside");
 	if (t->notes.n)
 		writer_meta(t->c.writer, "trace_notes", buf_str(&t->notes));
+	regions_file_done(&t->regions);
 	session_close(t->session);
 	vec_done(&t->processes);
 	buf_done(&t->notes);

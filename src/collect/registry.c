@@ -2,6 +2,7 @@
  * All collectors, in the order they are tried. */
 #include "collect/collector.h"
 #include "collect/host.h"
+#include "collect/py_regions.h"
 #include "collect/py_sample.h"
 #include "collect/py_trace.h"
 
@@ -9,6 +10,7 @@ const struct collector *const collectors[] = {
 	&collector_host,
 	&collector_sample,
 	&collector_trace,
+	&collector_regions,
 };
 const size_t n_collectors = sizeof collectors / sizeof *collectors;
 

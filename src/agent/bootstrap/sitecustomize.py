@@ -34,6 +34,10 @@ def _start(folder):
     if sys.implementation.name != "cpython":
         tag = sys.implementation.name
     try:
+        posix.stat(session + "/agents")
+    except OSError:
+        return  # this run samples: it has lent the package, and no more
+    try:
         posix.stat(path)
     except OSError:
         posix.close(posix.open("%s/without-%s" % (session, tag), posix.O_CREAT | posix.O_WRONLY, 0o600))
@@ -44,6 +48,20 @@ def _start(folder):
     loader.exec_module(agent)
     agent.start(True)
     _lines(session, folder, agent)
+
+
+class _Package:
+    """Finds the package leadline when nothing else has: an installed one wins."""
+
+    def __init__(self, folder):
+        self._folder = folder
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "leadline":
+            return None
+        from importlib.util import spec_from_file_location
+
+        return spec_from_file_location(name, self._folder + "/__init__.py", submodule_search_locations=[self._folder])
 
 
 def _lines(session, folder, agent):
@@ -72,6 +90,7 @@ try:
     _chain(_folder)
 finally:
     try:
+        sys.meta_path.append(_Package(_folder.rpartition("/")[0] + "/package/leadline"))
         _start(_folder)
     except Exception:
         pass

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ * See bootstrap.h. */
+#include "collect/bootstrap.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "collect/embedded.h"
+#include "wire/session_layout.h"
+#include "base/banned.h"
+
+/* The folders on the way to a file. */
+static int make_folders(char *path, size_t from, struct err *e)
+{
+	for (char *slash = strchr(path + from, '/'); slash; slash = strchr(slash + 1, '/')) {
+		bool is_made;
+
+		*slash = '\0';
+		is_made = mkdir(path, 0700) == 0 || errno == EEXIST;
+		if (!is_made)
+			return err_errno(e, ERR_SYSTEM, "%s", path);
+		*slash = '/';
+	}
+	return 0;
+}
+
+static int save(const char *dir, const char *name, const void *data, size_t n, struct err *e)
+{
+	struct buf contents = { .data = (char *)(uintptr_t)data, .n = n };
+	struct buf path = BUF_INIT;
+	int status;
+
+	buf_printf(&path, "%s/%s", dir, name);
+	status = make_folders(path.data, strlen(dir) + 1, e);
+	if (status == 0)
+		status = buf_save(&contents, path.data, e);
+	buf_done(&path);
+	return status;
+}
+
+/* What the program inherits: where the session is, and the folder that starts the agent. */
+static int set_environment(const char *dir, struct err *e)
+{
+	const char *before = getenv("PYTHONPATH");
+	struct buf path = BUF_INIT;
+	int status;
+
+	buf_printf(
+		&path, "%s/bootstrap%s%s", dir, before && *before ? ":" : "", before ? before : "");
+	status = setenv(SESSION_ENV, dir, 1) < 0 || setenv("PYTHONPATH", buf_str(&path), 1) < 0
+		? err_errno(e, ERR_SYSTEM, "setenv")
+		: 0;
+	buf_done(&path);
+	return status;
+}
+
+/* A package without its executable can still mark regions: no link is no failure. */
+static void link_executable(const char *dir)
+{
+	struct buf path = BUF_INIT;
+	char own[4096];
+	ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+
+	buf_printf(&path, "%s/leadline", dir);
+	if (n > 0) {
+		own[n] = '\0';
+		if (symlink(own, buf_str(&path)) < 0)
+			errno = 0;
+	}
+	buf_done(&path);
+}
+
+int bootstrap_prepare(const char *dir, const struct bootstrap_options *o, struct err *e)
+{
+	/* The file whose being there tells the agents to count lines. */
+	if (o->lines && save(dir, "lines", o->lines, strlen(o->lines), e) < 0)
+		return -(int)e->code;
+	for (const struct embedded_file *f = embedded_files; f->name; f++)
+		if ((o->with_agents || strncmp(f->name, "agents/", 7) != 0) &&
+			save(dir, f->name, f->data, f->n_bytes, e) < 0)
+			return -(int)e->code;
+	if (save(dir, "version", LEADLINE_VERSION, strlen(LEADLINE_VERSION), e) < 0)
+		return -(int)e->code;
+	link_executable(dir);
+	return set_environment(dir, e);
+}
+
+/* Interpreters that found no agent left a file named after them. */
+unsigned bootstrap_missing(const char *dir, unsigned most, struct buf *out)
+{
+	DIR *files = opendir(dir);
+	struct dirent *one;
+	unsigned n = 0;
+
+	while (files && n < most && (one = readdir(files)))
+		if (strncmp(one->d_name, "without-", 8) == 0) {
+			buf_printf(out,
+				"no agent for %.40s in this leadline: build it where that "
+				"interpreter's headers are\n",
+				one->d_name + strlen("without-"));
+			n++;
+		}
+	if (files)
+		closedir(files);
+	return n;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a program needs to find in the directory of a session, and in its environment, before it starts:
+ *
+ *	agents/, bootstrap/	the agents and the folder PYTHONPATH names, which starts them
+ *	lines			patterns, where lines are to be counted
+ *	package/leadline	the Python package, for programs whose environment has none
+ *	regions			where that package, or an installed one, writes regions (regions_file.h)
+ *	leadline		a link to this executable, for the package
+ */
+#ifndef COLLECT_BOOTSTRAP_H
+#define COLLECT_BOOTSTRAP_H
+
+#include <stdbool.h>
+
+struct buf;
+struct err;
+
+struct bootstrap_options {
+	bool with_agents;  /* else the package alone */
+	const char *lines; /* patterns; NULL: none are counted */
+};
+
+/* Fills the directory and sets the environment of this process, which the program inherits. */
+int bootstrap_prepare(const char *dir, const struct bootstrap_options *o, struct err *e);
+
+/* Appends a line for each kind of interpreter that found no agent; returns how many. */
+unsigned bootstrap_missing(const char *dir, unsigned most, struct buf *out);
+
+#endif

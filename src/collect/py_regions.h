@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT
+ * The collector of regions for programs that are sampled: a session's directory, in which the leadline package finds where to write
+ * them. A program that is traced has such a directory anyway. */
+#ifndef COLLECT_PY_REGIONS_H
+#define COLLECT_PY_REGIONS_H
+
+extern const struct collector collector_regions;
+
+#endif
