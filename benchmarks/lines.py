@@ -7,13 +7,12 @@ the program itself measures it. "share" is our added time over line_profiler's. 
 recordings must be exact. line_profiler comes from PyPI, one copy for each interpreter, into the cache.
 """
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
 
-from tracing import HERE, LEADLINE, NODES, interpreters, seconds
+from in_turn import HERE, best, interpreters, ours, recorded
 
 BAR = 0.25
 PROGRAM = HERE / "loop.py"
@@ -35,29 +34,26 @@ def peer(label):
 
 
 def is_exact(recording):
-    lines = json.loads(subprocess.run([NODES, recording], stdout=subprocess.PIPE, check=True).stdout)["lines"]
-    hits = {c["line"]: c["hits"] for c in lines if c["line"]}
+    hits = {c["line"]: c["hits"] for c in recorded(recording)["lines"] if c["line"]}
     return [hits.get(min(hits) + i, 0) for i in range(len(TRUTH))] == TRUTH
 
 
 def measure(label, rounds, folder):
     python, shared = interpreters.require(label), interpreters.shared_folder(label)
-    best = {}
     with interpreters.inside(label, PROGRAM) as script, tempfile.TemporaryDirectory() as own:
         recording = f"{own}/x.lead"
-        commands = {"plain": python.command(str(script)),
-                    "lines": [LEADLINE, "run", "--lines=hot", "--report=/dev/null", "-o", recording, "--", *python.command(str(script))]}
+        commands = {"plain": python.command(str(script)), "lines": [*ours(recording, "--lines=hot"), *python.command(str(script))]}
         if folder:
             commands["peer"] = python.command("-m", "kernprof", "-l", "-o", "/dev/null", str(script))
-        for _ in range(rounds):
-            for name, command in commands.items():
-                if os.path.exists(recording):
-                    os.unlink(recording)
-                env = {**os.environ, "TMPDIR": shared, **({"PYTHONPATH": folder} if name == "peer" else {})}
-                best[name] = min(best.get(name, 1e9), seconds(command, env))
-                if name == "lines" and not is_exact(recording):
-                    sys.exit(f"{label}: the recording's hits are not exact")
-    return best
+
+        def env(name):
+            return {**os.environ, "TMPDIR": shared, **({"PYTHONPATH": folder} if name == "peer" else {})}
+
+        def look(name):
+            if name == "lines" and not is_exact(recording):
+                sys.exit(f"{label}: the recording's hits are not exact")
+
+        return best(commands, rounds, recording, env, look)
 
 
 def main():
@@ -68,11 +64,11 @@ def main():
     print(f"{'':6}{'plain s':>9}{'leadline':>10}{'line_profiler':>15}{'share':>8}{'bar':>6}")
     for label in asked.labels:
         found = peer(label)
-        best = measure(label, asked.rounds, found[0] if found else None)
-        row = f"{label:6}{best['plain']:9.4f}{best['lines']:10.4f}"
+        least = measure(label, asked.rounds, found[0] if found else None)
+        row = f"{label:6}{least['plain']:9.4f}{least['lines']:10.4f}"
         if found:
-            share = (best["lines"] - best["plain"]) / (best["peer"] - best["plain"])
-            row += f"{best['peer']:15.4f}{share:8.2f}{BAR:6.2f}{'' if share <= BAR else ' !'}   line_profiler {found[1]}"
+            share = (least["lines"] - least["plain"]) / (least["peer"] - least["plain"])
+            row += f"{least['peer']:15.4f}{share:8.2f}{BAR:6.2f}{'' if share <= BAR else ' !'}   line_profiler {found[1]}"
         print(row, flush=True)
 
 

@@ -75,6 +75,21 @@ def tracing():
     subprocess.run([sys.executable, ROOT / "benchmarks" / "tracing.py"], check=True)
 
 
+def lines():
+    """Exact lines, line_profiler in the same run (benchmarks/lines.py has options of its own)."""
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "lines.py"], check=True)
+
+
+def times():
+    """Corrected times beside what the program measures untraced (benchmarks/times.py has options of its own)."""
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "times.py"], check=True)
+
+
+def three_ways():
+    """One program counted, sampled and traced: the guide's table."""
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "three_ways.py"], check=True)
+
+
 def inactive():
     """What the package costs while nothing records (bar: 60 ns for a region)."""
     from tools import interpreters
@@ -84,7 +99,7 @@ def inactive():
             print(f"{python.label}\n{run(python.exe, ROOT / 'benchmarks' / 'inactive.py').stdout}", end="")
 
 
-BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, inactive)}
+BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, lines, times, three_ways, inactive)}
 
 for wanted in sys.argv[1:] or BENCHMARKS:
     print(f"== {wanted}: {BENCHMARKS[wanted].__doc__}")

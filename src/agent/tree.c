@@ -487,14 +487,16 @@ void tree_rehearsed(void)
 
 const struct trace_node *tree_rehearsal_find(uint64_t calls)
 {
+	const struct trace_node *newest = NULL;
+
 	for (uint32_t at = 0; at < process.n_rehearsal; at += TRACE_GRANULE_BYTES) {
 		struct trace_granule *g = (struct trace_granule *)(void *)(process.rehearsal + at);
 
 		for (uint64_t i = 0; i < g->n; i++)
 			if (nodes_of(g)[i].calls >= calls)
-				return &nodes_of(g)[i];
+				newest = &nodes_of(g)[i];
 	}
-	return NULL;
+	return newest;
 }
 
 static void suspended_clear(struct suspensions *s)

@@ -95,7 +95,7 @@ extern bool tree_has_timeline; /* the session wants calls in the order of time, 
 bool tree_rehearse(void);
 void tree_rehearsed(void);
 bool tree_is_rehearsing(void);
-/* A node of the rehearsal that was called at least so often; NULL: none. */
+/* The newest node of the rehearsal that was called at least so often; NULL: none. */
 const struct trace_node *tree_rehearsal_find(uint64_t calls);
 
 /* In a forked child: what was is the parent's. */

@@ -25,7 +25,7 @@ struct builder {
 	struct map index; /* thread row and id → index in found */
 	VEC(struct node) found;
 	VEC(uint32_t) parent_ids; /* of found */
-	struct event_cost python, c;
+	struct event_cost python, c, resume;
 	bool is_calibrated;
 };
 
@@ -47,18 +47,23 @@ static bool is_chosen(const struct nodes_options *o, uint32_t row)
 static void read_costs(struct builder *b)
 {
 	double *const parts[] = { &b->python.inside, &b->python.outside, &b->c.inside,
-		&b->c.outside };
+		&b->c.outside, &b->resume.inside, &b->resume.outside };
 	struct record_iter it = record_iter(b->t, RECORD_meta);
 
 	for (const struct rec_meta *m; (m = record_next(&it));) {
-		char *text;
+		char *text, *end;
 
 		if (strcmp(tables_string(b->t, m->key), "trace_cost_ns") != 0)
 			continue;
 		text = arena_strndup(b->a, m->value.p, m->value.n);
 		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-			double ns = strtod(text, &text);
+			double ns = strtod(text, &end);
 
+			if (parts[i] == &b->resume.inside && end == text) {
+				b->resume = b->python; /* recordings without it */
+				break;
+			}
+			text = end;
 			/* No event costs a millisecond: what says so is not believed. */
 			*parts[i] = ns > 0 && ns < 1e6 ? ns / 1e9 : 0;
 		}
@@ -146,13 +151,13 @@ static void charge_costs(const struct builder *b, struct node *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct event_cost *c = v[i].code ? &b->python : &b->c;
-		double events = (double)v[i].calls + (double)v[i].resumes;
+		double calls = (double)v[i].calls, resumes = (double)v[i].resumes;
+		double own = (double)v[i].recursive_calls;
 
-		v[i].cost.self_s += events * c->inside;
+		v[i].cost.self_s += calls * c->inside + resumes * b->resume.inside;
 		if (v[i].parent) {
-			double own = (double)v[i].recursive_calls;
-
-			v[v[i].parent - 1].cost.self_s += (events - own) * c->outside;
+			v[v[i].parent - 1].cost.self_s +=
+				(calls - own) * c->outside + resumes * b->resume.outside;
 			v[i].cost.self_s += own * c->outside;
 		}
 	}

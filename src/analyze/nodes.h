@@ -3,8 +3,8 @@
  * Nodes: the calling contexts that exact tracing counted, as one array in which parents come before their
  * children. What the tracing itself cost is worked out for each: meta "trace_cost_ns" holds what one call
  * adds to the time between its own two stamps (inside) and to its caller's (outside), as calibrated in the
- * traced interpreter: of Python functions inside and outside, of C functions inside and outside. A
- * resumption costs what a call does.
+ * traced interpreter: of Python functions inside and outside, of C functions inside and outside, and
+ * of resumptions.
  *
  *	self without the cost = self − n · inside − Σ children (n · outside), never below 0
  *

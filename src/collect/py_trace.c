@@ -400,11 +400,14 @@ static void traced_end(struct trace *t, struct traced *p, bool is_over)
 
 static void write_cost(struct trace *t, const struct trace_cost *c)
 {
-	char text[160];
+	const uint64_t parts[] = { c->call_inside, c->call_outside, c->builtin_inside,
+		c->builtin_outside, c->resume_inside, c->resume_outside };
+	char text[200];
+	size_t n = 0;
 
-	snprintf(text, sizeof text, "%.2f %.2f %.2f %.2f", (double)to_ns(t, c->call_inside) / 256,
-		(double)to_ns(t, c->call_outside) / 256, (double)to_ns(t, c->builtin_inside) / 256,
-		(double)to_ns(t, c->builtin_outside) / 256);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%.2f", i ? " " : "",
+			(double)to_ns(t, parts[i]) / 256);
 	writer_meta(t->c.writer, "trace_cost_ns", text);
 }
 

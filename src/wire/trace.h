@@ -72,6 +72,8 @@ struct trace_builtin {
 struct trace_cost {
 	uint64_t call_inside, call_outside;       /* of one call of a Python function */
 	uint64_t builtin_inside, builtin_outside; /* of one call of a C function */
+	uint64_t resume_inside,
+		resume_outside; /* of one resumption, and the suspension that ends it */
 };
 
 /* ---- the sparse area ------------------------------------------------------------------------- */

@@ -4,10 +4,12 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
 
+import line_profiler
 import pytest
 from interpreters import EXPECTED, require, shared_folder
 
@@ -156,6 +158,22 @@ def test_coroutines_in_turn_have_their_time(label):
     assert asleep["hits"] == 2
     assert 0.1e9 <= busy["own_ns"]
     assert asleep["total_ns"] < 0.02e9
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("script, function, line, least_s", [(RECURSIVE, "def down", 3, 0.12), (COROUTINES, "async def turn", 1, 0.1)])
+def test_where_line_profiler_is_wrong(tmp_path, script, function, line, least_s):
+    """It keeps one open line per function: a recursive call ends its caller's, an await ends it for good. The program waits by
+    the clock, so the time the line has at least is known."""
+    marked = tmp_path / "program.py"
+    marked.write_text(script.replace(function, f"@profile\n{function}"))
+    subprocess.run([sys.executable, "-m", "kernprof", "-l", "-o", "theirs.lprof", marked], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run([LEADLINE, "run", "--lines=", "-o", "ours.lead", "--", sys.executable, marked], cwd=tmp_path, check=True, capture_output=True)
+    stats = line_profiler.load_stats(str(tmp_path / "theirs.lprof"))
+    ((_, first, _), timings), = stats.timings.items()
+    ours = Lines(tmp_path / "ours.lead", None)
+    assert {at - first: ticks * stats.unit for at, _, ticks in timings}[line + 1] < 0.85 * least_s
+    assert ours.of(function.split()[-1], line + 1)["total_ns"] >= least_s * 1e9
 
 
 NAMES = """

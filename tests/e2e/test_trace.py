@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,56 @@ def test_calls_are_counted(label):
     assert (t.calls("numbers"), t.resumes("numbers")) == (1, 3)
     assert t.calls(step) == t.calls("<built-in method builtins.abs>") == 100
     assert t.losses == []
+
+
+LIVES = """
+import json, threading, time
+began = time.perf_counter()
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+def numbers(n):
+    for i in range(n):
+        yield i
+
+def live(lives):
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < 0.25:
+        fib(8)
+        sum(numbers(20))
+        time.sleep(0.001)
+    lives[threading.get_native_id()] = time.perf_counter() - begin
+
+lives, limits = {}, []
+for _ in range(2):
+    begin = time.perf_counter()
+    threads = [threading.Thread(target=live, args=(lives,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    limits.append(time.perf_counter() - begin)
+print(json.dumps([lives, max(limits), time.perf_counter() - began]))
+"""
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_self_times_are_the_life_of_their_thread(label):
+    """A thread's self times, as stamped, are together as long as it lives: at least as it measures itself, and at most as those
+    measure who start it and wait for its end; ± 1 %."""
+    begin = time.monotonic()
+    t = trace(label, LIVES)
+    whole = time.monotonic() - begin
+    lives, limit, main = json.loads(t.result.stdout)
+    sums = collections.Counter()
+    for node in t.nodes:
+        sums[node["tid"]] += node["self_ns"] / 1e9
+    assert len(lives) == 4
+    for tid, life in lives.items():
+        assert 0.99 * life <= sums.pop(int(tid)) <= 1.01 * limit
+    (rest,) = sums.values()
+    assert 0.99 * main <= rest <= 1.01 * whole
 
 
 # ---- edges, against a counter in pure Python ----------------------------------------------------------------------
