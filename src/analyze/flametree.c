@@ -25,12 +25,15 @@ struct builder {
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+/* UINT32_MAX: there is no room for it. */
 static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t function)
 {
 	uint64_t key = (uint64_t)parent << 32 | function, node;
 
 	if (map_find(&b->children, key, &node))
 		return (uint32_t)node;
+	if (b->nodes.n == FLAMETREE_NODES)
+		return UINT32_MAX;
 	node = b->nodes.n;
 	map_put(&b->children, key, node);
 	vec_push(&b->nodes, (struct node){ .parent = parent, .function = function });
@@ -58,10 +61,14 @@ static void choose_part(enum flametree_direction direction, uint32_t function,
 static void add_stack(struct builder *b, const struct stack_place *p, double scale, bool is_upwards,
 	const struct stack_frame *frames, size_t from, size_t to)
 {
-	uint32_t node = 0;
+	uint32_t node = 0, next;
 
-	for (size_t i = from; i < to; i++)
-		node = child_of(b, node, frames[is_upwards ? i : to - 1 - (i - from)].function);
+	for (size_t i = from; i < to; i++) {
+		next = child_of(b, node, frames[is_upwards ? i : to - 1 - (i - from)].function);
+		if (next == UINT32_MAX)
+			break;
+		node = next;
+	}
 	b->nodes.v[node].self += p->seconds * scale;
 	b->nodes.v[node].n_samples += p->n_samples;
 	b->nodes.v[node].n_calls += p->n_calls;

@@ -28,8 +28,10 @@ enum flametree_direction {
 	FLAMETREE_CALLERS_OF, /* … or up; the root's only child is the function itself */
 };
 
+enum { FLAMETREE_NODES = 16000000 }; /* deeper frames then belong to the last that is there */
+
 struct flametree {
-	size_t n;     /* at least 1 */
+	size_t n;     /* at least 1, at most FLAMETREE_NODES */
 	bool is_time; /* children lie as they began, x is seconds since the recording began */
 	const uint32_t *parent, *end, *function;
 	const uint32_t *depth; /* of the root 0 */

@@ -18,12 +18,38 @@ struct pattern {
 	regex_t regex;
 };
 
+enum { LENGTH_MOST = 1000, REPEATS_MOST = 1000 };
+
+/* libc's regcomp writes repetitions out: "(a{255}){255}" takes gigabytes. */
+static bool is_modest(const char *text)
+{
+	double repeats = 1;
+
+	if (strlen(text) > LENGTH_MOST)
+		return false;
+	for (const char *c = strchr(text, '{'); c; c = strchr(c + 1, '{')) {
+		const char *comma = c + 1 + strspn(c + 1, "0123456789");
+		double low = strtod(c + 1, NULL),
+		       high = *comma == ',' ? strtod(comma + 1, NULL) : 0;
+
+		repeats *= low > high ? (low > 1 ? low : 1) : (high > 1 ? high : 1);
+	}
+	return repeats <= REPEATS_MOST;
+}
+
 int pattern_new(struct pattern **ret, const char *text, struct err *e)
 {
-	struct pattern *p = xcalloc(1, sizeof *p);
-	int status = regcomp(&p->regex, text, REG_EXTENDED | REG_NOSUB);
+	struct pattern *p;
 	char why[120];
+	int status;
 
+	if (!is_modest(text))
+		return err_set(e, ERR_USAGE,
+			"'%.100s' is too large a regular expression: up to %d characters, repeated "
+			"up to %d times",
+			text, LENGTH_MOST, REPEATS_MOST);
+	p = xcalloc(1, sizeof *p);
+	status = regcomp(&p->regex, text, REG_EXTENDED | REG_NOSUB);
 	if (status == 0) {
 		*ret = p;
 		return 0;

@@ -321,6 +321,22 @@ static void functions_are_found_by_name_before_pattern(void **state)
 	rig_done(&m);
 }
 
+static void patterns_that_would_take_all_memory_are_refused(void **state)
+{
+	static const char *const bad[] = { "(a{255}){255}", "((a{99}){99}){99}", "a{1001}", "(" };
+	struct pattern *p;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		struct err e = ERR_INIT;
+
+		assert_true(pattern_new(&p, bad[i], &e) < 0);
+		assert_int_equal(e.code, ERR_USAGE);
+	}
+	assert_int_equal(pattern_new(&p, "a{2,30}b{3}{x", &(struct err){ 0 }), 0);
+	pattern_free(p);
+}
+
 static void a_filter_chooses_rows_and_keeps_their_shares(void **state)
 {
 	const struct profile *p, *few;
@@ -463,6 +479,7 @@ int main(void)
 		cmocka_unit_test(repetitions_are_one_branch),
 		cmocka_unit_test(callers_and_callees_add_up_to_the_total),
 		cmocka_unit_test(functions_are_found_by_name_before_pattern),
+		cmocka_unit_test(patterns_that_would_take_all_memory_are_refused),
 		cmocka_unit_test(a_filter_chooses_rows_and_keeps_their_shares),
 		cmocka_unit_test(rows_can_be_put_in_other_orders),
 		cmocka_unit_test(a_killed_process_shows_where_its_threads_were_last),

@@ -36,7 +36,7 @@
 enum {
 	HEADER_BYTES = 32768,
 	BODY_BYTES = 4096,
-	TIMEOUT_S = 30,
+	TIMEOUT_S = 120,
 	BACKLOG = 128,
 	FILES = 4096, /* descriptors at once, as far as the system lets us */
 	FILES_SPARE = 32,
@@ -93,6 +93,8 @@ static void reply(struct server *s, struct evhttp_request *request, int status, 
 			encoding_name(encoding));
 	encoding_apply(encoding, text->data, text->n, &packed);
 	evbuffer_add(body, packed.data, packed.n);
+	/* An answer may have taken long: its time to be sent begins now, not when it was asked for. */
+	event_base_update_cache_time(s->base);
 	evhttp_send_reply(request, status, NULL, body);
 	evbuffer_free(body);
 	buf_done(&packed);
