@@ -116,6 +116,16 @@ static void settle(struct builder *b, struct running *r, double half)
 		blocks_add(b->o->blocks, r->t_ns, (uint32_t)r->place, seconds);
 }
 
+/* Without a leaf of its own a place has a short key, which is found without comparing bytes (intern.h). */
+static size_t intern_place(struct builder *b, const struct place_key *key, bool *ret_added)
+{
+	uint32_t brief[] = { key->stack, key->thread << 1 | key->is_off_cpu };
+
+	if (key->leaf_code || key->leaf_offset || key->thread >> 31)
+		return intern_add(&b->keys, key, sizeof *key, ret_added);
+	return intern_add(&b->keys, brief, sizeof brief, ret_added);
+}
+
 static size_t place_of(struct builder *b, struct running *r, const struct rec_sample *s)
 {
 	struct place_key key = { s->stack, s->leaf_code, s->leaf_offset, r->index - 1,
@@ -126,7 +136,7 @@ static size_t place_of(struct builder *b, struct running *r, const struct rec_sa
 	if (r->place != NONE && memcmp(&key, &r->key, sizeof key) == 0)
 		return r->place;
 	r->key = key;
-	index = intern_add(&b->keys, &key, sizeof key, &added);
+	index = intern_place(b, &key, &added);
 	if (added)
 		vec_push(&b->places,
 			(struct stack_place){ .stack = s->stack,

@@ -8,13 +8,21 @@
 #include "base/hash.h"
 #include "base/banned.h"
 
-static uint32_t *slot_for(const struct intern *t, const void *p, size_t n, uint64_t hash)
+static uint32_t tag_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32); /* the lower bits choose the slot */
+}
+
+static struct intern_slot *slot_for(const struct intern *t, const void *p, size_t n, uint64_t hash)
 {
 	size_t at = hash & (t->n_slots - 1);
 
-	for (; t->slots[at]; at = (at + 1) & (t->n_slots - 1)) {
-		const struct intern_item *item = &t->items.v[t->slots[at] - 1];
+	for (; t->slots[at].id; at = (at + 1) & (t->n_slots - 1)) {
+		const struct intern_item *item;
 
+		if (t->slots[at].tag != tag_of(hash))
+			continue;
+		item = &t->items.v[t->slots[at].id - 1];
 		if (item->hash == hash && item->n == n &&
 			(hash_is_exact(n) || memcmp(item->p, p, n) == 0))
 			break;
@@ -30,29 +38,29 @@ static void grow(struct intern *t)
 	for (size_t i = 0; i < t->items.n; i++) {
 		size_t at = t->items.v[i].hash & (t->n_slots - 1);
 
-		while (t->slots[at])
+		while (t->slots[at].id)
 			at = (at + 1) & (t->n_slots - 1);
-		t->slots[at] = (uint32_t)i + 1;
+		t->slots[at] = (struct intern_slot){ (uint32_t)i + 1, tag_of(t->items.v[i].hash) };
 	}
 }
 
 uint32_t intern_add(struct intern *t, const void *p, size_t n, bool *ret_added)
 {
 	uint64_t hash = hash_bytes(p, n);
-	uint32_t *slot;
+	struct intern_slot *slot;
 
 	if ((t->items.n + 1) * 2 > t->n_slots)
 		grow(t);
 	slot = slot_for(t, p, n, hash);
 	if (ret_added)
-		*ret_added = *slot == 0;
-	if (*slot == 0) {
+		*ret_added = slot->id == 0;
+	if (slot->id == 0) {
 		vec_push(&t->items,
 			(struct intern_item){
 				.p = arena_strndup(&t->arena, p, n), .n = n, .hash = hash });
-		*slot = (uint32_t)t->items.n;
+		*slot = (struct intern_slot){ (uint32_t)t->items.n, tag_of(hash) };
 	}
-	return *slot - 1;
+	return slot->id - 1;
 }
 
 uint32_t intern_adds(struct intern *t, const char *s)

@@ -18,10 +18,15 @@ struct intern_item {
 	uint64_t hash;
 };
 
+struct intern_slot {
+	uint32_t id;  /* + 1; 0: free */
+	uint32_t tag; /* of the hash: others are passed by without a look at their items */
+};
+
 struct intern {
 	struct arena arena;
 	VEC(struct intern_item) items; /* index = id */
-	uint32_t *slots;               /* owned; id + 1, 0 = free */
+	struct intern_slot *slots;     /* owned */
 	size_t n_slots;                /* power of two, or 0 */
 };
 

@@ -19,7 +19,7 @@
 enum { WINDOW = 128 << 10 };
 
 enum expect {
-	EXPECT_VALUE,      /* the one value */
+	EXPECT_VALUE,      /* the one value, or what must follow a comma */
 	EXPECT_FIRST_ITEM, /* a value, or the end of the array */
 	EXPECT_FIRST_KEY,  /* a key, or the end of the object */
 	EXPECT_COLON,      /* and a value */
@@ -494,6 +494,38 @@ int json_next(struct json_reader *r, enum json_token *ret, struct err *e)
 		return 0;
 	}
 	return r->status; /* not reached: all cases are above */
+}
+
+size_t json_take_u32s(struct json_reader *r, uint32_t *to, size_t n)
+{
+	const char *at = r->at;
+	size_t taken = 0;
+
+	if (r->status < 0 || !r->depth || r->is_object[r->depth - 1] || at == r->end)
+		return 0;
+	if (r->expect == EXPECT_SEPARATOR && *at == ',')
+		at++;
+	else if (r->expect != EXPECT_FIRST_ITEM && r->expect != EXPECT_VALUE)
+		return 0;
+	/* Ten bytes are nine digits and what ends them. */
+	while (taken < n && r->end - at >= 10) {
+		const char *begin = at;
+		uint32_t value = 0;
+
+		while (at - begin < 9 && is_digit(*at))
+			value = value * 10 + (uint32_t)(*at++ - '0');
+		if (at == begin || *at != ',' || (*begin == '0' && at - begin > 1)) {
+			at = begin;
+			break;
+		}
+		to[taken++] = value;
+		at++;
+	}
+	if (taken) {
+		r->at = at;
+		r->expect = EXPECT_VALUE;
+	}
+	return taken;
 }
 
 int json_skip(struct json_reader *r, struct err *e)

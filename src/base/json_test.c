@@ -849,6 +849,44 @@ static void random_damage_does_no_harm(void **state)
 	buf_done(&b);
 }
 
+/* What json_take_u32s takes, and what json_next says after it. */
+static void assert_taken(const char *text, size_t want, uint32_t last, enum json_token then)
+{
+	struct json_reader r;
+	struct err e = ERR_INIT;
+	enum json_token t;
+	uint32_t v[8] = { 0 };
+
+	json_reader_init_memory(&r, text, strlen(text));
+	assert_int_equal(json_next(&r, &t, &e), 0);
+	assert_int_equal(json_take_u32s(&r, v, 8), want);
+	if (want)
+		assert_int_equal(v[want - 1], last);
+	if (then == JSON_END) /* an error */
+		assert_true(json_next(&r, &t, &e) < 0);
+	else
+		assert_int_equal(json_next(&r, &t, &e), 0);
+	if (then != JSON_END)
+		assert_int_equal(t, then);
+	json_reader_done(&r);
+}
+
+static void small_numbers_are_taken_at_once(void **state)
+{
+	(void)state;
+	assert_taken("[1,23,456789012,7]          ", 3, 456789012, JSON_NUMBER);
+	assert_taken("[1234567890,2,3,4,5,6]      ", 0, 0, JSON_NUMBER);
+	assert_taken("[1,-2,3,4,5,6,7,8]          ", 1, 1, JSON_NUMBER);
+	assert_taken("[1,2.5,3,4,5,6,7,8]         ", 1, 1, JSON_NUMBER);
+	assert_taken("[1,02,3,4,5,6,7,8]          ", 1, 1, JSON_END);
+	assert_taken("[1,2,]                      ", 2, 2, JSON_END);
+	assert_taken("[1,\"x\",3,4,5,6,7]       ", 1, 1, JSON_STRING);
+	assert_taken("[]                          ", 0, 0, JSON_ARRAY_END);
+	assert_taken("[0,1,2,3,4,5,6,7,8,9,10,11] ", 8, 7, JSON_NUMBER);
+	assert_taken("{\"a\":1,\"b\":2}       ", 0, 0, JSON_KEY);
+	assert_taken("[1,2", 0, 0, JSON_NUMBER); /* too near to the end to be sure */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -871,6 +909,7 @@ int main(void)
 		cmocka_unit_test(what_is_written_is_read_again),
 		cmocka_unit_test(doubles_survive_the_round_trip),
 		cmocka_unit_test(tokens_cross_the_edge_of_the_window),
+		cmocka_unit_test(small_numbers_are_taken_at_once),
 		cmocka_unit_test(random_damage_does_no_harm),
 	};
 

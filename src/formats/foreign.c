@@ -3,11 +3,22 @@
 #include "formats/foreign.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
+#include "base/xalloc.h"
 #include "store/writer.h"
 #include "base/banned.h"
+
+/* Rows of stacks: a profile comes back to the same ones, and the writer's table of all of them is large. */
+enum { SEEN = 1 << 18 };
+
+struct foreign_stack {
+	uint64_t key; /* parent and frame */
+	uint32_t row; /* 0: none yet */
+};
 
 int foreign_begin(struct foreign *to, const char *format, struct err *e)
 {
@@ -15,7 +26,14 @@ int foreign_begin(struct foreign *to, const char *format, struct err *e)
 	if (writer_open(&to->w, NULL, NULL, e) < 0)
 		return -(int)e->code;
 	writer_meta(to->w, "format", format);
+	to->seen = xcalloc(SEEN, sizeof *to->seen);
 	return 0;
+}
+
+void foreign_done(struct foreign *to)
+{
+	free(to->seen);
+	to->seen = NULL;
 }
 
 void foreign_unit(struct foreign *to, enum foreign_unit unit, const char *measure)
@@ -66,8 +84,15 @@ uint32_t foreign_frame(
 
 uint32_t foreign_stack(struct foreign *to, uint32_t parent, uint32_t frame)
 {
-	return writer_row(
+	uint64_t key = (uint64_t)parent << 32 | frame;
+	struct foreign_stack *x = &to->seen[hash_u64(key) % SEEN];
+
+	if (x->row && x->key == key)
+		return x->row;
+	x->key = key;
+	x->row = writer_row(
 		to->w, RECORD_stack, &(struct rec_stack){ .parent = parent, .frame = frame });
+	return x->row;
 }
 
 void foreign_weight(struct foreign *to, uint32_t thread, uint32_t stack, uint64_t t_ns,

@@ -19,12 +19,16 @@ struct writer;
 struct foreign {
 	struct writer *w; /* for records that have no function here */
 	uint64_t n_weights;
+	struct foreign_stack *seen; /* owned: stacks that were asked for lately, by hash */
 };
 
 enum foreign_unit { FOREIGN_NS, FOREIGN_BYTES, FOREIGN_COUNT };
 
 /* An empty recording in memory, with the format's name; returns 0 or what failed. */
 int foreign_begin(struct foreign *to, const char *format, struct err *e);
+
+/* What it holds besides the writer. */
+void foreign_done(struct foreign *to);
 
 /* Of all values; measure: the file's own word for it, or "". */
 void foreign_unit(struct foreign *to, enum foreign_unit unit, const char *measure);

@@ -36,6 +36,7 @@ static int read_input(const struct format *f, struct input *in, const char *name
 
 	if (status == 0)
 		status = f->read(in, &to, e);
+	foreign_done(&to);
 	if (status < 0 &&
 		input_error(in, &ignored) < 0) /* why, where it only said that it failed */
 		*e = ignored;

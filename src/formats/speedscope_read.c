@@ -198,6 +198,21 @@ static struct item *item_at(struct file *f, size_t i)
 	return &f->items.v[i];
 }
 
+/* Those frames of a stack that the reader has at hand. */
+static int take_frames(struct file *f, size_t *depth)
+{
+	uint32_t indices[64];
+	size_t n = json_take_u32s(&f->r, indices, sizeof indices / sizeof *indices);
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t frame = 0;
+
+		if (frame_row(f, indices[i], &frame) < 0 || open_frame(f, frame, (*depth)++) < 0)
+			return -(int)f->e->code;
+	}
+	return 0;
+}
+
 static int read_samples(struct file *f, struct profile *p)
 {
 	enum json_token t;
@@ -208,9 +223,15 @@ static int read_samples(struct file *f, struct profile *p)
 		uint32_t frame = 0;
 		int status;
 
-		while ((status = next_number(f, &index)) > 0)
-			if (frame_row(f, index, &frame) < 0 || open_frame(f, frame, depth++) < 0)
+		do {
+			if (take_frames(f, &depth) < 0)
 				return -(int)f->e->code;
+			status = next_number(f, &index);
+			if (status > 0 &&
+				(frame_row(f, index, &frame) < 0 ||
+					open_frame(f, frame, depth++) < 0))
+				return -(int)f->e->code;
+		} while (status > 0);
 		if (status < 0)
 			return status;
 		item_at(f, p->n_samples++)->stack = depth ? f->stacks.v[depth - 1] : 0;
@@ -228,8 +249,16 @@ static int read_weights(struct file *f, struct profile *p)
 	double weight;
 	int status;
 
-	while ((status = next_number(f, &weight)) > 0)
-		item_at(f, p->n_weights++)->value = weight;
+	do {
+		uint32_t many[64];
+		size_t n = json_take_u32s(&f->r, many, sizeof many / sizeof *many);
+
+		for (size_t i = 0; i < n; i++)
+			item_at(f, p->n_weights++)->value = many[i];
+		status = next_number(f, &weight);
+		if (status > 0)
+			item_at(f, p->n_weights++)->value = weight;
+	} while (status > 0);
 	return status;
 }
 

@@ -4,6 +4,7 @@
 #include "store/tables.h"
 
 #include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -17,8 +18,13 @@ enum { PAGE_ROWS = 4096 };
 
 struct merged {
 	const struct record_type *type;
-	struct intern keys; /* key bytes → global row - 1 */
-	char *rows;         /* owned array of the struct */
+	/* key bytes → global row - 1. Tables whose columns are all numbers and keys have none as long as all their rows are of
+	 * one segment, in which the writer saw to it that no two are the same: most recordings have one segment, and
+	 * stacks are their largest table. */
+	struct intern keys;
+	bool is_plain, has_keys;
+	uint32_t first_segment; /* of the rows without keys */
+	char *rows;             /* owned array of the struct */
 	size_t n, capacity;
 	/* segment, local row → global row: pages of PAGE_ROWS, 0 where there is none. Rows of a segment
 	 * leave few gaps, so a page is found once and then used many times. */
@@ -138,17 +144,51 @@ static void set_global(struct merged *m, uint32_t segment, uint32_t local, uint3
 	page[local % PAGE_ROWS] = global;
 }
 
-static void merge_record(struct tables *t, struct merged *m, struct buf *key, const char *record,
-	uint32_t segment, uint32_t local)
+static void make_key(const struct merged *m, struct buf *key, const char *record)
 {
-	bool added;
-	uint32_t row;
-
 	buf_clear(key);
 	for (size_t i = 0; i < m->type->n_columns; i++)
 		if (m->type->columns[i].is_key)
 			add_key(key, &m->type->columns[i], record + m->type->columns[i].offset);
-	row = intern_add(&m->keys, key->data, key->n, &added);
+}
+
+/* Keys of the rows that are there. A hostile file may have equal ones: the later ones keep their numbers. */
+static void index_rows(struct merged *m, struct buf *key)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		bool added;
+
+		make_key(m, key, row_at(m, i));
+		intern_add(&m->keys, key->data, key->n, &added);
+		if (!added) {
+			buf_printf(key, "again %zu", i);
+			intern_add(&m->keys, key->data, key->n, NULL);
+		}
+	}
+	m->has_keys = true;
+}
+
+/* The row of a record's key, new or not. */
+static uint32_t find_row(
+	struct merged *m, struct buf *key, const char *record, uint32_t segment, bool *ret_added)
+{
+	if (m->is_plain && !m->has_keys && (!m->n || m->first_segment == segment)) {
+		m->first_segment = segment;
+		*ret_added = true;
+		return (uint32_t)m->n;
+	}
+	if (!m->has_keys)
+		index_rows(m, key);
+	make_key(m, key, record);
+	return intern_add(&m->keys, key->data, key->n, ret_added);
+}
+
+static void merge_record(struct tables *t, struct merged *m, struct buf *key, const char *record,
+	uint32_t segment, uint32_t local)
+{
+	bool added;
+	uint32_t row = find_row(m, key, record, segment, &added);
+
 	if (added && row >= m->capacity) {
 		m->capacity = m->capacity ? m->capacity * 2 : 64;
 		m->rows = xrealloc(m->rows, m->capacity, m->type->size);
@@ -177,7 +217,7 @@ static bool is_too_large(const struct tables *t)
 		const struct merged *m = &t->merged[kind];
 
 		used += m->keys.arena.used_bytes + (m->type ? m->capacity * m->type->size : 0) +
-			m->n * 64 + m->pages.n * PAGE_ROWS * sizeof(uint32_t);
+			m->keys.items.n * 64 + m->pages.n * PAGE_ROWS * sizeof(uint32_t);
 	}
 	return used > limit;
 }
@@ -217,6 +257,14 @@ int tables_refresh(struct tables *t, struct err *e)
 	return 0;
 }
 
+static bool is_plain(const struct record_type *type)
+{
+	for (size_t i = 0; i < type->n_columns; i++)
+		if (!type->columns[i].is_key || type->columns[i].type == COLUMN_bytes)
+			return false;
+	return true;
+}
+
 /* A file shown under another name: each string that is its path becomes that name. */
 static void show_name(struct tables *t, const char *path, size_t n_path, rec_bytes name)
 {
@@ -252,8 +300,10 @@ int tables_load(struct tables **ret, struct reader *r, struct err *e)
 	struct tables *t = xcalloc(1, sizeof *t);
 
 	t->reader = r;
-	for (int kind = 0; kind < RECORD_meta; kind++)
+	for (int kind = 0; kind < RECORD_meta; kind++) {
 		t->merged[kind].type = record_type_find((unsigned)kind);
+		t->merged[kind].is_plain = t->merged[kind].type && is_plain(t->merged[kind].type);
+	}
 	if (tables_refresh(t, e) < 0) {
 		tables_free(t);
 		return -(int)e->code;
