@@ -255,6 +255,7 @@ static void judge(struct line_thread *m, struct line_code *c, PyCodeObject *code
 
 	*c = (struct line_code){ .key = code,
 		.name = code->co_name,
+		.file = code->co_filename,
 		.first_line = code->co_firstlineno,
 		.version = line_codes_version };
 	pattern = chosen_by(code);

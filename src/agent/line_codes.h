@@ -45,7 +45,7 @@ struct line_code {
 		int offset, line;
 	} places[LINE_PLACES];
 	/* Of one that is not: what must be the same for the verdict to hold. */
-	const void *name;
+	const void *name, *file;
 	int first_line;
 	uint32_t version; /* line_codes_version then */
 };
@@ -100,8 +100,8 @@ static inline bool line_code_is(const struct line_code *c, const PyCodeObject *c
 		return false;
 	if (c->is_counted)
 		return c->function->key == code;
-	return c->name == code->co_name && c->first_line == code->co_firstlineno &&
-		c->version == line_codes_version;
+	return c->name == code->co_name && c->file == code->co_filename &&
+		c->first_line == code->co_firstlineno && c->version == line_codes_version;
 }
 
 /* What the thread knows of it already; NULL: nothing, or that it is not counted. */
