@@ -12,6 +12,9 @@ export const LEADLINE = process.env.LEADLINE ?? join(ROOT, "build/leadline");
 export const DATA = join(ROOT, "tests/data");
 export const FOLDER = mkdtempSync(join(tmpdir(), "leadline-page-"));
 
+/** Far more than anything takes: a loaded machine must not fail a test. */
+export const PATIENCE_MS = 120000;
+
 export function tool(...args: string[]): string {
 	return execFileSync(LEADLINE, args, { encoding: "utf-8", stdio: ["ignore", "pipe", "pipe"] });
 }
@@ -63,7 +66,7 @@ export interface Opened {
 export async function open(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<Opened> {
 	const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", ...options });
 	const page = await context.newPage();
-	page.setDefaultTimeout(20000);
+	page.setDefaultTimeout(PATIENCE_MS);
 	const errors: string[] = [];
 	const strangers: string[] = [];
 	const origin = new URL(url).origin;

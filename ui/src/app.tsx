@@ -53,10 +53,22 @@ function nextTheme(): void {
 function SearchBox() {
 	const place = usePlace();
 	const store = useStore();
+	const [text, setText] = useState(place.q);
 	const timer = useRef<ReturnType<typeof setTimeout>>();
-	const set = (q: string) => {
+	const sent = useRef(place.q);
+	// What others have set (a link, reset) replaces what is typed; our own words come back as they were sent.
+	if (place.q !== sent.current) {
+		sent.current = place.q;
+		setText(place.q);
+	}
+	const send = (q: string) => {
+		sent.current = q;
+		store.go({ q }, true);
+	};
+	const type = (q: string) => {
+		setText(q);
 		clearTimeout(timer.current);
-		timer.current = setTimeout(() => store.go({ q }, true), 120);
+		timer.current = setTimeout(() => send(q), 120);
 	};
 	return (
 		<input
@@ -65,8 +77,8 @@ function SearchBox() {
 			placeholder="search  /"
 			aria-label="search functions"
 			aria-keyshortcuts="/"
-			value={place.q}
-			onInput={(e) => set(e.currentTarget.value)}
+			value={text}
+			onInput={(e) => type(e.currentTarget.value)}
 			onKeyDown={(e) => {
 				if (e.key === "Enter" && place.view !== "flame") store.go({ view: "flame", q: e.currentTarget.value });
 				if (e.key === "Escape") e.currentTarget.blur();

@@ -63,23 +63,19 @@ function Tip({ words, x, y, width }: { words: ReturnType<typeof wordsOf>; x: num
 	);
 }
 
+/** The window shown: the goal, or on the way to a zoom of these boxes. */
 function useZoom(boxes: Boxes, goal: Window): [Window, (to: Window) => void] {
-	const [window, set] = useState(goal);
-	const running = useRef(0);
-	useEffect(() => {
-		cancelAnimationFrame(running.current);
-		set(goal);
-	}, [boxes, goal.x0, goal.value, goal.depth]);
+	const [way, set] = useState<{ boxes: Boxes; window: Window } | null>(null);
+	const window = way?.boxes === boxes ? way.window : goal;
 	const zoom = (to: Window) => {
 		if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-		const from = window;
 		const begun = performance.now();
 		const step = (now: number) => {
 			const t = Math.min(1, (now - begun) / ZOOM_MS);
-			set(easeWindow(from, to, t));
-			if (t < 1) running.current = requestAnimationFrame(step);
+			set({ boxes, window: easeWindow(window, to, t) });
+			if (t < 1) requestAnimationFrame(step);
 		};
-		running.current = requestAnimationFrame(step);
+		requestAnimationFrame(step);
 	};
 	return [window, zoom];
 }
@@ -93,10 +89,11 @@ export function BoxPicture(props: PictureProps) {
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const [scroll, setScroll] = useState(0);
 	const [hover, setHover] = useState<{ i: number; x: number; y: number } | null>(null);
-	const [at, setAt] = useState(-1);
+	// A cursor belongs to its boxes: others begin without one.
+	const [cursor, setCursor] = useState<{ boxes: Boxes; i: number } | null>(null);
+	const at = cursor?.boxes === boxes ? cursor.i : -1;
 	const first = boxes.d.length ? Math.min(...boxes.d.slice(0, 1)) : 0;
 	const [window, zoom] = useZoom(boxes, { x0: props.x0, value: props.value, depth: first });
-	useEffect(() => setAt(-1), [boxes]);
 	const isRings = props.style === "sunburst";
 	const isUp = props.style === "flame";
 	const deep = useMemo(() => deepest(boxes) - first, [boxes]);
@@ -133,7 +130,7 @@ export function BoxPicture(props: PictureProps) {
 	};
 	const choose = (i: number) => {
 		if (i < 0) return;
-		setAt(i);
+		setCursor({ boxes, i });
 		props.onSelect(i);
 	};
 	const onKey = (event: KeyboardEvent) => {
