@@ -147,8 +147,7 @@ test("search tells how many match and how much of the time passes through them",
 	const { page, errors } = await open(browser, at("#/flame"));
 	await page.keyboard.press("/");
 	await page.keyboard.type("iterencode");
-	await page.waitForSelector(".found >> text=/\\d+.functions? match/");
-	await page.waitForSelector(".found >> text=/“iterencode”.*\\d %/");
+	await expect.poll(() => page.textContent(".found"), { timeout: PATIENCE_MS }).toMatch(/^\d+.functions? match.*“iterencode”.*%/);
 	await page.keyboard.press("Escape");
 	await page.keyboard.press("]");
 	await page.waitForSelector(".tabs a[aria-current] >> text=Source");
