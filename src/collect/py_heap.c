@@ -284,6 +284,26 @@ static bool nth_frame(void *ctx, size_t i, struct walk_heap_frame **ret)
 	return true;
 }
 
+static bool read_two(void *ctx, struct walk_heap_frame two[2])
+{
+	const struct looking *looking = ctx;
+	const struct py_view *v = looking->v;
+	struct walk_heap_span span = looking->h->span;
+	unsigned char bytes[2][SPAN_MOST];
+	struct iovec local[2], remote[2];
+
+	for (int i = 0; i < 2; i++) {
+		local[i] = (struct iovec){ bytes[i], span.n };
+		remote[i] =
+			(struct iovec){ (void *)(uintptr_t)(two[i].address + span.from), span.n };
+	}
+	if (mem_readv(v->mem, local, remote, 2) != (ssize_t)(2 * span.n))
+		return false;
+	for (int i = 0; i < 2; i++)
+		walk_heap_parse(v->l, bytes[i], &two[i]);
+	return true;
+}
+
 /* After a stack that could not be followed: the callers of frames that execute, as far as they are not
  * known. A deep stack that comes and goes is learned so in few looks. */
 static void learn_callers(struct looking *looking)
@@ -351,9 +371,11 @@ enum py_look py_heap_look(
 	struct py_heap *h, const struct py_view *v, struct py_cost *cost, struct walk *ret)
 {
 	struct looking looking = { .h = h, .v = v };
-	struct walk_heap_callbacks callbacks = {
-		.code = find_code, .frame = find_frame, .nth = nth_frame, .ctx = &looking
-	};
+	struct walk_heap_callbacks callbacks = { .code = find_code,
+		.frame = find_frame,
+		.nth = nth_frame,
+		.again = read_two,
+		.ctx = &looking };
 	uint64_t leaf = 0;
 
 	h->look++;

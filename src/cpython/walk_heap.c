@@ -15,29 +15,35 @@ enum {
 	CALLERS = 6,       /* remembered of each code */
 	COUNT_MOST = 1024, /* sightings of one, then all are halved */
 	GUESSES_MOST =
-		32, /* callers of a stack that no link tells: each looks through all frames */
-	RARE = 32,  /* seen so many times less often than the most frequent one */
+		32,       /* callers of a stack that no link tells: each looks through all frames */
+	RARE = 32,        /* seen so many times less often than the most frequent one */
+	UNCOMMON = 4,     /* the same, for links to be doubted */
+	DOUBT_LEAST = 32, /* sightings of the most frequent one, for others to be doubted */
 	HABITS_MOST = 100000, /* then all are forgotten */
 };
 
+struct call {
+	uint64_t code;   /* of the caller */
+	uint32_t offset; /* where it stood */
+	uint32_t n;      /* looks that saw it, lately */
+	uint64_t walk;   /* the last of them */
+	bool is_proved;  /* caller and callee were seen together */
+};
+
 struct habit { /* how frames of one code were seen while they executed */
-	struct {
-		uint64_t code;
-		uint32_t offset; /* where the caller stood */
-		uint32_t n;      /* looks that saw it, lately */
-		uint64_t walk;   /* the last of them */
-	} callers[CALLERS];
+	struct call callers[CALLERS];
 	bool has_been_leaf, has_been_root;
 	uint32_t leaf_offset;
-};
+}; /* of an instruction that calls: `callers` are the codes it called */
 
 struct walk_heap {
 	uint64_t n_walks;
-	struct map index; /* code → habit */
+	struct map index; /* code, or site_key → habit */
 	VEC(struct habit) habits;
 	size_t n_trail;
 	uint64_t trail[WALK_DEPTH]; /* the last whole stack's frames, from the root on */
 	struct walk_heap_frame *path[WALK_DEPTH]; /* of this walk, from the leaf on */
+	bool is_guessed[WALK_DEPTH];              /* that its caller is the next in the path */
 	struct walk_heap_frame *way[WALK_DEPTH];  /* while depths are measured */
 };
 
@@ -99,6 +105,12 @@ static struct habit *habit_find(const struct walk_heap *h, uint64_t code)
 	return map_find(&h->index, code, &i) ? &h->habits.v[i] : NULL;
 }
 
+/* Of an instruction. Odd, as no address of a code is. */
+static uint64_t site_key(uint64_t code, uint32_t offset)
+{
+	return (code ^ (offset + 1) * 0x9e3779b97f4a7c15u) | 1;
+}
+
 static struct habit *habit_get(struct walk_heap *h, uint64_t code)
 {
 	struct habit *found = habit_find(h, code);
@@ -114,26 +126,35 @@ static struct habit *habit_get(struct walk_heap *h, uint64_t code)
 	return &h->habits.v[h->habits.n - 1];
 }
 
-static void note_caller(struct habit *habit, const struct walk_frame *caller, uint64_t walk)
+static struct call *note_caller(struct habit *habit, const struct walk_frame *caller, uint64_t walk)
 {
-	size_t rarest = 0, i;
+	struct call *c = habit->callers, *rarest = c;
 
-	for (i = 0; i < CALLERS && habit->callers[i].code != caller->code; i++)
-		if (habit->callers[i].n < habit->callers[rarest].n)
-			rarest = i;
-	if (i == CALLERS) {
-		i = rarest;
-		habit->callers[i].n = 0;
+	for (; c < habit->callers + CALLERS && c->code != caller->code; c++)
+		if (c->n < rarest->n)
+			rarest = c;
+	if (c == habit->callers + CALLERS) {
+		c = rarest;
+		*c = (struct call){ .code = caller->code };
 	}
-	habit->callers[i].code = caller->code;
-	habit->callers[i].offset = caller->offset;
-	if (habit->callers[i].walk == walk)
-		return; /* recursion: its other pairs would seem rare */
-	habit->callers[i].walk = walk;
-	if (++habit->callers[i].n < COUNT_MOST)
-		return;
-	for (i = 0; i < CALLERS; i++)
-		habit->callers[i].n /= 2;
+	c->offset = caller->offset;
+	if (c->walk == walk)
+		return c; /* recursion: its other pairs would seem rare */
+	c->walk = walk;
+	if (++c->n == COUNT_MOST)
+		for (int i = 0; i < CALLERS; i++)
+			habit->callers[i].n /= 2;
+	return c;
+}
+
+/* Both ways: who calls this code, and whom that instruction calls. */
+static struct call *note_call(struct climb *k, uint64_t code, const struct walk_frame *caller)
+{
+	struct walk_frame callee = { .code = code };
+
+	note_caller(
+		habit_get(k->h, site_key(caller->code, caller->offset)), &callee, k->h->n_walks);
+	return note_caller(habit_get(k->h, code), caller, k->h->n_walks);
 }
 
 /* What later looks will need, of the frames that executed in this one. */
@@ -144,7 +165,7 @@ static void remember(struct climb *k, bool is_whole)
 	for (size_t i = 0; i < w->n; i++) {
 		struct habit *habit;
 
-		if (!k->h->path[i]->is_executing ||
+		if (!k->h->path[i]->is_executing || k->h->is_guessed[i] ||
 			(i + 1 < w->n && !k->h->path[i + 1]->is_executing))
 			continue;
 		habit = habit_get(k->h, w->frames[i].code);
@@ -153,25 +174,43 @@ static void remember(struct climb *k, bool is_whole)
 			habit->leaf_offset = w->frames[i].offset;
 		}
 		if (i + 1 < w->n)
-			note_caller(habit, &w->frames[i + 1], k->h->n_walks);
+			note_call(k, w->frames[i].code, &w->frames[i + 1]);
 		else if (is_whole)
 			habit->has_been_root = true;
 	}
 }
 
-/* Pairs that were seen far less often than others come of torn images. */
-static bool is_habitual(const struct habit *habit, uint64_t caller, uint32_t *ret_offset)
+static uint32_t most_seen(const struct habit *habit)
 {
 	uint32_t most = 0;
 
 	for (int i = 0; i < CALLERS; i++)
 		if (habit->callers[i].n > most)
 			most = habit->callers[i].n;
+	return most;
+}
+
+/* Pairs that were seen far less often than others come of torn images. */
+static bool is_habitual(const struct habit *habit, uint64_t caller, uint32_t *ret_offset)
+{
+	uint32_t most = most_seen(habit);
+
 	for (int i = 0; i < CALLERS; i++)
 		if (habit->callers[i].code == caller && habit->callers[i].n > most / RARE) {
 			*ret_offset = habit->callers[i].offset;
 			return true;
 		}
+	return false;
+}
+
+/* Whether it is proved, or not much rarer than the most frequent one. */
+static bool is_common(const struct habit *habit, uint64_t caller)
+{
+	uint32_t most = most_seen(habit);
+
+	for (int i = 0; i < CALLERS; i++)
+		if (habit->callers[i].code == caller)
+			return habit->callers[i].is_proved || habit->callers[i].n > most / UNCOMMON;
 	return false;
 }
 
@@ -240,6 +279,58 @@ static struct walk_heap_frame *usual_caller(const struct climb *k, const struct 
 	return best;
 }
 
+/* Whether the two are, by a second copy of them alone, frames of these codes of which one calls the other. It was
+ * made within a fraction of the time that the image took. */
+static bool are_together(const struct climb *k, const struct walk_heap_frame *f,
+	const struct walk_heap_frame *caller)
+{
+	struct walk_heap_frame now[2] = { { .address = f->address },
+		{ .address = caller->address } };
+
+	return k->c->again(k->c->ctx, now) && now[0].is_executing && now[1].is_executing &&
+		now[0].code == f->code && now[1].code == caller->code &&
+		now[0].back == caller->address;
+}
+
+/* Whether the image is torn between f and the frame its link leads to, so that one of the two was copied before the
+ * other was there: as far as is known that one calls others where it stands, it is others that call f, and the two
+ * were never seen together. */
+static bool is_torn(struct climb *k, const struct walk_heap_frame *f,
+	const struct walk_heap_frame *caller, struct walk_frame *ret_caller)
+{
+	const struct walk_code *code = k->c->code(k->c->ctx, caller->code);
+	const struct habit *habit = habit_find(k->h, f->code), *site;
+
+	if (!code || !habit || most_seen(habit) < DOUBT_LEAST || is_common(habit, caller->code))
+		return false;
+	*ret_caller = (struct walk_frame){ caller->code, offset_of(k->l, caller, code) };
+	site = habit_find(k->h, site_key(caller->code, ret_caller->offset));
+	if (!site || most_seen(site) < DOUBT_LEAST || is_common(site, f->code))
+		return false;
+	if (!are_together(k, f, caller))
+		return true;
+	note_call(k, f->code, ret_caller)->is_proved = true;
+	return false;
+}
+
+/* The caller of a frame that executes, by its link, or, where the image is torn, one that has called such frames
+ * before and executes. What the link says is remembered all the same: if it says so often it is no tear. */
+static struct walk_heap_frame *more_usual(
+	struct climb *k, const struct walk_heap_frame *f, struct walk_heap_frame *caller)
+{
+	struct walk_heap_frame *usual;
+	struct walk_frame by_link;
+
+	if (!is_torn(k, f, caller, &by_link))
+		return caller;
+	usual = usual_caller(k, habit_find(k->h, f->code));
+	if (!usual || !usual->depth || usual->n_dead)
+		return caller;
+	note_call(k, f->code, &by_link);
+	k->h->is_guessed[k->out->n - 1] = true;
+	return usual;
+}
+
 /* Of a frame that has ended, or whose link leads back into the stack. */
 static bool guess_caller(
 	struct climb *k, const struct walk_heap_frame *f, struct walk_heap_frame **ret)
@@ -272,6 +363,8 @@ static bool caller_of(struct climb *k, const struct walk_heap_frame *f, bool is_
 {
 	if (f->is_executing || (is_leaf && f->lasti < 0)) {
 		*ret = frame_at(k, f->back, true);
+		if (is_new(k, *ret))
+			*ret = more_usual(k, f, *ret);
 		if (!f->back || is_new(k, *ret))
 			return true;
 	}
@@ -309,6 +402,7 @@ static bool climb(struct climb *k, uint64_t leaf)
 			return false;
 		f->visit = k->h->n_walks;
 		k->h->path[k->out->n] = f;
+		k->h->is_guessed[k->out->n] = false;
 		k->out->frames[k->out->n++] =
 			(struct walk_frame){ f->code, position(k, f, code, callee) };
 		if (!caller_of(k, f, callee == NULL, &caller))

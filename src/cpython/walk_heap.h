@@ -15,6 +15,9 @@
  *   The link is believed when it leads to frames that execute, up to the root;
  * - else the caller is a frame of a code that was seen to call this one before, and whose links lead to the
  *   root: of these the one with the fewest ended frames on its way, and then the deepest;
+ * - a link that leads to a frame that was hardly ever seen to call such frames is doubted, as one of the two may have been
+ *   copied before the other was there. The two are copied again, alone: when they show the same it is so, and
+ *   such a pair is not doubted again. Else a frame that executes and is known to call such frames is taken instead;
  * - else the stack cannot be followed. What of the stack before still executes is the sample's root side,
  *   and the sample is told as shortened.
  *
@@ -66,6 +69,8 @@ struct walk_heap_callbacks {
 	struct walk_heap_frame *(*frame)(void *ctx, uint64_t address, bool may_read);
 	/* The frames of the image: *ret is NULL for one that is none (any more). false at the end. */
 	bool (*nth)(void *ctx, size_t i, struct walk_heap_frame **ret);
+	/* Fills the two, whose addresses are set, by one copy made now. false: one cannot be read. */
+	bool (*again)(void *ctx, struct walk_heap_frame two[2]);
 	void *ctx;
 };
 

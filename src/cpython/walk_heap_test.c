@@ -22,7 +22,8 @@ struct fake {
 	struct walk_code codes[N_CODES];
 	struct walk_heap_frame frames[N_FRAMES]; /* address: index + 1, times 0x100 */
 	bool is_there[N_FRAMES], is_outside[N_FRAMES];
-	size_t n_read;
+	bool moves; /* frames copied again have ended */
+	size_t n_read, n_again;
 	struct walk walk;
 };
 
@@ -53,6 +54,18 @@ static bool nth_frame(void *ctx, size_t i, struct walk_heap_frame **ret)
 	if (i >= N_FRAMES)
 		return false;
 	*ret = f->is_there[i] && !f->is_outside[i] ? &f->frames[i] : NULL;
+	return true;
+}
+
+static bool read_again(void *ctx, struct walk_heap_frame two[2])
+{
+	struct fake *f = ctx;
+
+	f->n_again++;
+	for (int i = 0; i < 2; i++) {
+		two[i] = *find_frame(f, two[i].address, true);
+		two[i].is_executing &= !f->moves;
+	}
 	return true;
 }
 
@@ -99,14 +112,21 @@ static void put(struct fake *f, unsigned at, unsigned k, unsigned back, int how)
 	f->is_there[at - 1] = true;
 }
 
-/* Walks from frame number `leaf` and compares the numbers of the codes from the root on. */
-static void expect(struct fake *f, unsigned leaf, const char *codes, bool is_shortened)
+/* Walks from frame number `leaf`. */
+static void look(struct fake *f, unsigned leaf)
 {
-	struct walk_heap_callbacks c = { find_code, find_frame, nth_frame, f };
-	char got[64] = "";
+	struct walk_heap_callbacks c = { find_code, find_frame, nth_frame, read_again, f };
 
 	f->n_read = 0;
 	walk_heap_stack(f->h, &f->l, leaf * 0x100ull, &c, &f->walk);
+}
+
+/* The same, and compares the numbers of the codes from the root on. */
+static void expect(struct fake *f, unsigned leaf, const char *codes, bool is_shortened)
+{
+	char got[64] = "";
+
+	look(f, leaf);
 	assert_true(f->walk.n < sizeof got);
 	for (size_t i = 0; i < f->walk.n; i++)
 		got[i] = "0123456789abcdef"[f->walk.frames[i].code / 0x1000 % 16];
@@ -303,6 +323,62 @@ static void rare_callers_are_not_usual_ones(void **state)
 	done(f);
 }
 
+/* Of 100 looks each, main (1) → loop (2) → work (3) and main → other (5) → more (6); then the link of work leads to
+ * other, while loop executes. */
+static struct fake *torn(void)
+{
+	struct fake *f = three();
+
+	put(f, 5, 5, 1, EXECUTES);
+	put(f, 6, 6, 5, EXECUTES);
+	for (int i = 0; i < 100; i++) {
+		expect(f, 3, "123", false);
+		expect(f, 6, "156", false);
+	}
+	put(f, 3, 3, 5, EXECUTES);
+	assert_int_equal(f->n_again, 0);
+	return f;
+}
+
+static void a_link_that_was_torn_is_not_followed(void **state)
+{
+	struct fake *f = torn();
+
+	(void)state;
+	f->moves = true;
+	expect(f, 3, "123", false);
+	assert_int_equal(f->n_again, 1);
+	put(f, 2, 2, 1, ENDED); /* nothing else executes that calls work */
+	expect(f, 3, "153", false);
+	done(f);
+}
+
+static void a_link_is_believed_when_both_frames_are_still_there(void **state)
+{
+	struct fake *f = torn();
+
+	(void)state;
+	expect(f, 3, "153", false);
+	f->moves = true; /* from now on it is known */
+	expect(f, 3, "153", false);
+	assert_int_equal(f->n_again, 1);
+	done(f);
+}
+
+static void a_link_that_is_met_often_is_believed(void **state)
+{
+	struct fake *f = torn();
+
+	(void)state;
+	f->moves = true;
+	for (int i = 0; i < 20; i++)
+		expect(f, 3, "123", false);
+	for (int i = 0; i < 10; i++)
+		look(f, 3);
+	expect(f, 3, "153", false);
+	done(f);
+}
+
 static void frames_of_another_thread_are_not_mixed_in(void **state)
 {
 	struct fake *f = three();
@@ -320,17 +396,16 @@ static void frames_of_another_thread_are_not_mixed_in(void **state)
 static void a_recursion_of_a_thousand_is_whole(void **state)
 {
 	struct fake *f = begin();
-	struct walk_heap_callbacks c = { find_code, find_frame, nth_frame, f };
 
 	(void)state;
 	for (unsigned i = 1; i <= 1100; i++)
 		put(f, i, 1, i - 1, EXECUTES);
-	walk_heap_stack(f->h, &f->l, 1100 * 0x100, &c, &f->walk);
+	look(f, 1100);
 	assert_int_equal(f->walk.n, 1100);
 	assert_false(f->walk.is_shortened);
 	put(f, 1100, 1, 1101, ENDED);
 	put(f, 1099, 1, 1100, ENDED);
-	walk_heap_stack(f->h, &f->l, 1100 * 0x100, &c, &f->walk);
+	look(f, 1100);
 	assert_int_equal(f->walk.n, 1099);
 	done(f);
 }
@@ -364,6 +439,9 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_followed_is_cut_at_what_still_executes),
 		cmocka_unit_test(frames_outside_the_image_are_read_only_on_the_way_up),
 		cmocka_unit_test(rare_callers_are_not_usual_ones),
+		cmocka_unit_test(a_link_that_was_torn_is_not_followed),
+		cmocka_unit_test(a_link_is_believed_when_both_frames_are_still_there),
+		cmocka_unit_test(a_link_that_is_met_often_is_believed),
 		cmocka_unit_test(frames_of_another_thread_are_not_mixed_in),
 		cmocka_unit_test(a_recursion_of_a_thousand_is_whole),
 		cmocka_unit_test(coroutines_are_told_by_their_frames_root_first),
