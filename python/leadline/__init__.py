@@ -16,7 +16,9 @@ The tool is one static executable; this package finds it, and lets a program rec
 
     with leadline.region("load"):        a span that every recording shows, also that of leadline run; costs nothing without one
 
-    %load_ext leadline                   in IPython and Jupyter: %lead, %%lead, %leadtrace
+    leadline.bench(f).median             how long it takes, as %timeit -o; leadline.Timer is timeit.Timer
+
+    %load_ext leadline                   in IPython and Jupyter: %lead, %%lead, %leadtrace, %leadlines, %leadtime
 
     python -m leadline time script.py    the same as: leadline time script.py
     python -m leadline -s cumtime script.py   as python -m cProfile
@@ -31,6 +33,7 @@ from leadline._region import Region, region
 from leadline._sampler import Recorder, Sampler, sample
 
 if TYPE_CHECKING:
+    from leadline._bench import Result, Timer, bench
     from leadline._binary import BinaryNotFound, find_binary
     from leadline._lines import LineCounter, lines
     from leadline._stats import Stats
@@ -39,11 +42,11 @@ if TYPE_CHECKING:
     Profile = Tracer
     __version__: str
 
-__all__ = ["BinaryNotFound", "Error", "LineCounter", "Profile", "Recorder", "Region", "Sampler", "Stats", "Tracer", "__version__",
-           "find_binary", "lines", "load_ipython_extension", "region", "run", "runcall", "runctx", "sample", "trace"]
+__all__ = ["BinaryNotFound", "Error", "LineCounter", "Profile", "Recorder", "Region", "Result", "Sampler", "Stats", "Timer", "Tracer", "__version__",
+           "bench", "find_binary", "lines", "load_ipython_extension", "region", "run", "runcall", "runctx", "sample", "trace"]
 
 # What only some programs ask for is imported when they do: it would double the time this package takes to import.
-_LATER = {"BinaryNotFound": "_binary", "find_binary": "_binary", "LineCounter": "_lines", "lines": "_lines", "Stats": "_stats", "Tracer": "_tracer",
+_LATER = {"Result": "_bench", "Timer": "_bench", "bench": "_bench", "BinaryNotFound": "_binary", "find_binary": "_binary", "LineCounter": "_lines", "lines": "_lines", "Stats": "_stats", "Tracer": "_tracer",
           "Profile": "_tracer", "run": "_tracer", "runcall": "_tracer", "runctx": "_tracer", "trace": "_tracer"}
 
 

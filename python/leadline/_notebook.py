@@ -1,4 +1,4 @@
-"""IPython's magics: %load_ext leadline, then %lead, %leadtrace and %leadlines, each with % before a statement or %% before a cell.
+"""IPython's magics: %load_ext leadline, then %lead, %leadtrace, %leadlines and %leadtime, each with % before a statement or %% before a cell.
 
 A cell's functions are named after it: `In [7]:3` is line 3 of that cell, whatever file IPython compiled it under.
 """
@@ -6,6 +6,7 @@ A cell's functions are named after it: `In [7]:3` is line 3 of that cell, whatev
 import html
 import io
 import linecache
+import time
 from typing import Any, Dict, List, Optional, Tuple
 
 from IPython.core.error import UsageError
@@ -13,6 +14,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_loca
 from IPython.display import display as show
 
 from leadline import _stats
+from leadline._bench import Result, bench
 from leadline._host import Error, Host
 from leadline._lines import LineCounter
 from leadline._sampler import Recorder, Sampler
@@ -165,6 +167,29 @@ class LeadlineMagics(Magics):
         if "q" not in options:
             text = recorder.report("--lines", "--limit", str(self._rows(options, 0)), "--no-legend")
             display(Report(text, [counted_table(self.shell, recorder.json())]))
+
+    @needs_local_scope
+    @line_cell_magic
+    def leadtime(self, line: str, cell: Optional[str] = None, local_ns: Optional[Dict[str, Any]] = None) -> Optional[Result]:
+        """Times the statement, or the cell with the statement as its set-up, as %timeit does: -n -r -p -o -q, -t -c."""
+        options, statement = self.parse_options(line, "n:r:p:oqtc", posix=False, strict=False)
+        if cell is None and not statement.strip():
+            raise UsageError("which statement? For example: %leadtime work()")
+        shell: Any = self.shell
+        text, setup = (statement, "pass") if cell is None else (shell.transform_cell(cell), statement.strip() or "pass")
+        names = {**shell.user_ns, **(local_ns or {})}
+        try:
+            numbers = [int(options.get(letter, default)) for letter, default in (("n", 0), ("r", 7), ("p", 3))]
+        except ValueError as error:
+            raise UsageError(f"-n, -r and -p want a number: {error}") from None
+        if numbers[1] < 1 or numbers[0] < 0:
+            raise UsageError("-r wants at least 1, -n at least 0")
+        timer = time.process_time if "c" in options else time.perf_counter
+        result = bench(text.strip("\n"), setup, numbers[0], numbers[1], names, timer)
+        result = Result(result.loops, result.all_runs, precision=numbers[2])
+        if "q" not in options:
+            print(result)
+        return result if "o" in options else None
 
     def _prepare(self, line: str, cell: Optional[str], letters: str,
                  local_ns: Optional[Dict[str, Any]]) -> Tuple[Dict[str, str], Any, Dict[str, Any]]:

@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from conftest import ROOT
 from interpreters import EXPECTED, require
 
 IN_PLACE = [v for v in EXPECTED if v not in ("3.14", "3.15")]  # those live in another root
@@ -310,3 +311,30 @@ def test_two_revisions_run_in_checkouts_of_their_own(tool):
 def test_bad_comparisons_get_a_line_and_a_status(tool, args, status, words):
     r = tool("compare", *args)
     assert r.returncode == status and words in r.stderr, r.stderr
+
+
+# ---- the Python package
+
+
+@pytest.mark.parametrize("label", IN_PLACE)
+def test_the_package_times_in_its_own_process(tool, label):
+    code = """
+import leadline, timeit
+calls = []
+r = leadline.bench(lambda: calls.append(1), number=5, repeat=4)
+assert len(calls) == 20 and (r.loops, r.repeat, len(r.all_runs), len(r.timings)) == (5, 4, 4, 4)
+assert r.best <= r.median <= r.worst and r.best <= r.average <= r.worst and r.stdev >= 0
+assert r.timings == [run / 5 for run in r.all_runs]
+assert str(r).endswith("(mean ± std. dev. of 4 runs, 5 loops each)"), r
+t = leadline.Timer("x += 1", "x = 0")
+assert isinstance(t, timeit.Timer) and t.timeit(10) > 0 and len(t.repeat(2, 10)) == 2 and t.autorange()[0] > 1000
+assert leadline.bench("y", globals={"y": 3}, number=2).loops == 2
+try:
+    leadline.bench("pass", repeat=0)
+except ValueError as e:
+    print("refused:", e)
+"""
+    r = subprocess.run(require(label).command("-c", code), capture_output=True, text=True,
+                       env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "LEADLINE_BINARY": tool.binary})
+    assert r.returncode == 0, r.stderr
+    assert r.stdout == "refused: repeat must be at least 1\n"

@@ -26,6 +26,9 @@ CELLS = [
     "%leadlines -f slow -o lines.lead slow(7)",
     "%leadlines slow(7)",
     "%leadlines -f nowhere slow(7)",
+    "r = %leadtime -o -n 10 -r 3 slow(5)\nprint(r.loops, r.repeat, len(r.timings), r.best <= r.median <= r.worst)",
+    "%%leadtime -q -n 1 -r 1 seen = []\nseen.append(slow(2))\nprint('ran', len(seen))",
+    "%leadtime -n many slow(1)",
 ]
 
 
@@ -109,3 +112,12 @@ def test_what_is_wrong_is_one_line(notebook):
     assert "UsageError: -n wants a number of rows, not 'many'" in shown(cells[8])
     assert shown(cells[9]).strip().startswith("leadline: --rate wants a number")
     assert "ZeroDivisionError" in shown(cells[10])
+
+
+def test_statements_and_cells_are_timed(notebook):
+    cells, _ = notebook
+    text = shown(cells[14]).strip().splitlines()
+    assert re.fullmatch(r"[\d.]+ \S+ ± [\d.]+ \S+ per loop \(mean ± std. dev. of 3 runs, 10 loops each\)", text[0])
+    assert text[1] == "10 3 3 True"
+    assert "ran 1" in shown(cells[15])  # the magic's own line is the set-up, -q prints nothing
+    assert "UsageError: -n, -r and -p want a number" in shown(cells[16])

@@ -1,0 +1,62 @@
+"""Timing in this process: leadline.bench(f), leadline.Timer; fresh processes and comparisons are `leadline bench` and `compare`."""
+
+import statistics
+import time
+import timeit
+from typing import Any, Callable, Dict, List, Optional, Union
+
+Code = Union[str, Callable[[], Any]]
+
+
+def shown(value: float, precision: int = 3) -> str:
+    """As %timeit writes a time."""
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
+        if value * factor >= 1:
+            return f"{value * factor:.{precision}g} {unit}"
+    return f"{value * 1e9:.{precision}g} ns"
+
+
+class Result:
+    """What was measured, with the names of %timeit -o: times are seconds of one loop, `all_runs` those of whole batches."""
+
+    def __init__(self, loops: int, all_runs: List[float], compile_time: float = 0.0, precision: int = 3) -> None:
+        self.loops, self.repeat, self.all_runs = loops, len(all_runs), all_runs
+        self.compile_time, self._precision = compile_time, precision
+        self.timings = [run / loops for run in all_runs]
+        self.best, self.worst = min(self.timings), max(self.timings)
+
+    @property
+    def average(self) -> float:
+        return statistics.fmean(self.timings)
+
+    @property
+    def stdev(self) -> float:
+        return statistics.pstdev(self.timings)
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.timings)
+
+    def __str__(self) -> str:
+        return (f"{shown(self.average, self._precision)} ± {shown(self.stdev, self._precision)} per loop (mean ± std. dev. of "
+                f"{self.repeat} run{'s' if self.repeat != 1 else ''}, {self.loops:,} loop{'s' if self.loops != 1 else ''} each)")
+
+    def __repr__(self) -> str:
+        return f"<leadline.Result: {self}>"
+
+
+class Timer(timeit.Timer):
+    """timeit.Timer, with bench()."""
+
+    def bench(self, number: int = 0, repeat: int = 7) -> Result:
+        """`repeat` batches of `number` loops; 0: as many as take 0.2 s."""
+        if repeat < 1:
+            raise ValueError("repeat must be at least 1")
+        loops = number or self.autorange()[0]
+        return Result(loops, self.repeat(repeat, loops))
+
+
+def bench(what: Code, setup: Code = "pass", number: int = 0, repeat: int = 7, globals: Optional[Dict[str, Any]] = None,
+          timer: Callable[[], float] = time.perf_counter) -> Result:
+    """Times a statement or a function without arguments in this process, garbage collection off, as timeit does."""
+    return Timer(what, setup, timer, globals).bench(number, repeat)
