@@ -99,7 +99,12 @@ def inactive():
             print(f"{python.label}\n{run(python.exe, ROOT / 'benchmarks' / 'inactive.py').stdout}", end="")
 
 
-BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, lines, times, three_ways, inactive)}
+def view():
+    """Slices of a tree of ten million nodes (bars: 20 ms, 1 MB; benchmarks/view.py has options of its own)."""
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "view.py"], check=True)
+
+
+BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, lines, times, three_ways, inactive, view)}
 
 for wanted in sys.argv[1:] or BENCHMARKS:
     print(f"== {wanted}: {BENCHMARKS[wanted].__doc__}")

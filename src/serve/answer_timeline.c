@@ -13,7 +13,7 @@
 #include "store/tables.h"
 #include "base/banned.h"
 
-enum { PIXELS = 1200, REGIONS = 2000, THREADS = 500 };
+enum { PIXELS = 1200, REGIONS = 2000, THREADS = 500, RUNS = 200000 };
 
 struct window {
 	double from_s, to_s, begin_s, end_s;
@@ -58,12 +58,15 @@ static void write_runs(const struct strips *t, const struct strip_thread *x, con
 	free(runs);
 }
 
-static void write_threads(const struct selection *s, const struct strips *t, const struct window *v,
-	struct json_writer *w)
+static void write_threads(const struct selection *s, const struct strips *t,
+	const struct window *asked, struct json_writer *w)
 {
+	size_t n = 0, most = RUNS / (s->stacks->n_threads + 1);
 	struct mentioned m = { 0 };
-	size_t n = 0;
+	struct window v = *asked;
 
+	if (v.pixels > most) /* many threads: less of each, so that an answer stays small */
+		v.pixels = (uint32_t)(most > 50 ? most : 50);
 	json_key(w, "states");
 	json_array_begin(w);
 	for (size_t i = 0; i < STRIP_STATES_; i++)
@@ -84,7 +87,7 @@ static void write_threads(const struct selection *s, const struct strips *t, con
 		json_kv_u64(w, "pid", x->pid);
 		json_kv_string(w, "name", x->name);
 		json_kv_bool(w, "is_idle", of->is_idle);
-		write_runs(t, x, v, &m, w);
+		write_runs(t, x, &v, &m, w);
 		json_object_end(w);
 	}
 	json_array_end(w);

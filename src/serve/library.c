@@ -115,8 +115,6 @@ static char *key_of(const struct params *p, enum library_filter filter)
 	struct buf key = BUF_INIT;
 	char *text;
 
-	if (filter == LIBRARY_WHOLE_TIME)
-		buf_addc(&key, '*');
 	for (size_t i = filter == LIBRARY_WHOLE_TIME ? 2 : 0;
 		i < N_PARAMETERS - (filter == LIBRARY_ROWS); i++)
 		for (size_t k = 0; k < p->n; k++)

@@ -148,6 +148,7 @@ static void ask(struct server *s, struct evhttp_request *request, const char *pa
 {
 	enum evhttp_cmd_type method = evhttp_request_get_command(request);
 	bool is_quit = strcmp(path, "/api/quit") == 0;
+	char ended[] = "{}";
 
 	if (!guard_token(&s->guard, token)) {
 		reply_error(s, request, 403,
@@ -156,7 +157,7 @@ static void ask(struct server *s, struct evhttp_request *request, const char *pa
 	} else if (is_quit != (method == EVHTTP_REQ_POST)) {
 		reply_error(s, request, 405, "no such method here");
 	} else if (is_quit) {
-		reply_error(s, request, 200, "");
+		reply(s, request, 200, "application/json", &(struct buf){ .data = ended, .n = 2 });
 		event_base_loopexit(s->base, &(struct timeval){ .tv_usec = 100000 });
 	} else if (strcmp(path, "/") == 0) {
 		reply(s, request, 200, "text/html; charset=utf-8", &s->page);
@@ -380,6 +381,7 @@ int server_open(
 	page_fill(s->nonce, "", "", 0, &s->page);
 	name_address(s, fd);
 	raise_limit();
+	signal(SIGPIPE, SIG_IGN); /* who asked may be gone */
 	if (start(s, fd, e) < 0) {
 		server_close(s);
 		return -(int)e->code;

@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import urllib.parse
 import zlib
@@ -360,6 +361,15 @@ def raw(server, data):
 ], ids=["path", "header", "headers", "body", "negative", "chunked", "tls", "lines", "no path", "nothing", "version"])
 def test_requests_that_are_none_do_no_harm(server, data):
     assert b"200 OK" not in raw(server, data)
+    assert server.get("overview")["name"] == "orders.lead"
+
+
+def test_who_goes_away_before_the_answer_does_no_harm(server):
+    asked = f"GET /api/tree?width=10000&token={server.token} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    for _ in range(20):
+        with socket.create_connection(("127.0.0.1", server.url.port)) as c:
+            c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed with a reset
+            c.sendall(asked * 20)
     assert server.get("overview")["name"] == "orders.lead"
 
 
