@@ -209,6 +209,7 @@ static void a_time_line_has_the_weights_of_the_samples(void **state)
 	const struct strips *t;
 	struct strip_run *runs;
 	struct rig m;
+	double sums[STRIP_STATES_];
 	size_t n;
 
 	(void)state;
@@ -223,10 +224,15 @@ static void a_time_line_has_the_weights_of_the_samples(void **state)
 	t = strips_build(&m.arena, m.tables, m.stacks->frames);
 	assert_int_equal(t->n_threads, 1);
 	assert_int_equal(t->threads[0].n, 4);
-	assert_float_equal(t->threads[0].state_s[STRIP_RUNNING], 0.015, 1e-9);
-	assert_float_equal(t->threads[0].state_s[STRIP_WAITING], 0.015, 1e-9);
-	assert_float_equal(t->threads[0].state_s[STRIP_GIL_WAIT], 0.015, 1e-9);
-	assert_float_equal(t->threads[0].state_s[STRIP_GC], 0.005, 1e-9);
+	strip_sums(&t->threads[0], 0, UINT64_MAX, sums);
+	assert_float_equal(sums[STRIP_RUNNING], 0.015, 1e-9);
+	assert_float_equal(sums[STRIP_WAITING], 0.015, 1e-9);
+	assert_float_equal(sums[STRIP_GIL_WAIT], 0.015, 1e-9);
+	assert_float_equal(sums[STRIP_GC], 0.005, 1e-9);
+	strip_sums(&t->threads[0], t->threads[0].v[1].t_ns - 1000000,
+		t->threads[0].v[1].t_ns + 2000000, sums);
+	assert_float_equal(sums[STRIP_RUNNING], 0.001, 1e-9);
+	assert_float_equal(sums[STRIP_WAITING], 0.002, 1e-9);
 	n = strip_runs(t, &t->threads[0], t->threads[0].v[0].t_ns, t->end_ns, 50, &runs);
 	assert_int_equal(n, 5);
 	assert_int_equal(runs[0].state, STRIP_RUNNING);

@@ -119,11 +119,6 @@ static struct strip_thread finish(struct arena *a, struct builder *b, struct bui
 		.n = x->spans.n,
 		.end_ns = x->end_ns };
 
-	for (size_t i = 0; i < to.n; i++) {
-		uint64_t end_ns = i + 1 < to.n ? to.v[i + 1].t_ns : to.end_ns;
-
-		to.state_s[to.v[i].state] += (double)(end_ns - to.v[i].t_ns) / 1e9;
-	}
 	vec_done(&x->spans);
 	return to;
 }
@@ -240,4 +235,16 @@ size_t strip_runs(const struct strips *t, const struct strip_thread *x, uint64_t
 			UINT32_MAX };
 	*ret = runs;
 	return n;
+}
+
+void strip_sums(
+	const struct strip_thread *x, uint64_t from_ns, uint64_t to_ns, double to[STRIP_STATES_])
+{
+	memset(to, 0, STRIP_STATES_ * sizeof *to);
+	for (size_t i = span_at(x, from_ns); i < x->n && x->v[i].t_ns < to_ns; i++) {
+		uint64_t begin = x->v[i].t_ns > from_ns ? x->v[i].t_ns : from_ns;
+		uint64_t end = end_of(x, i) < to_ns ? end_of(x, i) : to_ns;
+
+		to[x->v[i].state] += end > begin ? (double)(end - begin) / 1e9 : 0;
+	}
 }

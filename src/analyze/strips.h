@@ -42,7 +42,6 @@ struct strip_thread {
 	const struct strip_span *v;
 	size_t n;
 	uint64_t end_ns; /* of the last */
-	double state_s[STRIP_STATES_];
 };
 
 struct strips {
@@ -56,6 +55,10 @@ struct strips {
 
 /* Never NULL. */
 const struct strips *strips_build(struct arena *a, struct tables *t, struct frames *f);
+
+/* Seconds of a window in each state. */
+void strip_sums(
+	const struct strip_thread *x, uint64_t from_ns, uint64_t to_ns, double to[STRIP_STATES_]);
 
 struct strip_run {
 	uint64_t t_ns;

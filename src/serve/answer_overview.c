@@ -53,23 +53,35 @@ static void write_verdict(const struct recording *r, struct json_writer *w)
 	buf_done(&why);
 }
 
-static bool counts(const struct stacks *s, uint32_t row)
+static const struct strip_thread *strip_of(const struct strips *t, uint32_t row)
 {
-	for (size_t i = 0; i < s->n_threads; i++)
-		if (s->threads[i].row == row)
-			return s->threads[i].seconds > 0 || !s->threads[i].is_idle;
-	return false;
+	for (size_t i = 0; i < t->n_threads; i++)
+		if (t->threads[i].row == row)
+			return &t->threads[i];
+	return NULL;
 }
 
-/* Of the threads chosen, of the whole recording; idle ones only where they count. */
-static void write_states(const struct selection *s, struct json_writer *w)
+/* Of the threads and the time chosen. What was left out as idle is waiting, and no part of it. */
+static void write_states(
+	const struct selection *s, double from_s, double to_s, struct json_writer *w)
 {
 	const struct strips *t = recording_strips(s->recording);
-	double sum[STRIP_STATES_] = { 0 };
+	double sum[STRIP_STATES_] = { 0 }, one[STRIP_STATES_];
 
-	for (size_t i = 0; i < t->n_threads; i++)
-		for (size_t k = 0; counts(s->stacks, t->threads[i].row) && k < STRIP_STATES_; k++)
-			sum[k] += t->threads[i].state_s[k];
+	for (size_t i = 0; t->has_states && i < s->stacks->n_threads; i++) {
+		const struct stack_thread *x = &s->stacks->threads[i];
+		const struct strip_thread *strip = strip_of(t, x->row);
+		double left_out = x->all_s - x->seconds;
+
+		if (!strip || x->seconds <= 0)
+			continue;
+		strip_sums(strip, (uint64_t)(from_s * 1e9),
+			to_s > 0 ? (uint64_t)(to_s * 1e9) : UINT64_MAX, one);
+		if (s->stacks->n_folded && left_out > 0)
+			one[STRIP_WAITING] = fmax(one[STRIP_WAITING] - left_out, 0);
+		for (size_t k = 0; k < STRIP_STATES_; k++)
+			sum[k] += one[k];
+	}
 	json_key(w, "states");
 	json_array_begin(w);
 	for (size_t k = STRIP_RUNNING; t->has_states && k < STRIP_STATES_; k++) {
@@ -191,9 +203,11 @@ int answer_overview(struct library *l, struct params *p, struct json_writer *w, 
 {
 	struct selection *s;
 	const struct recording *r;
-	double sampled_s, wall_s;
+	double sampled_s, wall_s, from_s = 0, to_s = 0;
 
-	if (library_select(l, p, LIBRARY_ROWS, &s, e) < 0)
+	if (library_select(l, p, LIBRARY_ROWS, &s, e) < 0 ||
+		params_number(p, "from", 0, 1e9, &from_s, e) < 0 ||
+		params_number(p, "to", 0, 1e9, &to_s, e) < 0)
 		return -1;
 	r = s->recording;
 	sampled_s = (double)recording_strips(s->recording)->end_ns / 1e9;
@@ -211,7 +225,7 @@ int answer_overview(struct library *l, struct params *p, struct json_writer *w, 
 		r->origin.is_foreign ? UNITS_UNKNOWN : (double)r->reader->begun_realtime_ns / 1e9);
 	json_kv_double(w, "length_s", fmax(sampled_s, wall_s));
 	write_verdict(r, w);
-	write_states(s, w);
+	write_states(s, from_s, to_s, w);
 	write_counts(s, w);
 	write_views(s, w);
 	write_rows(s, w);

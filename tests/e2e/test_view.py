@@ -160,6 +160,9 @@ def test_the_overview_tells_what_the_report_tells(server, tool):
     assert answer["sampled"] == report["sampled_s"]
     assert [f["name"] for f in answer["functions"]] == [f["name"] for f in report["functions"][:20]]
     assert answer["views"]["flame"] == "" and answer["views"]["native"] != ""
+    assert sum(seconds for _, seconds in answer["states"]) == pytest.approx(answer["sampled"], rel=0.01)
+    part = server.get("overview", **{"from": 0.2, "to": 0.4, "thread": "#1"})
+    assert sum(seconds for _, seconds in part["states"]) == pytest.approx(part["sampled"], rel=0.1)
 
 
 # ---- answers -------------------------------------------------------------------------------------
