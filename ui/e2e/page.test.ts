@@ -224,6 +224,28 @@ test("at 360 pixels nothing is wider than the screen", async () => {
 	await page.context().close();
 });
 
+test("one file holds the same page, from the disk, without a network", async () => {
+	const file = join(FOLDER, "one.html");
+	tool("view", ORDERS, "-o", file);
+	const { page, errors, strangers } = await open(browser, `file://${file}`, { offline: true });
+	for (const name of Object.keys(READY)) {
+		await go(page, `#/${name}`);
+		await page.waitForSelector(`.view-${name} ${READY[name]}`);
+	}
+	const wanted = report(ORDERS, "--limit=0").functions.slice(0, 50).map((row: { self_s: number }) => row.self_s);
+	const shown = () => page.$$eval(".grid tbody tr", (rows) => rows.slice(0, 50).map((row) => Number(row.querySelector<HTMLElement>("td.num")?.dataset.value)));
+	await expect.poll(shown, { timeout: PATIENCE_MS }).toEqual(wanted);
+	await go(page, "#/flame?q=iterencode");
+	await expect.poll(() => page.textContent(".found"), { timeout: PATIENCE_MS }).toMatch(/functions? match/);
+	await page.locator(READY.flame).focus();
+	for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+	await page.waitForSelector(".crumbs [aria-current=location]");
+	await go(page, "#/table?from=0.5");
+	await page.waitForSelector(".notice >> text=leadline view FILE");
+	expect([errors, strangers]).toEqual([[], []]);
+	await page.context().close();
+});
+
 test("when the server has ended the page says so", async () => {
 	const one = await serve(ORDERS);
 	const { page } = await open(browser, one.url);

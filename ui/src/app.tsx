@@ -22,7 +22,7 @@ function Fidelity() {
 		: typeof samples === "number" ? `${count(samples)} samples` : "sampled";
 	return (
 		<details class="fidelity">
-			<summary class={lost > 0 ? "warn" : ""}>
+			<summary class={typeof samples === "number" && lost > 0.01 * samples ? "warn" : ""}>
 				{label}
 				{lost > 0 && typeof samples === "number" ? `, ${percent(lost / Math.max(1, samples + lost))} lost` : ""}
 			</summary>

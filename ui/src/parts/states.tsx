@@ -13,9 +13,12 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
 	);
 }
 
-/** Text with commands in it: what begins with "leadline " is shown as something to type. */
+/** leadline, a command of it, and what looks like an option or a file; or an option alone. */
+export const COMMAND = /(leadline (?:run|view|attach|report|top)(?: (?:--?[a-z][\w-]*(?:=\S+)?|[A-Z]{2,}(?:\.py)?|\S+\.(?:py|lead|html)))*|(?<![\w-])--[a-z][\w-]*)/;
+
+/** Text with commands in it, each shown as something to type. */
 export function WithCommands({ text }: { text: string }) {
-	const parts = text.split(/((?:leadline (?:run|view|record|attach|report)|--[a-z])[^,;:]*)/);
+	const parts = text.split(COMMAND);
 	return (
 		<>
 			{parts.map((part, i) => (i % 2 ? <code key={i}>{part}</code> : part))}

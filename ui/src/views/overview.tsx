@@ -47,7 +47,7 @@ function Lines({ rows, total, unit }: { rows: LineCost[]; total: number; unit: "
 	const largest = Math.max(...rows.map((row) => row.self_high ?? row.self), 0);
 	return (
 		<ol class="tops" aria-label="lines by their own time">
-			{rows.filter((row) => row.self > 0).map((row) => (
+			{rows.map((row) => (
 				<li key={`${row.f}:${row.line}`}>
 					<button
 						type="button"
@@ -67,6 +67,11 @@ function Lines({ rows, total, unit }: { rows: LineCost[]; total: number; unit: "
 			))}
 		</ol>
 	);
+}
+
+/** Lines with time of their own, most first: lines counted one by one come in the order of the file. */
+export function hottest(rows: LineCost[]): LineCost[] {
+	return rows.filter((row) => row.self > 0).sort((a, b) => b.self - a.self);
 }
 
 /** The answer to "where" as a sentence. */
@@ -94,7 +99,7 @@ function Why() {
 			<h2 id="why">Why</h2>
 			<p class="answer">{overview.verdict || "What bounds it was not measured."}</p>
 			{overview.verdict_why && <p class="soft">{overview.verdict_why}</p>}
-			{overview.states.length > 0 ? (
+			{overview.states.some(([, value]) => value > 0) ? (
 				<>
 					<StateBar states={overview.states} unit={overview.unit} />
 					<p class="soft small">Sampled time of all threads that count. Native code, kernel and GPU are not told apart yet.</p>
@@ -120,11 +125,11 @@ function Why() {
 function Next() {
 	const store = useStore();
 	const overview = useOverview();
-	const first = overview.lines[0];
+	const first = hottest(overview.lines)[0];
 	return (
 		<section aria-labelledby="next">
 			<h2 id="next">What next</h2>
-			{first && first.self > 0 ? (
+			{first ? (
 				<p class="answer">
 					Look at{" "}
 					<button type="button" class="link" onClick={() => showSource(store, first.f, first.file, first.line)}>
@@ -135,7 +140,7 @@ function Next() {
 			) : (
 				<p class="answer">No line stands out.</p>
 			)}
-			<p class="soft small">Sampled time of that line alone; what it calls is not part of it.</p>
+			<p class="soft small">{overview.is_exact ? "Time counted on that line, with what it calls." : "Sampled time of that line alone; what it calls is not part of it."}</p>
 		</section>
 	);
 }
@@ -169,7 +174,7 @@ export function OverviewView() {
 	const place = usePlace();
 	const params = selectionOf(place);
 	const functions = useAnswer<Table<FunctionCost>>("table", { ...params, what: "functions", limit: ROWS });
-	const lines = useAnswer<Table<LineCost>>("table", { ...params, what: "lines", limit: ROWS });
+	const lines = useAnswer<Table<LineCost>>("table", { ...params, what: "lines", limit: 1000 });
 	return (
 		<div class="overview">
 			<section aria-labelledby="where" class="wide">
@@ -187,7 +192,7 @@ export function OverviewView() {
 								</div>
 								<div>
 									<h3>Lines</h3>
-									<Wait answer={lines}>{(l) => <Lines rows={l.rows} total={l.total} unit={overview.unit} />}</Wait>
+									<Wait answer={lines}>{(l) => <Lines rows={hottest(l.rows).slice(0, ROWS)} total={l.total} unit={overview.unit} />}</Wait>
 								</div>
 							</div>
 						</>
