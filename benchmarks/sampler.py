@@ -157,6 +157,7 @@ class Bench:
             peers = self.peer_runs(rate, "flutter.py", min(self.seconds, 4)) if rate != "max" else {}
             self.flutter_rows(rate, r, peers)
         self.same_shares(runs["1k"].report, runs["10k"].report)
+        self.own_shares()
 
     def flutter_rows(self, rate, r, peers):
         add, is_barred = self.table.add, rate == "10k"
@@ -193,6 +194,15 @@ class Bench:
         apart = [n for n in names if abs(of[0][n][0] - of[1][n][0]) > math.hypot(*((o[n][2] - o[n][1]) / 2 for o in of))]
         told = ", ".join(f"{n} {of[0][n][0]:.1%} → {of[1][n][0]:.1%}" for n in apart)
         self.table.add("flutter: shares at 10k unlike 1k", len(apart), 1, "{:.0f}", detail=f" of {len(names)} functions {told}")
+
+    def own_shares(self):
+        """Shares as told and as the program measures them itself, and how much looks change the latter."""
+        alone = tools.alone(self.place, "flutter.py", self.seconds, "clocked").program["truth"]
+        for rate in ("1k", "10k"):
+            r = self.steady(rate, "flutter.py", "clocked")
+            true, told = r.program["truth"], truth.told_parts(r.stacks, alone)
+            detail = " (" + ", ".join(f"{n} {told[n]:.1%}, by its clock {true[n]:.1%}, alone {alone[n]:.1%}" for n in ("deep", "fib")) + ")"
+            self.table.add(f"flutter {rate}: told − by its clock", max(abs(told[n] - true[n]) for n in alone), None, "{:.1%}", detail=detail)
 
     def threads(self):
         """200 threads that wait beside one that works; and 200 that work in turn."""

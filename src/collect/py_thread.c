@@ -19,8 +19,8 @@ enum {
 	USUAL_LOOKS = 64,
 	ASK_SAVES = 1024, /* bytes that asking for the top first must save, to be worth a call */
 	AHEAD_MORE = 256, /* after a look that had expected too little … */
-	AHEAD_LESS = 1,   /* … and after each that had not: so one in 256 does */
-	AHEAD_LEAST = 512,
+	AHEAD_LESS = 8,   /* … and after each that had not: so one in 32 does */
+	AHEAD_LEAST = 256,
 };
 
 /* Frames outside that were not needed for so long, or in so many looks. */
@@ -48,7 +48,7 @@ static void set_chunk(struct py_thread *t, size_t i, uint64_t address, uint64_t 
 	}
 	c->address = address;
 	c->n = 0;
-	t->size[i] = size;
+	c->size = size;
 }
 
 static size_t chunk_index(const struct py_thread *t, uint64_t address)
@@ -113,7 +113,7 @@ static void add_chunk(struct segments *s, struct py_thread *t, size_t i, size_t 
 /* Bytes of chunk i up to `top` and `more`, all of it when top lies elsewhere. */
 static size_t bytes_up_to(const struct py_thread *t, size_t i, uint64_t top, size_t more)
 {
-	uint64_t address = t->chunks[i].address, size = t->size[i];
+	uint64_t address = t->chunks[i].address, size = t->chunks[i].size;
 	uint64_t used = top > address && top - address <= size ? top - address : size;
 
 	return used + more < size ? used + more : size;
@@ -125,7 +125,7 @@ static size_t bytes_in_use(const struct py_thread *t, size_t i)
 	uint64_t before = t->top_before - t->chunks[i].address;
 	size_t n = bytes_up_to(t, i, t->top_after, 0);
 
-	return before <= t->size[i] && before > n ? before : n;
+	return before <= t->chunks[i].size && before > n ? before : n;
 }
 
 static uint32_t running_at(const struct py_layout *l)
@@ -157,7 +157,7 @@ static bool is_in_newest(const struct py_thread *t, uint64_t top)
 	size_t newest = t->n_chunks - 1;
 
 	return top > t->chunks[newest].address &&
-		top - t->chunks[newest].address <= t->size[newest];
+		top - t->chunks[newest].address <= t->chunks[newest].size;
 }
 
 /* Asks where the stack ends, if that spares many bytes above its end from being copied. */
@@ -180,7 +180,7 @@ static size_t bytes_at_once(const struct py_thread *t)
 	       n = bytes_up_to(t, newest, t->top_after, t->is_asked ? t->ahead : MORE);
 
 	if (!t->is_asked && t->reach > n)
-		n = t->reach < t->size[newest] ? t->reach : t->size[newest];
+		n = t->reach < t->chunks[newest].size ? t->reach : t->chunks[newest].size;
 	return n;
 }
 
@@ -192,7 +192,7 @@ static void plan(const struct py_view *v, struct py_thread *t, struct segments *
 	struct fields f = fields_of(l);
 
 	for (size_t i = 0; i + 1 < t->n_chunks; i++)
-		add_chunk(s, t, i, t->size[i]);
+		add_chunk(s, t, i, t->chunks[i].size);
 	add_segment(s, &t->top_before, t->address + l->thread_datastack_top, 8);
 	if (t->n_chunks)
 		add_chunk(s, t, t->n_chunks - 1, bytes_at_once(t));

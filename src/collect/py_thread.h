@@ -61,7 +61,6 @@ struct py_thread {
 	struct py_heap *heap; /* owned; 3.8 … 3.10, where nothing of the rest is used */
 	size_t n_chunks;
 	struct walk_chunk chunks[WALK_CHUNKS]; /* from the root on; bytes owned */
-	size_t size[WALK_CHUNKS];              /* bytes of the chunk in the target */
 	size_t capacity[WALK_CHUNKS];
 	uint64_t top_before, top_after;
 	size_t n_at_once;

@@ -67,10 +67,12 @@ static const unsigned char *bytes_in(const struct walk_chunk *c, uint64_t addres
 	return c->bytes + (address - c->address);
 }
 
+/* Whether a frame there is on the data stack, copied or not. */
 static bool is_in_chunks(const struct walk_image *image, uint64_t address)
 {
 	for (size_t i = 0; i < image->n_chunks; i++)
-		if (bytes_in(&image->chunks[i], address, 8))
+		if (address >= image->chunks[i].address &&
+			address - image->chunks[i].address < image->chunks[i].size)
 			return true;
 	return false;
 }

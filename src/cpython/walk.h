@@ -39,7 +39,8 @@ struct walk_code { /* what the walk must know of a code object; the caller cache
 struct walk_chunk {
 	uint64_t address;
 	const unsigned char *bytes;
-	size_t n; /* that were copied, from the beginning */
+	size_t n;    /* that were copied, from the beginning */
+	size_t size; /* of the chunk in the program */
 };
 
 struct walk_image {

@@ -119,7 +119,7 @@ static void add_chunk(struct fake *f, uint64_t address, size_t n)
 {
 	if (f->image.n_chunks)
 		note_end(f);
-	f->chunks[f->image.n_chunks] = (struct walk_chunk){ address, xcalloc(n, 1), n };
+	f->chunks[f->image.n_chunks] = (struct walk_chunk){ address, xcalloc(n, 1), n, n };
 	f->at = address + DATA + (f->image.n_chunks == 0 ? 8 : 0);
 	f->image.n_chunks++;
 	set_tops(f, f->at, f->at);
@@ -219,6 +219,19 @@ static void a_plain_chain_of_calls_is_taken_from_root_to_leaf(void **state)
 		add(f, 3, at, EXECUTES);
 		expect(f, "123", false);
 	}
+}
+
+/* 3.11 and 3.12 tell which frame runs a little later than where the stack ends: it may be one that came meanwhile. */
+static void a_running_frame_beyond_what_was_copied_cuts_nothing_off(void **state)
+{
+	uint64_t at;
+	struct fake *f = main_waits(12, &at);
+
+	(void)state;
+	add(f, 2, at, WAITS);
+	f->chunks[0].n = f->at - ROOT;
+	f->image.current = add_outside(f, f->at, OWNER_THREAD, 3, at);
+	expect(f, "12", false);
 }
 
 static void a_root_behind_an_entry_frame_on_the_c_stack_is_found(void **state)
@@ -733,6 +746,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_plain_chain_of_calls_is_taken_from_root_to_leaf),
+		cmocka_unit_test(a_running_frame_beyond_what_was_copied_cuts_nothing_off),
 		cmocka_unit_test(a_root_behind_an_entry_frame_on_the_c_stack_is_found),
 		cmocka_unit_test(a_thread_without_python_code_has_no_frames),
 		cmocka_unit_test(a_dead_frame_behind_the_top_is_not_taken),

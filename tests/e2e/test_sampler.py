@@ -6,7 +6,7 @@ import subprocess
 import conftest
 import pytest
 from interpreters import EXPECTED, inside, require
-from truth import ORACLE, impossible, legal_pairs, parse_collapsed, stacks_from
+from truth import ORACLE, impossible, legal_pairs, parse_collapsed, stacks_from, told_parts
 
 TARGETS = conftest.ROOT / "tests" / "targets"
 FLUTTER = conftest.ROOT / "benchmarks" / "flutter.py"
@@ -99,6 +99,18 @@ def test_functions_called_in_turn_get_their_true_share(tool, label, rate, second
     # Up to 3.10 some callers are inferred from earlier looks: 0.02 low on 3.10.
     assert (sum(full) - sum(bare)) / total == pytest.approx(json.loads(out)["short"], abs=0.05)
     assert all(f == pytest.approx(sum(full) / 8, abs=0.03 * total) for f in full)
+
+
+@pytest.mark.parametrize("label", ["3.11", "3.12", "3.13"])
+def test_parts_have_the_shares_that_the_program_measures_itself(tool, label):
+    """At a rate where looks change the program: what is told lies between what its clock says then and what it says alone."""
+    out, _, stacks = sample(tool, label, FLUTTER, 2.2, "clocked", rate="10k", least=15_000)
+    with inside(label, FLUTTER, PACE) as path:
+        alone = subprocess.run(require(label).command(str(path), "1", "clocked"), capture_output=True, text=True, check=True)
+    true = [json.loads(text.splitlines()[-1])["truth"] for text in (out, alone.stdout)]
+    for part, told in told_parts(stacks, true[0]).items():
+        low, high = sorted(t[part] for t in true)
+        assert low - 0.03 <= told <= high + 0.03, part
 
 
 @pytest.mark.parametrize("label", HEAP_FRAMES)

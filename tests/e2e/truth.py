@@ -33,6 +33,17 @@ def stacks_from(stacks, name):
     return found
 
 
+def told_parts(stacks, parts):
+    """Of `flutter.py clocked`: the share of each part it measures itself, of the samples in any of them."""
+    counts = dict.fromkeys(parts, 0)
+    for names, count in stacks_from(stacks, "clocked").items():
+        # Recursions are measured by what runs, the other two with all they call.
+        part = next((n for n in ("tojson", "regex") if n in names), names[-1])
+        counts[part] = counts.get(part, 0) + count
+    total = sum(counts[part] for part in parts)
+    return {part: counts[part] / total for part in parts}
+
+
 def impossible(stacks, pairs):
     """The share of samples with a caller → callee pair that the program cannot make; [cut] leaves are no pair."""
     bad = sum(count for names, count in stacks.items()
