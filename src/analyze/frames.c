@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/qualnames.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -48,6 +49,7 @@ struct frames {
 	struct stack_function *functions;
 	size_t n_functions, capacity;
 	struct numbers function_numbers, line_numbers;
+	const struct qualnames *qualnames; /* NULL: not needed yet */
 };
 
 /* ---- whose code ------------------------------------------------------------------------------ */
@@ -196,6 +198,20 @@ static void *grown(struct arena *a, const void *old, size_t n_old, size_t n, siz
 	return rows;
 }
 
+/* Up to 3.10 code objects know plain names only: the source may tell more. */
+static void qualify(struct frames *f, uint32_t function, const struct rec_code *c)
+{
+	struct stack_function *x = &f->functions[function];
+	unsigned major = 0, minor = 0;
+
+	if (sscanf(tables_string(f->t, c->interpreter), "cpython %u.%u", &major, &minor) != 2 ||
+		major != 3 || minor > 10)
+		return;
+	if (!f->qualnames)
+		f->qualnames = qualnames_load(f->a, f->t);
+	x->name = qualnames_find(f->qualnames, c->file, c->first_line, x->name);
+}
+
 /* The tables' rows that are not known yet. */
 static void take_in(struct frames *f)
 {
@@ -210,6 +226,7 @@ static void take_in(struct frames *f)
 
 		f->codes[row].function =
 			function_of(f, c->file, c->qualname, c->first_line, FRAME_PY);
+		qualify(f, f->codes[row].function, c);
 	}
 	for (row = (uint32_t)f->n_frames + 1; row <= n_frames; row++) {
 		const struct rec_frame *r = tables_row(f->t, RECORD_frame, row);

@@ -103,6 +103,14 @@ def test_calls_are_counted(label):
     assert t.losses == []
 
 
+@pytest.mark.parametrize("label", EXPECTED)
+def test_reports_have_qualified_names(label, tmp_path):
+    """Also where code objects know plain ones only, up to 3.10."""
+    trace(label, PLAIN, f"--json={tmp_path}/x.json")
+    functions = json.loads((tmp_path / "x.json").read_text())["functions"]
+    assert [f["calls"] for f in functions if f["name"] == "Counter.step"] == [100]
+
+
 LIVES = """
 import json, threading, time
 began = time.perf_counter()
