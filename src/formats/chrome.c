@@ -153,5 +153,7 @@ const struct format format_chrome = {
 	.name = "chrome",
 	.suffixes = { ".trace.json" },
 	.summary = "Chrome's trace events, for Perfetto and chrome://tracing",
+	.recognise = chrome_recognise,
+	.read = chrome_read,
 	.write = write,
 };

@@ -3,6 +3,17 @@
 #ifndef FORMATS_CHROME_H
 #define FORMATS_CHROME_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
+struct err;
+struct foreign;
+struct input;
+
 extern const struct format format_chrome;
+
+/* chrome_read.c */
+bool chrome_recognise(const char *head, size_t n);
+int chrome_read(struct input *in, struct foreign *to, struct err *e);
 
 #endif

@@ -17,6 +17,7 @@
 #include "formats/gperftools.h"
 #include "formats/json.h"
 #include "formats/lprof.h"
+#include "formats/perf_script.h"
 #include "formats/perfetto.h"
 #include "formats/png.h"
 #include "formats/pprof.h"
@@ -40,6 +41,7 @@ const struct format *const formats[] = {
 	&format_json,
 	&format_lprof,
 	&format_markdown,
+	&format_perf_script,
 	&format_perfetto,
 	&format_png,
 	&format_pprof,

@@ -261,6 +261,61 @@ def test_chrome(tool, truth, tmp_path):
     assert got["totalMarkerCount"] in n_calls.values()
 
 
+def test_chrome_is_read(tool, truth, tmp_path):
+    same_functions(tool, truth, written(tool, "chrome", tmp_path / "x.trace.json"), within=2e-6)
+
+
+def test_chrome_of_others(tool, tmp_path):
+    """As torch writes it: complete events in any order, ids that are words, an overlap, what is no span."""
+    path = tmp_path / "trace.json"
+    span = {"ph": "X", "cat": "cpu_op", "pid": 7, "tid": 8}
+    events = [{**span, "name": "aten::mm", "ts": 1000.5, "dur": 300}, {**span, "name": "step", "ts": 1000, "dur": 1000},
+              {**span, "name": "aten::add", "ts": 1900, "dur": 500},  # reaches beyond step
+              {"ph": "M", "name": "thread_name", "pid": 7, "tid": 8, "args": {"name": "worker"}},
+              {"ph": "X", "name": "kernel", "pid": "GPU 0", "tid": "stream 7", "ts": "1100", "dur": 50, "args": {"grid": [1]}},
+              {"ph": "i", "name": "instant", "pid": 7, "tid": 8, "ts": 1}, {"ph": "s", "id": 1, "pid": 7, "tid": 8, "ts": 2},
+              {"ph": "B", "name": "open", "pid": 9, "tid": 9, "ts": 1500}, {"ph": "B", "name": "in", "pid": 9, "tid": 9, "ts": 1600},
+              {"ph": "E", "pid": 9, "tid": 9, "ts": 1700}]
+    for text in (json.dumps({"schemaVersion": 1, "traceEvents": events}), json.dumps(events)):
+        path.write_text(text)
+        r = read_back(tool, path)
+        got = {f["name"]: (f["self_s"] * 1e6, f["total_s"] * 1e6) for f in r["functions"]}
+        assert got == {"step": pytest.approx((600, 1000)), "aten::mm": pytest.approx((300, 300)),
+                       "aten::add": pytest.approx((100, 100)), "kernel": pytest.approx((50, 50)),
+                       "open": pytest.approx((800, 900)), "in": pytest.approx((100, 100))}
+        assert "1 events reach beyond" in " ".join(tool("report", path).stdout.split())
+
+
+def test_perf_script(tool, tmp_path):
+    path = tmp_path / "perf.txt"
+    path.write_text("# captured by perf\n"
+                    "python3 -m x  12/13 [001] 100.000000:     250000 cpu-clock:u: \n"
+                    "\t    7f12 leaf+0x10 (/usr/lib/libx.so)\n\t    55aa operator()(int) (/usr/bin/python3)\n"
+                    "\t       0 [unknown] ([unknown])\n\n"
+                    "python3 -m x  12/13 [001] 100.250000:     750000 cpu-clock:u: \n"
+                    "\t    55aa operator()(int) (/usr/bin/python3)\n\n"
+                    "swapper     0 [000] 100.300000:     1 faults: \n\t 1 page_fault+0x1 ([kernel])\n\n")
+    r = read_back(tool, path)
+    got = {(f["name"], f["file"]): (f["self_s"], f["total_s"]) for f in r["functions"]}
+    assert got == {("leaf", "/usr/lib/libx.so"): pytest.approx((0.00025, 0.00025)),
+                   ("operator()(int)", "/usr/bin/python3"): pytest.approx((0.00075, 0.001)),
+                   ("[unknown]", "[unknown]"): pytest.approx((0, 0.00025))}
+    page = " ".join(tool("report", path, "--threads").stdout.split())
+    assert "python3 -m x" in page and "1 samples of other events were left out" in page
+
+
+@pytest.mark.parametrize("text, words", [
+    ('{"traceEvents": [{"ph": "X", "ts": 1', "read as a chrome file: byte"), ('{"traceEvents": 5}', "traceEvents is no array"),
+    ('{"traceEvents": []}', "it holds no spans"), ('{"traceEvents": [7]}', "an event is no object"),
+    ("x 1 2.000000: 1 cycles:\n\tzz what\n", "line 2: expected an address and a symbol"),
+    ("x 1 2.000000: 1 cycles:\n\t12 f (x)\n\nwhat\n", "line 4: neither a sample nor a frame")])
+def test_damaged_files_of_these(tool, tmp_path, text, words):
+    path = tmp_path / "damaged"
+    path.write_text(text)
+    r = tool("report", path)
+    assert r.returncode == 6 and words in r.stderr.splitlines()[0], r.stderr
+
+
 # ---- others --------------------------------------------------------------------------------------------------
 
 
