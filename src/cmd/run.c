@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/units.h"
+#include "cmd/auto_lines.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/recording.h"
@@ -54,7 +55,7 @@ static const struct opt options_table[] = {
 	{ 0, "lines", OPT_STRING, "WHAT", false,
 		"count and time every line of these functions: FUNCTION, MODULE, "
 		"MODULE:CLASS.METHOD, "
-		"FILE.py, with * and ?; several with commas",
+		"FILE.py, with * and ?; several with commas; auto: those that sampling finds hot",
 		FIELD(lines), SIZE_MAX, NULL },
 	{ 0, "sample", OPT_FLAG, NULL, false, "sample as well, beside --trace, --count or --lines",
 		FIELD(sample), SIZE_MAX, NULL },
@@ -108,13 +109,19 @@ static int parse_counts(struct options *o, struct err *e)
 	return 0;
 }
 
+static bool is_auto(const struct options *o)
+{
+	return o->lines && strcmp(o->lines, "auto") == 0;
+}
+
 static unsigned wanted(const struct options *o)
 {
 	bool is_exact = o->trace || o->count || o->lines;
 
 	return (o->trace || o->count ? COLLECT_CALLS : 0) |
 		(o->lines || o->counted ? COLLECT_LINES : 0) |
-		(!is_exact || o->sample ? COLLECT_SAMPLES : 0) | (is_exact ? 0 : COLLECT_REGIONS);
+		(!is_exact || o->sample || is_auto(o) ? COLLECT_SAMPLES : 0) |
+		(is_exact ? 0 : COLLECT_REGIONS);
 }
 
 static uint64_t trace_options(const struct options *o)
@@ -170,16 +177,25 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 	struct program_result result;
 	struct err e = ERR_INIT;
 	struct recording r;
+	struct auto_lines chooser;
+	struct buf notes = BUF_INIT;
 	char note[200];
 
 	if (recording_open(&r, &o->shared, stem, getpid(), &e) < 0)
 		return command_fail(self, &e);
+	chooser = (struct auto_lines){ .path = r.path, .writer = r.writer };
+	if (is_auto(o))
+		p.hook = auto_lines_hook(&chooser);
 	if (program_run(&p, r.writer, &result, &e) < 0) {
 		recording_discard(&r);
 		return command_fail(self, &e);
 	}
 	note_early_end(&result, note, sizeof note);
-	recording_end(self, &r, &o->shared, &result, &all, note);
+	buf_adds(&notes, note);
+	if (is_auto(o))
+		auto_lines_note(&chooser, &notes);
+	recording_end(self, &r, &o->shared, &result, &all, buf_str(&notes));
+	buf_done(&notes);
 	return program_exit_status(result.status);
 }
 

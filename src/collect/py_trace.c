@@ -523,7 +523,7 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 	t->clock_mode = o.clock_mode;
 	t->next_id = 1;
 	t->regions = REGIONS_FILE_INIT;
-	t->wishes.patterns = c->lines;
+	t->wishes.patterns = c->lines && strcmp(c->lines, "auto") != 0 ? c->lines : NULL;
 	o.ns_per_tick = measure_tick(o.clock_mode);
 	clock_triple_take(&t->first);
 	t->now = t->first;

@@ -316,3 +316,61 @@ print(seen)
     assert lines.result.stdout == "['call', 'line', 'line', 'return']\n"
     assert lines.of("work", 1)["hits"] >= 1
     assert run("3.13", "work", script=script).of("work", 1)["hits"] == 2
+
+
+AUTO = """
+import os, sys, time
+
+def profile_of(n):
+    return n
+
+class Model:
+    def hot(self, n):
+        total = 0
+        for i in range(n):
+            total += i * i
+            total ^= i
+        return total
+
+def cold():
+    return 1
+
+def is_chosen():
+    return os.path.exists(os.environ["LEADLINE_SESSION"] + "/chosen")
+
+def main():
+    model, end = Model(), time.monotonic() + 40
+    while time.monotonic() < end and not is_chosen():
+        model.hot(200000)
+        cold()
+    end = time.monotonic() + 2
+    while time.monotonic() < end:
+        model.hot(1000)
+
+main()
+"""
+
+
+@pytest.mark.parametrize("label", ("3.8", "3.11", "3.13", "3.13t", "3.15"))
+def test_auto(label):
+    """The hottest function is found by sampling, and its lines are counted from then on."""
+    with tempfile.TemporaryDirectory(dir=shared_folder(label)) as folder, tempfile.TemporaryDirectory() as own:
+        os.chmod(folder, 0o755)
+        script = Path(folder) / "program.py"
+        script.write_text(AUTO)
+        r = subprocess.run([LEADLINE, "run", "--lines=auto", "-o", f"{own}/x.lead", "--", *require(label).command(str(script))],
+                           env={**os.environ, "TMPDIR": shared_folder(label)}, capture_output=True, text=True, timeout=SECONDS)
+        lines = Lines(f"{own}/x.lead", r)
+    assert r.returncode == 0, r.stderr
+    said = next(line for line in r.stderr.splitlines() if line.startswith("Chosen after"))
+    assert "hot" in said and "cold" not in said and "_wait" not in said
+    hits = {line: n for (name, _, line), n in lines.sums("hits").items() if name.endswith("hot")}
+    source = AUTO.splitlines()
+    assert hits[source.index("            total ^= i") + 1] >= 7000
+    assert hits[source.index("        return total") + 1] >= 7
+
+
+def test_auto_ends_too_early(tmp_path):
+    r = subprocess.run([LEADLINE, "run", "--lines=auto", "-o", tmp_path / "x.lead", "--", require("3.13").exe, "-c", "pass"],
+                       capture_output=True, text=True, timeout=SECONDS)
+    assert r.returncode == 0 and "It ended before sampling could tell" in r.stderr

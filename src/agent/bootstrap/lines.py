@@ -78,7 +78,78 @@ def _at_exit():
                 pass
 
 
-if agent.lines_start(patterns, _library):
-    builtins.profile = profile
-    if patterns:
-        atexit.register(_at_exit)
+def _begin():
+    if agent.lines_start(patterns, _library):
+        builtins.profile = profile
+        for code in _later:
+            agent.lines_add(code)
+        return True
+    return False
+
+
+# ---- auto: the tool samples for a moment and then says whose lines it wants
+
+_later = []
+
+
+def _remember(function):
+    """@profile, while the choice is not made."""
+    _later.extend(_codes(function))
+    return function
+
+
+def _running():
+    """The code objects that were chosen and run now: they may never be called again."""
+    wanted = {tuple(pattern.rpartition(":")[::2]) for pattern in patterns.split(",")}
+    names = {(file, name.rpartition(".")[2]) for file, name in wanted}
+    for frame in list(sys._current_frames().values()):
+        while frame is not None:
+            if (frame.f_code.co_filename, frame.f_code.co_name) in names:
+                yield frame.f_code
+            frame = frame.f_back
+
+
+def _is_chosen():
+    """Reads the choice; False while there is none."""
+    global patterns
+    try:
+        with open(chosen, encoding="utf-8", errors="surrogateescape") as file:
+            patterns = file.read()
+    except OSError:
+        return False
+    return True
+
+
+def _wait():
+    """In a thread of its own, which sleeps until the choice is made: nothing of the program is hooked before."""
+    import time
+
+    try:
+        while not _is_chosen():
+            if not os.path.exists(os.path.dirname(chosen)):
+                return  # the tool has gone
+            time.sleep(0.02)
+        if _begin():
+            for code in set(_running()):
+                agent.lines_add(code)
+    except Exception:
+        pass
+
+
+def _start_waiting():
+    import _thread
+
+    _thread.start_new_thread(_wait, ())
+
+
+if patterns == "auto":
+    patterns = ""
+    chosen = os.environ.get("LEADLINE_SESSION", "") + "/chosen"
+    builtins.profile = _remember
+    if _is_chosen():
+        _begin()
+    else:
+        _start_waiting()
+        os.register_at_fork(after_in_child=lambda: patterns or _start_waiting())
+elif _begin() and patterns:
+    atexit.register(_at_exit)
