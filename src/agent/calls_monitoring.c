@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * See calls.h: from 3.12 on, callbacks of sys.monitoring. Each is an object of our own type that the
  * interpreter calls through its vectorcall slot, with the code object first and the offset second; for calls
- * the callable and its first argument follow. Nothing is ever disabled: every call counts. */
+ * the callable and its first argument follow. Nothing is ever disabled: every call counts, unless there is a
+ * budget (budget.h). */
 #include "agent/calls.h"
 
 #include <stdio.h>
 
+#include "agent/budget.h"
+#include "agent/calls_c.h"
 #include "agent/calls_events.h"
 #include "agent/monitor.h"
 #include "agent/seed.h"
@@ -48,25 +51,9 @@ static __attribute__((noinline)) struct tracer *attach(bool begins)
 		return Py_None;                                                          \
 	}
 
-/* The C function behind what is called, NULL when it is something else: classes, Python functions and
- * objects with __call__ are seen by what they call. As cProfile sees it. */
-static inline const PyMethodDef *c_function(PyObject *callable, PyObject *first)
-{
-	PyTypeObject *type = Py_TYPE(callable);
-
-	if (type == &PyFunction_Type)
-		return NULL;
-	if (type == &PyCFunction_Type || type == &PyCMethod_Type) /* nobody can derive from them */
-		return ((PyCFunctionObject *)callable)->m_ml;
-	if (type == &PyMethodDescr_Type && first != missing &&
-		PyObject_TypeCheck(first, PyDescr_TYPE(callable)))
-		return ((PyMethodDescrObject *)callable)->d_method;
-	return NULL;
-}
-
 static inline void enter_c(struct tracer *t, PyObject *const *args, enum calls_mode mode)
 {
-	const PyMethodDef *def = c_function(args[2], args[3]);
+	const PyMethodDef *def = c_function(args[2], args[3], missing);
 
 	if (def)
 		calls_enter(t, def, args[2], mode);
@@ -74,7 +61,7 @@ static inline void enter_c(struct tracer *t, PyObject *const *args, enum calls_m
 
 static inline void leave_c(struct tracer *t, PyObject *const *args, enum calls_mode mode)
 {
-	const PyMethodDef *def = c_function(args[2], args[3]);
+	const PyMethodDef *def = c_function(args[2], args[3], missing);
 
 	if (def)
 		calls_leave(t, def, mode);
@@ -118,9 +105,27 @@ static const struct {
 
 enum { N_EVENTS = sizeof events / sizeof *events };
 
+static bool watch_within_budget(void)
+{
+	long set = 0;
+
+	for (const struct budget_event *e = budget_events; e->event; e++) {
+		long event = monitor_event(&monitor, e->event);
+
+		if (!event || !monitor_set_callback(&monitor, event, e->callback))
+			return false;
+		set |= event;
+	}
+	budget_start(&monitor, missing);
+	return monitor_set_events(&monitor, set);
+}
+
 static bool watch_all(void)
 {
 	long set = 0;
+
+	if (budget_is_set())
+		return watch_within_budget();
 
 	for (int i = 0; i < N_EVENTS; i++) {
 		long event = monitor_event(&monitor, events[i].event);
@@ -158,7 +163,8 @@ static PyObject *on_site_start(
 	if (!frame || !seed_site_enter(&site, frame))
 		return Py_None;
 	watch_all();
-	return events[0].callbacks[how](self, args, nargsf, kwnames);
+	return (budget_is_set() ? budget_events[0].callback : events[0].callbacks[how])(
+		self, args, nargsf, kwnames);
 }
 
 static bool watch_site(void)
@@ -195,5 +201,6 @@ bool calls_start(bool after_site, bool with_clock, char *ret_why, size_t n_why)
 
 void calls_stop(void)
 {
+	budget_stop();
 	monitor_release(&monitor);
 }

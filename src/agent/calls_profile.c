@@ -3,6 +3,7 @@
  * that begin, go on, are suspended or end, and around calls of C functions from Python. */
 #include "agent/calls.h"
 
+#include "agent/budget.h"
 #include "agent/calls_events.h"
 #include "agent/compat.h"
 #include "agent/seed.h"
@@ -148,4 +149,15 @@ void calls_stop(void)
 	for (; thread; thread = PyThreadState_Next(thread))
 		if (thread->c_profilefunc == ours())
 			compat_set_profile(thread, NULL, NULL);
+}
+
+/* There is no budget: nothing can be switched off here. */
+void budget_set(unsigned percent, const struct trace_cost *cost)
+{
+	(void)percent;
+	(void)cost;
+}
+
+void budget_forget(void)
+{
 }

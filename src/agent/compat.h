@@ -416,6 +416,16 @@ _PyFrameEvalFunction compat_eval_before;
 
 /* ---- for lines ------------------------------------------------------------------------------- */
 
+/* The interpreter ends. */
+static inline bool compat_is_finalizing(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+	return Py_IsFinalizing();
+#else
+	return _Py_IsFinalizing();
+#endif
+}
+
 /* Takes the error that is set out of the way, and puts it back. */
 #if PY_VERSION_HEX >= 0x030C0000
 struct compat_error {

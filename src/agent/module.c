@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/budget.h"
 #include "agent/calibrate.h"
 #include "agent/calls.h"
 #include "agent/codes.h"
@@ -39,6 +40,7 @@ static void in_child(void)
 	tree_forget();
 	codes_forget();
 	line_codes_forget();
+	budget_forget();
 }
 
 static bool begin(void)
@@ -74,7 +76,7 @@ static PyObject *attach(PyObject *self, PyObject *unused)
 }
 
 /* Measured once, told to each session. With other threads about it is not possible. */
-static void tell_cost(void)
+static const struct trace_cost *tell_cost(void)
 {
 	static struct trace_cost cost;
 	static bool is_known;
@@ -84,6 +86,21 @@ static void tell_cost(void)
 		is_known = calibrate(&cost);
 	if (is_known)
 		leadline_link_emit(TRACE_RECORD_COST, &cost, sizeof cost);
+	return &cost;
+}
+
+/* False: this interpreter cannot. */
+static bool set_budget(uint64_t options, const struct trace_cost *cost)
+{
+	if (!(options & TRACE_BUDGET))
+		return true;
+	if (!COMPAT_HAS_BLOCKS) {
+		note("--budget needs Python 3.12 or later, so calls are not traced: --trace counts "
+		     "them all, and without either the program is sampled");
+		return false;
+	}
+	budget_set(options >> TRACE_BUDGET_SHIFT & TRACE_BUDGET_MASK, cost);
+	return true;
 }
 
 static PyObject *start(PyObject *self, PyObject *after_site)
@@ -102,8 +119,8 @@ static PyObject *start(PyObject *self, PyObject *after_site)
 		line_module_start_all();
 		Py_RETURN_TRUE;
 	}
-	if (!(h->agent_options & TRACE_NO_CLOCK))
-		tell_cost();
+	if (!(h->agent_options & TRACE_NO_CLOCK) && !set_budget(h->agent_options, tell_cost()))
+		Py_RETURN_FALSE;
 	if (!tree_start(COMPAT_IS_FREE_THREADED))
 		Py_RETURN_FALSE;
 	is_started = calls_start(PyObject_IsTrue(after_site) == 1,

@@ -76,7 +76,8 @@ struct tracer {
 	struct trace_granule *first;   /* its counters are the thread's */
 	struct suspensions *suspended; /* the process's; this thread's own without a GIL */
 	struct suspensions own;
-	uint32_t number; /* in the process, from 1 */
+	uint32_t n_off, off_seen; /* budget.c's own: activations on the stack that are off */
+	uint32_t number;          /* in the process, from 1 */
 	int32_t tid;
 	uint64_t start;
 	struct timeline *timeline;       /* timeline.h; NULL where none is kept */

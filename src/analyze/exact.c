@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/exact_estimates.h"
 #include "analyze/frames.h"
 #include "analyze/neighbours.h"
 #include "analyze/profile.h"
@@ -36,6 +37,7 @@ struct builder {
 	struct map links;     /* caller and callee → index */
 	VEC(struct row) rows;
 	VEC(struct link) edges;
+	uint32_t *rows_of; /* by node + 1: the index of its function; owned */
 };
 
 static uint32_t row_of(struct builder *b, uint32_t function)
@@ -147,7 +149,7 @@ static void walk(struct builder *b)
 	}
 	free(next);
 	free(end);
-	free(rows);
+	b->rows_of = rows;
 	free(edges);
 }
 
@@ -215,7 +217,7 @@ static int by_callee(const void *a, const void *b)
 	return x->caller < y->caller ? -1 : x->caller > y->caller;
 }
 
-static void finish(struct arena *a, struct builder *b, struct exact *x)
+static void finish(struct arena *a, struct builder *b, struct tables *t, struct exact *x)
 {
 	struct exact_function *functions = arena_new_n(a, struct exact_function, b->rows.n);
 	struct exact_edge *edges = arena_new_n(a, struct exact_edge, b->edges.n);
@@ -229,14 +231,21 @@ static void finish(struct arena *a, struct builder *b, struct exact *x)
 		f->p99_s = quantile(b->rows.v[i].histogram, 0.99, f->min_s, f->max_s);
 		cost = f->cost.raw.self_s - f->cost.self_s;
 		f->is_doubtful = cost > f->cost.raw.self_s / 2;
+	}
+	for (size_t i = 0; i < b->edges.n; i++)
+		edges[i] = b->edges.v[i].out;
+	x->n_estimated = exact_estimates_apply(&(struct exact_estimates){ functions, b->rows.n,
+						       edges, b->edges.n, b->nodes, b->rows_of },
+		t, b->frames);
+	for (size_t i = 0; i < b->rows.n; i++) {
+		const struct exact_function *f = &functions[i];
+
 		x->calls += f->cost.calls;
 		x->primitive_calls += f->cost.primitive_calls;
 		x->resumes += f->cost.resumes;
 		x->self_s += f->cost.self_s;
 		x->raw_self_s += f->cost.raw.self_s;
 	}
-	for (size_t i = 0; i < b->edges.n; i++)
-		edges[i] = b->edges.v[i].out;
 	if (b->edges.n)
 		qsort(edges, b->edges.n, sizeof *edges, by_callee);
 	x->functions = functions;
@@ -258,8 +267,9 @@ const struct exact *exact_build(
 	x->has_contexts = b.nodes->n > 0;
 	walk(&b);
 	read_totals(&b, t);
-	finish(a, &b, x);
+	finish(a, &b, t, x);
 	x->is_timed = x->raw_self_s > 0;
+	free(b.rows_of);
 	map_done(&b.functions);
 	map_done(&b.links);
 	vec_done(&b.rows);
@@ -306,7 +316,10 @@ const struct profile *exact_profile(struct arena *a, const struct exact *x)
 			.primitive_calls = f->cost.primitive_calls,
 			.cost = { .self_s = f->cost.self_s,
 				.total_s = f->cost.total_s,
-				.self = { UNITS_UNKNOWN, UNITS_UNKNOWN },
+				.self = { f->range.is_estimated ? f->range.self_low_s
+								: UNITS_UNKNOWN,
+					f->range.is_estimated ? f->range.self_high_s
+							      : UNITS_UNKNOWN },
 				.total = { UNITS_UNKNOWN, UNITS_UNKNOWN } } };
 	}
 	p.functions = functions;

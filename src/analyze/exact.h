@@ -31,6 +31,13 @@ struct exact_cost {
 	struct node_times raw;
 };
 
+/* Of a function that a budget had switched off for some time: it did what was seen and what is estimated. */
+struct exact_range {
+	bool is_estimated;            /* else the figures are exact, and these mean nothing */
+	double calls_low, calls_high; /* high may be unknown */
+	double self_low_s, self_high_s;
+};
+
 struct exact_function {
 	uint32_t function;       /* number (frames.h) */
 	const char *name, *file; /* "" file for C functions */
@@ -38,6 +45,8 @@ struct exact_function {
 	bool is_builtin;
 	bool is_doubtful;
 	struct exact_cost cost;
+	struct exact_range range;
+	bool is_mixed; /* its own time is what is left of a time shared with functions that are estimated */
 	double awaited_s;    /* suspended */
 	double min_s, max_s; /* of a call; unknown where only totals are */
 	double p50_s, p99_s; /* from a histogram of powers of two; unknown as above */
@@ -58,7 +67,8 @@ struct exact {
 	uint64_t n_events;                        /* that tracing had to handle */
 	double cost_s;                            /* of them */
 	bool is_calibrated, has_contexts;
-	bool is_timed; /* else calls were counted without a clock */
+	size_t n_estimated; /* functions */
+	bool is_timed;      /* else calls were counted without a clock */
 	const struct nodes *nodes;
 };
 

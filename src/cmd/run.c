@@ -23,10 +23,11 @@
 
 struct options {
 	struct recording_options shared;
-	const char *python, *module, *lines, *trace_how, *counts;
+	const char *python, *module, *lines, *trace_how, *counts, *budget;
 	uint64_t min_duration_ns;
 	bool trace, count, sample;
 	uint64_t counted; /* enum trace_option, of counts */
+	uint64_t budget_pct;
 };
 
 enum { SCRIPT_BYTES = 4 << 20 };
@@ -48,6 +49,10 @@ static const struct opt options_table[] = {
 	{ 0, "min-duration", OPT_DURATION, "TIME", false,
 		"calls shorter than this are no part of the timeline", FIELD(min_duration_ns),
 		SIZE_MAX, NULL },
+	{ 0, "budget", OPT_STRING, "SHARE", false,
+		"as --trace, but at most so much slower, such as 10%: what is called too often is "
+		"estimated, with intervals, all else exact (Python 3.12 and later)",
+		FIELD(budget), SIZE_MAX, NULL },
 	{ 0, "count", OPT_STRING, "WHAT", true,
 		"count every call without timing it, at less cost; =lines, =opcodes or both: those "
 		"as well, of all code or what --lines names",
@@ -82,6 +87,28 @@ static void note_early_end(const struct program_result *result, char *to, size_t
 			units_format(recorded, UNIT_SECONDS, (double)result->recorded_ns / 1e9),
 			units_format(ran, UNIT_SECONDS, (double)result->wall_ns / 1e9),
 			result->end == PROGRAM_DURATION ? "--duration" : "then it was interrupted");
+}
+
+/* --budget SHARE is --trace, too. */
+static int parse_budget(struct options *o, struct err *e)
+{
+	uint64_t pct = 0;
+	const char *at = o->budget ? o->budget : "";
+
+	for (; *at >= '0' && *at <= '9' && pct < 1000; at++)
+		pct = 10 * pct + (uint64_t)(*at - '0');
+	if (!o->budget)
+		return 0;
+	if (pct < 1 || pct > 100 || (*at && strcmp(at, "%") != 0))
+		return err_set(e, ERR_USAGE, "--budget wants a share from 1%% to 100%%, not '%s'",
+			o->budget);
+	if (o->trace_how || o->count || o->lines)
+		return err_set(e, ERR_USAGE,
+			"--budget is for calls alone, without --trace=timeline, --count and "
+			"--lines");
+	o->budget_pct = pct;
+	o->trace = true;
+	return 0;
 }
 
 /* The words of --count=WHAT. */
@@ -129,7 +156,8 @@ static uint64_t trace_options(const struct options *o)
 	return (o->trace || o->count ? TRACE_CALLS : 0) |
 		(o->count && !o->trace ? TRACE_NO_CLOCK : 0) | (o->lines ? TRACE_LINES : 0) |
 		(o->trace_how ? TRACE_TIMELINE | o->min_duration_ns << TRACE_MIN_NS_SHIFT : 0) |
-		o->counted;
+		o->counted |
+		(o->budget_pct ? TRACE_BUDGET | o->budget_pct << TRACE_BUDGET_SHIFT : 0);
 }
 
 /* Whether the script imports leadline: then it finds the package, installed or not. A program that does not is sampled without
@@ -217,7 +245,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (first >= argc && !o.module)
 		err_set(&e, ERR_USAGE, "which program? For example: leadline run script.py");
 	else if (check_timeline(&o, &e) == 0 && parse_counts(&o, &e) == 0 &&
-		recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
+		parse_budget(&o, &e) == 0 && recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
 		(!o.shared.sort || result_check_sort(o.shared.sort, o.trace, &e) == 0))
 		start_make(&start, argv + first, &e);
 	if (e.code) {

@@ -23,6 +23,7 @@
 #include "collect/rows.h"
 #include "collect/session.h"
 #include "collect/sources.h"
+#include "collect/trace_budget.h"
 #include "collect/trace_events.h"
 #include "collect/trace_functions.h"
 #include "collect/trace_lines.h"
@@ -264,6 +265,34 @@ static void write_units(void *ctx, const struct trace_units *of)
 	free(hits);
 }
 
+static void write_budget(void *ctx, const struct budget_entry *e)
+{
+	const struct writing *to = ctx;
+	struct trace *t = to->t;
+	struct trace_function_row function =
+		trace_functions_row(&to->p->functions, e->function, t->c.writer);
+	struct rec_budget r = { .process = process_row(t, to->p),
+		.code = function.code,
+		.builtin = function.builtin,
+		.off_ns = e->last > e->off_at ? e->last - e->off_at : 0,
+		.n_windows = e->n_windows,
+		.window_ns = e->span,
+		.window_cost_ns = e->cost,
+		.outside_cost_ns = e->outside_cost,
+		.calls = e->calls,
+		.resumes = e->resumes,
+		.self_ns = to_ns(t, e->self),
+		.calls_squared = e->calls_squared,
+		.calls_net = e->calls_net,
+		.net_squared = e->net_squared,
+		.gap_ns = e->gap,
+		.off_rate = e->off_rate,
+		.first_rate = e->first_rate };
+
+	if (function.code || function.builtin)
+		writer_add(t->c.writer, RECORD_budget, &r);
+}
+
 static void write_loss(struct trace *t, struct traced *p, const char *what, uint64_t count)
 {
 	if (count)
@@ -380,6 +409,7 @@ static void note_folded(struct trace *t, const struct traced *p)
 static void traced_end(struct trace *t, struct traced *p, bool is_over)
 {
 	snapshot(t, p, is_over);
+	trace_budget_each(&p->tree.area, write_budget, &(struct writing){ .t = t, .p = p });
 	write_tree(t, p);
 	write_loss(t, p, "agent records", p->process->counts.n_dropped + p->process->n_homeless);
 	write_loss(t, p, "agent nonsense", p->n_nonsense);
@@ -542,6 +572,9 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 			c->writer, "trace", c->trace_options & TRACE_NO_CLOCK ? "counts" : "calls");
 	if (c->trace_options & TRACE_TIMELINE)
 		write_number(c->writer, "min_duration_ns", c->trace_options >> TRACE_MIN_NS_SHIFT);
+	if (c->trace_options & TRACE_BUDGET)
+		write_number(c->writer, "budget_percent",
+			c->trace_options >> TRACE_BUDGET_SHIFT & TRACE_BUDGET_MASK);
 	if (lines_of(c))
 		writer_meta(c->writer, "lines", lines_of(c));
 	*ret_state = t;

@@ -25,7 +25,7 @@ struct page {
 	const struct exact *x;
 	const struct profile *p;
 	const struct profile_view *v;
-	bool is_raw, has_resumes, has_awaited, has_max, has_doubtful;
+	bool is_raw, has_resumes, has_awaited, has_max, has_doubtful, has_mixed;
 };
 
 static struct page page_of(
@@ -42,6 +42,7 @@ static struct page page_of(
 
 		g.has_resumes |= f->cost.resumes > 0;
 		g.has_doubtful |= f->is_doubtful && !is_raw;
+		g.has_mixed |= f->is_mixed;
 	}
 	g.has_awaited = g.has_resumes && x->is_timed && v->width >= NARROW;
 	return g;
@@ -51,7 +52,7 @@ static struct table *new_table(const struct page *g)
 {
 	static const char *const familiar[] = { "ncalls", "tottime", "percall", "cumtime",
 		"percall" };
-	struct table_column columns[12];
+	struct table_column columns[14];
 	size_t n = 0;
 
 	for (size_t i = 0; i < (g->x->is_timed ? sizeof familiar / sizeof *familiar : 1); i++)
@@ -62,7 +63,10 @@ static struct table *new_table(const struct page *g)
 		columns[n++] = (struct table_column){ "resumes", TABLE_RIGHT, TEXT_CUT_END, 0 };
 	if (g->has_awaited)
 		columns[n++] = (struct table_column){ "awaited", TABLE_RIGHT, TEXT_CUT_END, 0 };
-	if (g->has_doubtful)
+	if (g->x->n_estimated)
+		columns[n++] =
+			(struct table_column){ "95 % of ncalls", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	if (g->has_doubtful || g->has_mixed || g->x->n_estimated)
 		columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0 };
 	columns[n++] = (struct table_column){ "filename:lineno(function)", TABLE_LEFT,
 		TEXT_CUT_MIDDLE, 18 };
@@ -86,14 +90,27 @@ static void add_if_resumed(
 		table_cell(t, "%s", "");
 }
 
+static void add_range(struct table *t, const struct exact_range *r)
+{
+	char low[UNITS_TEXT], high[UNITS_TEXT];
+
+	if (!r->is_estimated)
+		table_cell(t, "%s", "");
+	else
+		table_cell(t, "%s – %s", units_format(low, UNIT_COUNT, r->calls_low),
+			units_is_known(r->calls_high)
+				? units_format(high, UNIT_COUNT, r->calls_high)
+				: "?");
+}
+
 static void add_row(struct table *t, const struct page *g, const struct exact_function *f)
 {
 	const struct exact_cost *c = &f->cost;
 	double self_s = g->is_raw ? c->raw.self_s : c->self_s,
 	       total_s = g->is_raw ? c->raw.total_s : c->total_s;
 
-	if (c->calls == c->primitive_calls)
-		table_cell(t, "%" PRIu64, c->calls);
+	if (c->calls == c->primitive_calls || f->range.is_estimated)
+		table_cell(t, "%s%" PRIu64, f->range.is_estimated ? "~" : "", c->calls);
 	else
 		table_cell(t, "%" PRIu64 "/%" PRIu64, c->calls, c->primitive_calls);
 	if (g->x->is_timed) {
@@ -108,8 +125,14 @@ static void add_row(struct table *t, const struct page *g, const struct exact_fu
 		add_if_resumed(t, c, "%.0f", (double)c->resumes);
 	if (g->has_awaited)
 		add_if_resumed(t, c, "%.3f", f->awaited_s);
-	if (g->has_doubtful)
-		table_cell(t, "%s", f->is_doubtful ? "≈" : "");
+	if (g->x->n_estimated)
+		add_range(t, &f->range);
+	if (g->has_doubtful || g->has_mixed || g->x->n_estimated)
+		table_cell(t, "%s",
+			f->range.is_estimated                  ? "~"
+				: f->is_mixed && !g->is_raw    ? "−"
+				: f->is_doubtful && !g->is_raw ? "≈"
+							       : "");
 	if (f->is_builtin || !*f->file)
 		table_cell(t, "%s", f->name);
 	else
@@ -160,7 +183,23 @@ void exact_print_functions(const struct exact *x, const struct profile *p, const
 			0, v->width);
 		style_end(out, STYLE_DIM, v->colour);
 	}
+	if (x->n_estimated && v->legend) {
+		style_begin(out, STYLE_DIM, v->colour);
+		style_wrap(out,
+			"~ called too often for the budget: estimated from moments in which it was "
+			"watched; − its own time is what such functions left of it; all others are "
+			"exact",
+			0, v->width);
+		style_end(out, STYLE_DIM, v->colour);
+	}
 	table_free(t);
+}
+
+static void print_budget(const struct exact *x, const struct profile_view *v, struct buf *out)
+{
+	style_add(out, STYLE_DIM, v->colour,
+		"Within a budget: %zu of %zu functions are estimated, the others exact.\n",
+		x->n_estimated, x->n_functions);
 }
 
 void exact_print_fidelity(const struct exact *x, const struct profile_view *v, struct buf *out)
@@ -191,6 +230,8 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 	style_begin(out, STYLE_DIM, v->colour);
 	style_wrap(out, text, 0, v->width);
 	style_end(out, STYLE_DIM, v->colour);
+	if (x->n_estimated)
+		print_budget(x, v, out);
 	if (v->legend && x->is_timed)
 		style_add(out, STYLE_DIM, v->colour,
 			"Rank with this; quote speed from a run without tracing (leadline "
@@ -198,6 +239,19 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* What was counted has no interval. */
+static void json_range(struct json_writer *w, const struct exact_range *r)
+{
+	const struct {
+		const char *key;
+		double value;
+	} ends[] = { { "self_low_s", r->self_low_s }, { "self_high_s", r->self_high_s },
+		{ "calls_low", r->calls_low }, { "calls_high", r->calls_high } };
+
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		json_kv_double(w, ends[i].key, r->is_estimated ? ends[i].value : UNITS_UNKNOWN);
+}
 
 static void json_function(const struct exact_function *f, bool has_contexts, struct json_writer *w)
 {
@@ -209,8 +263,9 @@ static void json_function(const struct exact_function *f, bool has_contexts, str
 	json_kv_u64(w, "line", f->first_line);
 	json_kv_double(w, "self_s", c->self_s);
 	json_kv_double(w, "total_s", c->total_s);
-	json_kv_double(w, "self_low_s", UNITS_UNKNOWN); /* counted, not estimated */
-	json_kv_double(w, "self_high_s", UNITS_UNKNOWN);
+	json_kv_bool(w, "estimated", f->range.is_estimated);
+	json_kv_bool(w, "self_is_rest", f->is_mixed);
+	json_range(w, &f->range);
 	json_kv_u64(w, "calls", c->calls);
 	json_kv_u64(w, "primitive_calls", c->primitive_calls);
 	json_kv_double(w, "resumes", has_contexts ? (double)c->resumes : UNITS_UNKNOWN);
@@ -234,6 +289,7 @@ void exact_json_functions(const struct exact *x, const struct profile *p, struct
 	json_kv_double(w, "resumes", x->has_contexts ? (double)x->resumes : UNITS_UNKNOWN);
 	json_kv_double(w, "self_s", x->self_s);
 	json_kv_double(w, "raw_self_s", x->raw_self_s);
+	json_kv_u64(w, "estimated_functions", x->n_estimated);
 	json_kv_double(w, "cost_s", x->is_calibrated ? x->cost_s : UNITS_UNKNOWN);
 	json_object_end(w);
 	json_key(w, "functions");

@@ -31,11 +31,16 @@ enum trace_option {
 	TRACE_TIMELINE = 1 << 8, /* with TRACE_CALLS: every call in the order of time (events.h) */
 	TRACE_LINE_HITS = 1
 		<< 9, /* how often lines ran, without a clock; of all functions unless TRACE_LINES selects */
+	TRACE_BUDGET = 1
+		<< 11, /* with TRACE_CALLS: within a share of the program's time (budget_area.h) */
 	TRACE_OPCODES = 1 << 10, /* how often instructions ran (line_area.h), likewise */
 };
 
 /* The upper half of the options: calls shorter than so many ns are not part of the timeline. */
 enum { TRACE_MIN_NS_SHIFT = 32 };
+
+/* Bits 16 to 23: that share in percent. */
+enum { TRACE_BUDGET_SHIFT = 16, TRACE_BUDGET_MASK = 0xff };
 
 /* ---- records in the rings -------------------------------------------------------------------- */
 enum trace_record {
@@ -90,6 +95,7 @@ enum trace_granule_kind {
 	TRACE_GRANULE_LINES =
 		2, /* counters of lines (line_area.h); n: granules, of which only the first has a head */
 	TRACE_GRANULE_EVENTS = 8, /* the block a thread fills just now (events.h); n is 0 */
+	TRACE_GRANULE_BUDGET = 4, /* functions that are off (budget_area.h) */
 };
 
 struct trace_granule {

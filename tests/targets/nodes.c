@@ -131,6 +131,30 @@ static void put_instructions(struct json_writer *j, struct tables *t)
 	record_iter_done(&it);
 }
 
+static void put_budget(struct json_writer *j, struct tables *t)
+{
+	struct record_iter it = record_iter(t, RECORD_budget);
+
+	json_key(j, "budget");
+	json_array_begin(j);
+	for (const struct rec_budget *r; (r = record_next(&it));) {
+		const struct rec_code *code = tables_row(t, RECORD_code, r->code);
+
+		json_object_begin(j);
+		json_kv_string(j, "name", tables_string(t, code ? code->qualname : r->builtin));
+		json_kv_u64(j, "off_ns", r->off_ns);
+		json_kv_u64(j, "n_windows", r->n_windows);
+		json_kv_u64(j, "window_ns", r->window_ns);
+		json_kv_u64(j, "window_cost_ns", r->window_cost_ns);
+		json_kv_u64(j, "outside_cost_ns", r->outside_cost_ns);
+		json_kv_u64(j, "calls", r->calls);
+		json_kv_u64(j, "gap_ns", r->gap_ns);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	record_iter_done(&it);
+}
+
 static void put_meta(struct json_writer *j, struct tables *t)
 {
 	struct record_iter it = record_iter(t, RECORD_meta);
@@ -181,6 +205,7 @@ int main(int argc, char **argv)
 	put_losses(&j, t);
 	put_lines(&j, t);
 	put_instructions(&j, t);
+	put_budget(&j, t);
 	json_key(&j, "nodes");
 	json_array_begin(&j);
 	vec_each (&nodes, n)

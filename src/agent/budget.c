@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT
+ * See budget.h. A thread of our own, which runs no Python code, keeps the time: it asks for windows (a pending call of the
+ * interpreter, or the next event of any thread, opens one), ends them, and sums up what they saw. */
+#include "agent/budget.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "agent/budget_table.h"
+#include "agent/calls_c.h"
+#include "agent/link.h"
+#include "agent/seed.h"
+#include "agent/tree.h"
+
+enum {
+	TICK_US = 40000, /* of CPU time between two windows, in the mean; as are … */
+	WINDOW_US = 1500,
+	SETTLE_US = 400,    /* of each window: code is instrumented anew, nothing is counted */
+	WAIT_MS = 200,      /* for a window to open: the program may wait, too */
+	CALLS_LEAST = 2048, /* a function that was called less is never off */
+	FRAMES_MOST = 64,
+	SHARES = 25, /* the part of the budget that one function may use up */
+};
+
+static struct {
+	unsigned percent;
+	uint64_t call_cost, builtin_cost; /* ticks × 256 */
+	const struct monitor *monitor;
+	PyObject *missing; /* borrowed */
+	pthread_t thread;
+	bool has_thread;
+	_Atomic bool is_due, is_over;
+	_Atomic bool is_open;     /* a window: nothing is switched off … */
+	_Atomic bool is_counting; /* … and, when it has settled, what is off is summed up */
+	_Atomic uint32_t tick;
+	_Atomic uint32_t quota;       /* events of one function in one tick */
+	uint64_t n_calls, n_builtins; /* watched since the last sum, in or out of a window */
+	uint64_t opened_at;           /* in the session's clock */
+	uint64_t tick_began;          /* CPU time of the process, ns */
+} budget;
+
+static bool open_window(void);
+
+/* ---- the stack ------------------------------------------------------------------------------- */
+
+static bool is_off(const void *key)
+{
+	const struct budgeted *b = key ? budget_table_find(key) : NULL;
+
+	return b && b->entry;
+}
+
+/* Functions were switched off since this thread looked. */
+static void recount(struct tracer *t)
+{
+	t->n_off = 0;
+	t->off_seen = budget_table_n_off();
+	for (struct shadow *s = t->top; s > t->bottom; s--)
+		t->n_off += is_off(s->key);
+}
+
+/* Outside windows what runs in functions that are off is the nearest caller's that is on. */
+static void strip(struct tracer *t)
+{
+	while (t->n_off && t->top > t->bottom && is_off(t->top->key)) {
+		t->top--;
+		t->n_off--;
+	}
+}
+
+static bool is_counting(void)
+{
+	return atomic_load_explicit(&budget.is_counting, memory_order_relaxed);
+}
+
+/* The time since the last event is the top's. */
+static uint64_t charge(struct tracer *t)
+{
+	uint64_t before = t->last, now = tree_charge(t);
+	struct budgeted *b;
+
+	if (unlikely(t->off_seen != budget_table_n_off()))
+		recount(t);
+	if (likely(!t->n_off))
+		return now;
+	b = budget_table_find(t->top->key);
+	if (!atomic_load_explicit(&budget.is_open, memory_order_relaxed))
+		strip(t);
+	else if (b && b->entry && is_counting() && before >= budget.opened_at)
+		b->window_self += now - before;
+	return now;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static bool is_window(void)
+{
+	return atomic_load_explicit(&budget.is_open, memory_order_relaxed);
+}
+
+static PyObject *disable(void)
+{
+	Py_INCREF(budget.monitor->disable);
+	return budget.monitor->disable;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What was watched since it was last asked, in ns, as calibrated. */
+static uint64_t cost_ns(void)
+{
+	return tree_ns(
+		(budget.n_calls * budget.call_cost + budget.n_builtins * budget.builtin_cost) >> 8);
+}
+
+static bool switch_off(struct budgeted *b, const struct function *f)
+{
+	uint64_t now = cpu_ns(), cost = cost_ns();
+	uint64_t span = now > budget.tick_began ? now - budget.tick_began : 1;
+	double net = span > cost + span / 5 ? (double)(span - cost) : (double)span / 5;
+
+	return budget_table_off(b, f, now, b->in_tick / net);
+}
+
+/* One more event of a function that is on. True when that was one too many. */
+static bool is_too_often(struct budgeted *b)
+{
+	uint32_t tick = atomic_load_explicit(&budget.tick, memory_order_relaxed);
+
+	if (b->tick != tick) {
+		b->tick = tick;
+		b->in_tick = 0;
+	}
+	b->n_seen++;
+	return ++b->in_tick > atomic_load_explicit(&budget.quota, memory_order_relaxed) &&
+		b->n_seen > CALLS_LEAST && !is_window();
+}
+
+static void push(struct tracer *t, struct budgeted *b, void *callable, bool resumes, uint64_t now)
+{
+	struct trace_node *node = tree_find(t, t->top->node, b->key, callable);
+
+	if (resumes)
+		node->resumes++;
+	else
+		node->calls++;
+	if (b->entry) {
+		t->n_off++;
+		b->window_resumes += is_counting() && resumes;
+		b->window_calls += is_counting() && !resumes;
+	}
+	tree_push(t, node, b->key, now);
+}
+
+/* NULL or a reference for the interpreter: the site is to be switched off. */
+static PyObject *begin(struct tracer *t, const void *key, void *callable, bool resumes)
+{
+	struct budgeted *b = budget_table_get(key);
+	uint64_t now;
+
+	if (unlikely(atomic_load_explicit(&budget.is_due, memory_order_relaxed)))
+		open_window();
+	now = charge(t);
+	if (!b)
+		return NULL;
+	if (unlikely(b->entry && !is_window()))
+		return disable();
+	if (callable)
+		budget.n_builtins++;
+	else
+		budget.n_calls++;
+	if (unlikely(!b->entry && is_too_often(b)) && switch_off(b, codes_get(key, callable)))
+		return disable();
+	push(t, b, callable, resumes, now);
+	return NULL;
+}
+
+/* The activation on top ends, or is suspended. */
+static void end_top(struct tracer *t, const struct budgeted *b, uint64_t now, bool is_over)
+{
+	if (is_over)
+		tree_count_duration(t->top->node, now - t->top->entered + t->top->ran);
+	t->n_off -= b && b->entry && t->n_off;
+	t->top--;
+}
+
+static PyObject *end(struct tracer *t, const void *key, bool is_over)
+{
+	struct budgeted *b = budget_table_find(key);
+	uint64_t now = charge(t);
+
+	if (b && b->entry) { /* only the top can be meant: many of them were never seen to begin */
+		if (t->top->key == key)
+			end_top(t, b, now, is_over);
+		return is_window() ? NULL : disable();
+	}
+	if (t->top->key == key || tree_resync(t, key)) {
+		end_top(t, b, now, is_over);
+		if (t->n_off)
+			recount(t);
+	}
+	return NULL;
+}
+
+/* A call site of something that is neither a C function nor, as yet, a Python function of ours. */
+static PyObject *pass(PyObject *callable)
+{
+	const void *key = PyType_Check(callable) ? (void *)callable : (void *)Py_TYPE(callable);
+	struct budgeted *b;
+
+	if (Py_TYPE(callable) == &PyFunction_Type)
+		key = ((PyFunctionObject *)callable)->func_code;
+	b = budget_table_get(key);
+	if (!b || is_window())
+		return NULL;
+	if (Py_TYPE(callable) != &PyFunction_Type && !b->is_passed && is_too_often(b))
+		b->is_passed = true;
+	return b->entry || b->is_passed ? disable() : NULL;
+}
+
+/* The first event of a thread. What begins or goes on is not on the stack yet. */
+static __attribute__((noinline)) struct tracer *attach(bool begins)
+{
+	PyFrameObject *frame = PyEval_GetFrame(), *back;
+	struct tracer *t;
+
+	if (!begins || !frame)
+		return seed_attach(frame);
+	back = compat_frame_back(frame);
+	t = seed_attach(back);
+	Py_XDECREF(back);
+	return t;
+}
+
+#define CALLBACK(name, begins, ...)                                                      \
+	static PyObject *name(                                                           \
+		PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) \
+	{                                                                                \
+		struct tracer *t = tree_mine;                                            \
+		PyObject *answer = NULL;                                                 \
+                                                                                         \
+		(void)self;                                                              \
+		(void)nargsf;                                                            \
+		(void)kwnames;                                                           \
+		if (likely(t != NULL) || (t = attach(begins))) {                         \
+			__VA_ARGS__;                                                     \
+		}                                                                        \
+		return answer ? answer : Py_None;                                        \
+	}
+
+CALLBACK(on_start, true, answer = begin(t, args[0], NULL, false))
+CALLBACK(on_resume, true, answer = begin(t, args[0], NULL, true))
+CALLBACK(on_return, false, answer = end(t, args[0], true))
+CALLBACK(on_yield, false, answer = end(t, args[0], false))
+
+/* These two cannot be switched off before 3.15. */
+CALLBACK(on_throw, true, Py_XDECREF(begin(t, args[0], NULL, true)))
+CALLBACK(on_unwind, false, Py_XDECREF(end(t, args[0], true)))
+
+CALLBACK(on_c_call, false, {
+	const PyMethodDef *def = c_function(args[2], args[3], budget.missing);
+	uint32_t offset = compat_small_int(args[1]);
+
+	if (!def) {
+		answer = pass(args[2]);
+	} else {
+		answer = begin(t, def, args[2], false);
+		if (answer)
+			budget_table_site_off(args[0], offset, cpu_ns());
+		else if (unlikely(is_window()))
+			budget_table_site_seen(args[0], offset, def, args[2]);
+	}
+})
+
+CALLBACK(on_c_return, false, {
+	const PyMethodDef *def = c_function(args[2], args[3], budget.missing);
+
+	if (def)
+		Py_XDECREF(end(t, def, true));
+})
+
+const struct budget_event budget_events[] = {
+	{ "PY_START", on_start },
+	{ "PY_RESUME", on_resume },
+	{ "PY_THROW", on_throw },
+	{ "PY_RETURN", on_return },
+	{ "PY_YIELD", on_yield },
+	{ "PY_UNWIND", on_unwind },
+	{ "CALL", on_c_call },
+	{ "C_RETURN", on_c_return },
+	{ "C_RAISE", on_c_return },
+	{ NULL, NULL },
+};
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* Activations that run now and are off were not seen to begin. */
+static void seed_off(struct tracer *t)
+{
+	PyFrameObject *frame = PyEval_GetFrame(), *back;
+	const PyCodeObject *codes[FRAMES_MOST];
+	int n = 0;
+
+	Py_XINCREF(frame);
+	while (frame && n < FRAMES_MOST && compat_frame_code(frame) != t->top->key) {
+		codes[n++] = compat_frame_code(frame);
+		back = compat_frame_back(frame);
+		Py_DECREF(frame);
+		frame = back;
+	}
+	while (frame && n--)
+		if (is_off(codes[n])) {
+			tree_push(t, tree_find(t, t->top->node, codes[n], NULL), codes[n], t->last);
+			t->n_off++;
+		}
+	Py_XDECREF(frame);
+}
+
+static bool open_window(void)
+{
+	struct tracer *t = tree_mine;
+
+	if (!atomic_exchange(&budget.is_due, false) || !t)
+		return false;
+	atomic_store(&budget.is_open, true);
+	monitor_restart(budget.monitor);
+	charge(t);
+	seed_off(t);
+	return true;
+}
+
+static int on_pending(void *unused)
+{
+	struct compat_error error = compat_error_take();
+
+	(void)unused;
+	if (budget.monitor && budget.monitor->tool >= 0)
+		open_window();
+	compat_error_put(error);
+	return 0;
+}
+
+static uint64_t take_cost(void)
+{
+	uint64_t cost = cost_ns();
+
+	budget.n_calls = budget.n_builtins = 0;
+	return cost;
+}
+
+static void sleep_us(uint64_t us)
+{
+	struct timespec t = { (time_t)(us / 1000000), (long)(us % 1000000) * 1000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* Until the process has used up so much CPU time, or for `most` times as long. */
+static void sleep_cpu_us(uint64_t us, unsigned most)
+{
+	uint64_t until = cpu_ns() + us * 1000, now;
+
+	for (uint64_t slept = 0;
+		(now = cpu_ns()) < until && slept < us * most && !budget.is_over;) {
+		uint64_t left = (until - now) / 1000 + 20;
+
+		sleep_us(left);
+		slept += left;
+	}
+}
+
+/* The window has been opened; false: nobody ran Python code, or the program ends. */
+static bool wait_for_window(void)
+{
+	for (int i = 0; i < WAIT_MS * 10 && !budget.is_over; i++) {
+		if (budget.is_open)
+			return true;
+		sleep_us(100);
+	}
+	return false;
+}
+
+static void watch_window(void)
+{
+	struct budget_window w = { .outside_cost = take_cost() };
+
+	sleep_cpu_us(SETTLE_US, 50);
+	take_cost();
+	w.began = cpu_ns();
+	budget.opened_at = clock_read(tree_clock);
+	atomic_store(&budget.is_counting, true);
+	sleep_cpu_us(WINDOW_US, 50);
+	w.ended = cpu_ns();
+	atomic_store(&budget.is_counting, false);
+	atomic_store(&budget.is_open, false);
+	w.cost = take_cost();
+	budget_table_sum(&w);
+}
+
+/* More than the budget allows: each function may use up less of it. */
+static void steer(void)
+{
+	uint64_t now = cpu_ns(), span = now - budget.tick_began;
+	uint32_t quota = budget.quota;
+
+	if (cost_ns() * 100 > span * budget.percent / 2 && quota > 64)
+		budget.quota = quota - quota / 4;
+	budget_table_last(now);
+	budget.tick_began = now;
+	budget.tick++;
+}
+
+static void *keep_time(void *unused)
+{
+	unsigned seed = (unsigned)clock_read(tree_clock);
+
+	(void)unused;
+	while (!budget.is_over) {
+		sleep_cpu_us(TICK_US / 2 + (unsigned)rand_r(&seed) % TICK_US, 1000);
+		if (budget.is_over || compat_is_finalizing() || !leadline_link_is_live())
+			break;
+		steer();
+		if (!budget_table_n_off())
+			take_cost();
+		if (!budget_table_n_off())
+			continue;
+		atomic_store(&budget.is_due, true);
+		Py_AddPendingCall(on_pending, NULL);
+		if (wait_for_window())
+			watch_window();
+	}
+	return NULL;
+}
+
+/* ---- start and stop -------------------------------------------------------------------------- */
+
+void budget_set(unsigned percent, const struct trace_cost *cost)
+{
+	budget.percent = percent;
+	budget.call_cost = cost->call_inside + cost->call_outside;
+	budget.builtin_cost = cost->builtin_inside + cost->builtin_outside;
+	if (!budget.call_cost)
+		budget.call_cost = budget.builtin_cost = 200 << 8;
+	if (budget.call_cost > 3 * budget.builtin_cost) /* measured while others had the CPU */
+		budget.call_cost = 2 * budget.builtin_cost;
+}
+
+bool budget_is_set(void)
+{
+	return budget.percent > 0;
+}
+
+static void at_exit(void)
+{
+	budget.is_over = true;
+	budget_table_last(cpu_ns());
+}
+
+/* Its thread takes no signals: they are the program's. */
+static void start_thread(void)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	budget.has_thread = pthread_create(&budget.thread, NULL, keep_time, NULL) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void budget_start(const struct monitor *m, PyObject *missing)
+{
+	static bool is_registered;
+	uint64_t tick = ((uint64_t)TICK_US * 1000 << 32) / tree_ns_per_tick;
+
+	budget.monitor = m;
+	budget.missing = missing;
+	budget.is_over = false;
+	budget.tick_began = cpu_ns();
+	budget.quota = (uint32_t)(tick * budget.percent / 100 / SHARES * 256 / budget.call_cost);
+	if (!is_registered)
+		is_registered = Py_AtExit(at_exit) == 0;
+	if (is_registered && !budget.has_thread)
+		start_thread();
+}
+
+void budget_stop(void)
+{
+	budget.is_over = true;
+	if (budget.has_thread)
+		pthread_detach(budget.thread);
+	budget.has_thread = false;
+}
+
+void budget_forget(void)
+{
+	budget_table_forget();
+	budget.has_thread = false;
+	if (budget.percent && budget.monitor)
+		start_thread();
+}

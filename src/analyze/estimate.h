@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a function did while a budget had switched it off (rec_budget), estimated from the windows that saw it. A window is a
+ * sample of time: calls per ns of a window, less what watching cost, times the ns outside of windows. Intervals are of
+ * 95 %: the spread between windows, with the quantile of as few as there were, and 0.9 to 2.25 times the
+ * calibrated cost (1.5 times is likely), which is what cold caches and instrumentation make of it. */
+#ifndef ANALYZE_ESTIMATE_H
+#define ANALYZE_ESTIMATE_H
+
+struct rec_budget;
+
+struct estimate {
+	double calls, resumes, self_s; /* beyond what was seen */
+	double calls_low,
+		calls_high; /* of them; high is unknown where fewer than two windows were */
+	double self_low_s, self_high_s;
+};
+
+/* inside_ns: what watching adds to the own time of a call, as calibrated; 0: not known. */
+struct estimate estimate_of(const struct rec_budget *r, double inside_ns);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ * estimate: windows with a known truth. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/estimate.h"
+#include "wire/records.h"
+
+/* Windows of 1 ms in which so many calls were seen, each costing so many ns. */
+static struct rec_budget windows(const unsigned *calls, unsigned n, double cost_ns)
+{
+	struct rec_budget r = { .n_windows = n, .off_ns = 1000000000 };
+
+	for (unsigned i = 0; i < n; i++) {
+		double net = 1e6 - cost_ns * calls[i];
+
+		r.window_ns += 1000000;
+		r.window_cost_ns += (uint64_t)(cost_ns * calls[i]);
+		r.calls += calls[i];
+		r.self_ns += (uint64_t)(100 * calls[i]);
+		r.calls_squared += (double)calls[i] * calls[i];
+		r.calls_net += calls[i] * net;
+		r.net_squared += net * net;
+	}
+	return r;
+}
+
+static void a_steady_rate_is_found(void **state)
+{
+	const unsigned calls[] = { 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000 };
+	struct rec_budget r = windows(calls, 10, 0);
+	struct estimate e = estimate_of(&r, 0);
+
+	(void)state;
+	assert_true(fabs(e.calls - 990000) < 1); /* one per µs, outside of windows */
+	assert_true(e.calls_low <= e.calls && e.calls <= e.calls_high);
+	assert_true(e.calls_high - e.calls_low < 0.01 * e.calls);
+	assert_true(fabs(e.self_s - 0.099) < 1e-6);
+}
+
+static void what_watching_cost_is_no_time_of_the_program(void **state)
+{
+	const unsigned calls[] = { 4000, 4000, 4000, 4000 };
+	struct rec_budget r = windows(calls, 4, 50); /* a fifth of the time, or more */
+	struct estimate e = estimate_of(&r, 50), free;
+
+	(void)state;
+	r = windows(calls, 4, 0);
+	free = estimate_of(&r, 50);
+	assert_true(e.calls > 1.2 * free.calls && e.calls < 1.8 * free.calls);
+	assert_true(e.calls_low > free.calls && e.calls_low < 0.95 * e.calls);
+	assert_true(e.calls_high > 1.2 * e.calls);
+	assert_true(fabs(e.self_s - e.calls * 50e-9) < 1e-6);
+}
+
+static void windows_that_differ_say_less(void **state)
+{
+	const unsigned calls[] = { 0, 2000, 0, 2000, 0, 2000, 0, 2000 };
+	struct rec_budget r = windows(calls, 8, 0);
+	struct estimate e = estimate_of(&r, 0);
+
+	(void)state;
+	assert_true(fabs(e.calls - 992000) < 1);
+	assert_true(e.calls_low < 0.3 * e.calls && e.calls_high > 1.7 * e.calls);
+}
+
+static void too_few_windows_say_nothing(void **state)
+{
+	const unsigned calls[] = { 1000, 0, 0, 0 };
+	struct rec_budget one = windows(calls, 1, 0), none = windows(calls + 1, 3, 0);
+	struct estimate e = estimate_of(&one, 0);
+
+	(void)state;
+	assert_true(isnan(e.calls_high) && e.calls == 0);
+	e = estimate_of(&none, 0); /* seen in none: a few may have been in between */
+	assert_true(e.calls == 0 && e.calls_low == 0 && e.calls_high > 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_steady_rate_is_found),
+		cmocka_unit_test(what_watching_cost_is_no_time_of_the_program),
+		cmocka_unit_test(windows_that_differ_say_less),
+		cmocka_unit_test(too_few_windows_say_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

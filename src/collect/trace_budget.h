@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * Functions that a budget has switched off, found in a copy of a process's sparse area (wire/budget_area.h), which may
+ * hold anything. */
+#ifndef COLLECT_TRACE_BUDGET_H
+#define COLLECT_TRACE_BUDGET_H
+
+#include "wire/budget_area.h"
+
+struct buf;
+
+typedef void trace_budget_fn(void *ctx, const struct budget_entry *entry);
+
+/* Each entry, copied. */
+void trace_budget_each(const struct buf *area, trace_budget_fn *on_entry, void *ctx);
+
+#endif
