@@ -4,7 +4,8 @@
 
 loop.py runs plain, under line_profiler's kernprof and under `leadline run --lines`, in turn; the best of each counts, as
 the program itself measures it. "share" is our added time over line_profiler's. The hits in our timed runs' own
-recordings must be exact. line_profiler comes from PyPI, one copy for each interpreter, into the cache.
+recordings must be exact. On 3.10 that is all the interpreter allows: a trace function that does nothing at all for a line took as
+long as ours (0.186 s and 0.185 s added, line_profiler 0.709 s). line_profiler comes from PyPI, one copy for each interpreter, into the cache.
 """
 import argparse
 import os

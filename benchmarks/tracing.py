@@ -4,7 +4,9 @@
 
 calls.py and builtins.py run plain, under cProfile and under `leadline run --trace`, in turn; the best of each counts,
 in CPU time as the program itself measures it. "share" is our added time over cProfile's. The counts in our timed runs' own
-recordings must be exact.
+recordings must be exact. "count / trace" is what `--count` adds over what `--trace` adds (bar: 0.9); on 3.11 a profile function
+that does nothing at all has 0.89 of it (0.151 s of 0.170 s added), because while one is set the interpreter leaves its
+specialised instructions and makes a frame object for each call.
 """
 import argparse
 import os
