@@ -40,7 +40,7 @@ export async function serve(...files: string[]): Promise<Server> {
 			const match = /http:\/\/\S+/.exec(said);
 			if (match) found(match[0]);
 		});
-		process.on("exit", (status) => failed(new Error(`view ended with ${status}: ${said}`)));
+		process.once("exit", (status) => failed(new Error(`view ended with ${status}: ${said}`)));
 	});
 	const stop = () =>
 		new Promise<void>((done) => {

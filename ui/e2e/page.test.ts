@@ -246,10 +246,15 @@ test("one file holds the same page, from the disk, without a network", async () 
 	await page.context().close();
 });
 
-test("when the server has ended the page says so", async () => {
+test("the page ends the server, and says when there is none", async () => {
 	const one = await serve(ORDERS);
 	const { page } = await open(browser, one.url);
-	await one.stop();
+	const ended = new Promise((done) => one.process.on("close", done));
+	await page.keyboard.press("?");
+	await page.locator("dialog button", { hasText: "end leadline view" }).click();
+	expect(await ended).toBe(0);
+	await page.waitForSelector("dialog >> text=It has ended");
+	await page.keyboard.press("Escape");
 	await page.locator(".tabs a", { hasText: "Graph" }).click();
 	await page.waitForSelector(".notice >> text=leadline view");
 	await page.context().close();

@@ -122,7 +122,7 @@ function Head({ onHelp }: { onHelp: () => void }) {
 			<span class="grow" />
 			<SearchBox />
 			<span class="buttons">
-				<button type="button" onClick={share} title="copy a link to what you see">share</button>
+				<button type="button" onClick={share} title="copy a link to what you see; as a file: leadline view FILE -o page.html">share</button>
 				<button type="button" onClick={nextTheme} aria-label="light or dark">◐</button>
 				<button type="button" onClick={onHelp} aria-label="keys" aria-keyshortcuts="?">?</button>
 				<span role="status" class="soft">{said}</span>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The list of keys.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useStore } from "../store";
 
 const KEYS: [string, string][] = [
 	["/", "search"],
@@ -15,6 +16,8 @@ const KEYS: [string, string][] = [
 
 export function Help({ onClose }: { onClose: () => void }) {
 	const dialog = useRef<HTMLDialogElement>(null);
+	const { source } = useStore();
+	const [hasEnded, end] = useState(false);
 	useEffect(() => dialog.current?.showModal(), []);
 	return (
 		<dialog ref={dialog} aria-labelledby="keys" onClose={onClose} onClick={(e) => e.target === e.currentTarget && dialog.current?.close()}>
@@ -27,7 +30,15 @@ export function Help({ onClose }: { onClose: () => void }) {
 					</div>
 				))}
 			</dl>
-			<button type="button" onClick={() => dialog.current?.close()}>close</button>
+			<p class="dialog-foot">
+				<button type="button" onClick={() => dialog.current?.close()}>close</button>
+				{source.quit && !hasEnded && (
+					<button type="button" onClick={() => source.quit?.().then(() => end(true), () => end(true))}>
+						end leadline view
+					</button>
+				)}
+				<span role="status">{hasEnded ? "It has ended; this page can be closed." : ""}</span>
+			</p>
 		</dialog>
 	);
 }
