@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The frame: what was recorded, tabs, chips, the view, the lead line at its right, details below; keys for all.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Overview } from "./api/types";
 import { amount, count, percent } from "./model/format";
 import { Chips } from "./parts/chips";
@@ -156,7 +156,8 @@ function Tabs({ names }: { names: string[] }) {
 /** Keys that work everywhere but in fields. */
 function useKeys(names: string[], help: (isOpen: boolean) => void): void {
 	const store = useStore();
-	useEffect(() => {
+	// With the first picture, not after it: a key pressed at once must count.
+	useLayoutEffect(() => {
 		const onKey = (event: KeyboardEvent) => {
 			const target = event.target as HTMLElement;
 			if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
