@@ -13,8 +13,7 @@
 
 struct node {
 	struct calltree_node out;
-	uint32_t parent;
-	size_t n_children, filled;
+	uint32_t parent, n_children;
 };
 
 struct builder {
@@ -125,15 +124,19 @@ static int by_total(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
+/* The children of all nodes lie in one array, those of a node side by side. */
 static const struct calltree_node *finish(struct arena *a, struct builder *b)
 {
 	struct calltree_node *all = arena_new_n(a, struct calltree_node, b->nodes.n);
+	const struct calltree_node **next =
+		arena_new_n(a, const struct calltree_node *, b->nodes.n);
 
 	for (size_t i = 0; i < b->nodes.n; i++) {
 		struct node *x = &b->nodes.v[i];
 
 		all[i] = x->out;
-		all[i].children = arena_new_n(a, const struct calltree_node *, x->n_children + 1);
+		all[i].children = next;
+		next += x->n_children;
 		if (i) {
 			const struct calltree_node **siblings =
 				(const struct calltree_node **)all[x->parent].children;
@@ -160,11 +163,11 @@ const struct calltree_node *calltree_build(
 	vec_push(&b.nodes, (struct node){ 0 });
 	for (size_t i = 0; i < s->n; i++)
 		add_place(&b, i, frames, functions, nodes);
+	map_done(&b.children); /* before the tree is made: it is as large */
 	root = finish(a, &b);
 	free(frames);
 	free(functions);
 	free(nodes);
 	vec_done(&b.nodes);
-	map_done(&b.children);
 	return root;
 }

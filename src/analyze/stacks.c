@@ -248,6 +248,7 @@ static void weigh(struct builder *b)
 
 static void take_nodes(struct builder *b)
 {
+	vec_reserve(&b->places, b->s->nodes->n); /* millions, maybe: not twice as many */
 	for (size_t i = 0; i < b->s->nodes->n; i++) {
 		const struct node *x = &b->s->nodes->v[i];
 		struct running *r = running_of(b, x->thread);
