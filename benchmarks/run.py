@@ -75,6 +75,11 @@ def tracing():
     subprocess.run([sys.executable, ROOT / "benchmarks" / "tracing.py"], check=True)
 
 
+def timeline():
+    """Calls in the order of time: bytes an event, none lost (benchmarks/timeline.py has options of its own)."""
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "timeline.py"], check=True)
+
+
 def lines():
     """Exact lines, line_profiler in the same run (benchmarks/lines.py has options of its own)."""
     subprocess.run([sys.executable, ROOT / "benchmarks" / "lines.py"], check=True)
@@ -104,7 +109,7 @@ def view():
     subprocess.run([sys.executable, ROOT / "benchmarks" / "view.py"], check=True)
 
 
-BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, lines, times, three_ways, inactive, view)}
+BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, timeline, lines, times, three_ways, inactive, view)}
 
 for wanted in sys.argv[1:] or BENCHMARKS:
     print(f"== {wanted}: {BENCHMARKS[wanted].__doc__}")
