@@ -20,6 +20,7 @@
 struct arena;
 struct stacks;
 struct strip_thread;
+struct timeline;
 
 enum flametree_direction {
 	FLAMETREE_CALLEES,    /* from the roots down */
@@ -49,6 +50,10 @@ const struct flametree *flametree_build(struct arena *a, const struct stacks *s,
  * stacks say how frames are shown. */
 const struct flametree *flametree_of_time(
 	struct arena *a, const struct stacks *s, const struct strip_thread *thread);
+
+/* The same of calls that were traced in the order of time; zero_ns: when the recording began. Nodes then have one call each. */
+const struct flametree *flametree_of_calls(
+	struct arena *a, const struct timeline *t, uint32_t thread_row, uint64_t zero_ns);
 
 struct flametree_box {
 	uint32_t node;

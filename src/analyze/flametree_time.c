@@ -7,6 +7,7 @@
 #include "analyze/flametree.h"
 #include "analyze/stacks.h"
 #include "analyze/strips.h"
+#include "analyze/timeline.h"
 #include "base/arena.h"
 #include "base/vec.h"
 #include "base/banned.h"
@@ -16,6 +17,8 @@ struct builder {
 	VEC(double) x, total, self;
 	VEC(uint64_t) n_samples;
 	VEC(uint32_t) open; /* nodes, the root first */
+	uint64_t zero_ns;
+	size_t n_too_many; /* calls that are open but have no node */
 };
 
 static void open_node(struct builder *b, uint32_t function, double t_s)
@@ -64,7 +67,7 @@ static void add_span(struct builder *b, const struct stack_frame *frames, size_t
 
 #define take(a, column) arena_copy((a), (column).v, (column).n * sizeof *(column).v)
 
-static const struct flametree *finish(struct arena *a, struct builder *b)
+static struct flametree *finish(struct arena *a, struct builder *b)
 {
 	struct flametree *t = arena_new(a, struct flametree);
 
@@ -112,4 +115,61 @@ const struct flametree *flametree_of_time(
 	close_to(&b, 0, (double)thread->end_ns / 1e9);
 	free(frames);
 	return finish(a, &b);
+}
+
+/* ---- traced calls ---------------------------------------------------------------------------- */
+
+static double seconds_at(const struct builder *b, uint64_t t_ns)
+{
+	return t_ns > b->zero_ns ? (double)(t_ns - b->zero_ns) / 1e9 : 0;
+}
+
+static void begin_call(void *ctx, uint32_t function, uint64_t t_ns)
+{
+	struct builder *b = ctx;
+
+	if (b->n_too_many || b->parent.n >= FLAMETREE_NODES)
+		b->n_too_many++;
+	else
+		open_node(b, function, seconds_at(b, t_ns));
+}
+
+static void end_call(void *ctx, uint32_t function, uint64_t t_ns)
+{
+	struct builder *b = ctx;
+
+	(void)function;
+	if (b->n_too_many)
+		b->n_too_many--;
+	else if (b->open.n > 1)
+		close_to(b, b->open.n - 1, seconds_at(b, t_ns));
+}
+
+const struct flametree *flametree_of_calls(
+	struct arena *a, const struct timeline *t, uint32_t thread_row, uint64_t zero_ns)
+{
+	struct builder b = { .zero_ns = zero_ns };
+	const struct timeline_thread *thread = NULL;
+	uint64_t *n_calls;
+	struct flametree *tree;
+
+	for (size_t i = 0; i < t->n_threads; i++)
+		if (t->threads[i].row == thread_row)
+			thread = &t->threads[i];
+	if (!thread)
+		return NULL;
+	open_node(&b, UINT32_MAX, seconds_at(&b, thread->t_ns));
+	timeline_visit(t, thread_row, &(struct timeline_window){ 0 },
+		&(struct timeline_visitor){ .ctx = &b, .begin = begin_call, .end = end_call });
+	close_to(&b, 0, seconds_at(&b, thread->end_ns));
+	for (size_t i = 0; i < b.parent.n; i++)
+		b.self.v[i] += b.total.v[i];
+	for (size_t i = 1; i < b.parent.n; i++)
+		b.self.v[b.parent.v[i]] -= b.total.v[i];
+	n_calls = arena_new_n(a, uint64_t, b.parent.n);
+	for (size_t i = 1; i < b.parent.n; i++)
+		n_calls[i] = 1;
+	tree = finish(a, &b);
+	tree->n_calls = n_calls;
+	return tree;
 }

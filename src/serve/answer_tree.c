@@ -219,8 +219,9 @@ static int answer_by_time(struct library *l, struct params *p, struct json_write
 	x.tree = selection_time_tree(s, &number);
 	if (!x.tree)
 		return err_set(e, ERR_UNSUPPORTED,
-			"there is no order of time in it: sampled recordings have one, traced "
-			"calls and other tools' sums do not");
+			"there is no order of time in it: samples have one, run --trace=timeline "
+			"keeps that of calls; other tools' sums have none");
+	x.has_calls = s->stacks->nodes->n > 0;
 	if (parse_node(s, x.tree, p, &x.node, e) < 0)
 		return -(int)e->code;
 	if (window.from > 0 && window.to <= 0)

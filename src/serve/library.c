@@ -14,6 +14,7 @@
 #include "analyze/stacks.h"
 #include "analyze/texts.h"
 #include "analyze/threads.h"
+#include "analyze/timeline.h"
 #include "analyze/strips.h"
 #include "analyze/usage.h"
 #include "base/buf.h"
@@ -290,14 +291,41 @@ const struct flametree *selection_tree(struct selection *s, enum flametree_direc
 	return *tree;
 }
 
+/* Of traced calls: of the chosen thread with most of them. Calls are shown as they were, so no shape can be asked for. */
+static const struct flametree *tree_of_calls(struct selection *s, size_t *ret_number)
+{
+	struct recording *r = s->recording;
+	const struct timeline *t = NULL;
+	size_t best = SIZE_MAX;
+
+	if (!s->shape && !s->stacks->only_mine)
+		t = timeline_build(&s->arena, r->tables, r->frames);
+	for (size_t i = 0; t && i < t->n_threads; i++)
+		for (size_t k = 0; k < s->stacks->n_threads; k++)
+			if (t->threads[i].row == s->stacks->threads[k].row &&
+				(best == SIZE_MAX ||
+					t->threads[i].n_calls > t->threads[best].n_calls)) {
+				best = i;
+				*ret_number = k + 1;
+			}
+	return best == SIZE_MAX ? NULL
+				: flametree_of_calls(&s->arena, t, t->threads[best].row,
+					  r->reader->begun_monotonic_ns);
+}
+
 /* The strip of the chosen thread that was sampled longest without being idle. */
 const struct flametree *selection_time_tree(struct selection *s, size_t *ret_number)
 {
 	const struct strips *t = recording_strips(s->recording);
 	const struct stack_thread *best = NULL;
 
-	/* Rows of traced places are contexts, not stacks. */
-	for (size_t i = 0; !s->stacks->nodes->n && i < s->stacks->n_threads; i++) {
+	if (s->stacks->nodes->n) {
+		if (!s->time_tree)
+			s->time_tree = tree_of_calls(s, &s->time_thread);
+		*ret_number = s->time_thread;
+		return s->time_tree;
+	}
+	for (size_t i = 0; i < s->stacks->n_threads; i++) {
 		const struct stack_thread *x = &s->stacks->threads[i];
 
 		if (!best || x->seconds > best->seconds)

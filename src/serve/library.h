@@ -42,6 +42,7 @@ struct selection {
 	const struct probes *probes;       /* NULL likewise */
 	const struct flametree *trees[2];  /* callees, callers; NULL until asked for */
 	const struct flametree *time_tree; /* likewise */
+	size_t time_thread;                /* whose it is, of traced calls */
 };
 
 enum { LIBRARY_SELECTIONS = 6 };

@@ -226,6 +226,21 @@ def test_timeline_graph_and_search_answer(server):
     assert time["thread"] == "#1" and time["boxes"]["x"] == sorted(time["boxes"]["x"])
 
 
+def test_traced_calls_are_shown_in_the_order_of_time(tool, tmp_path):
+    program, recording = tmp_path / "p.py", tmp_path / "p.lead"
+    program.write_text("def a(): pass\ndef b():\n    a()\n    a()\nfor i in range(3):\n    a()\n    b()\n")
+    assert tool("run", "--trace=timeline", "-o", recording, program).returncode == 0
+    with view(recording) as s:
+        whole = s.get("tree", direction="time", width=1000000)
+        module = next(f[0] for f in whole["functions"] if f[1] == "<module>" and f[2] == str(program))
+        node = whole["boxes"]["id"][whole["boxes"]["f"].index(module)]
+        answer = s.get("tree", direction="time", width=1000000, node=node)
+        names = {f[0]: f[1] for f in answer["functions"]}
+        calls = [names[f] for f in answer["boxes"]["f"] if names[f] in "ab"]
+        assert calls == ["a", "b", "a", "a"] * 3
+        assert answer["boxes"]["x"] == sorted(answer["boxes"]["x"])
+
+
 @pytest.mark.parametrize("path, status", [
     ("nothing", 404), ("table?r=7", 404), ("table?r=-1", 400), ("table?what=x", 400), ("table?sort=x", 400),
     ("table?sort=calls", 409), ("table?filter=[", 400), ("tree?focus=(", 400), ("tree?node=99999999", 404),
