@@ -115,7 +115,11 @@ class Bench:
 
     def add_slowdown(self, figure, r, bar=None, peers=None):
         """A row of a gated run."""
-        detail = f", {r.slowdown.pairs} pairs; a busy loop {r.by_loop.median:.1%}"
+        if not r.slowdown or not r.by_loop:
+            raise RuntimeError("too few pairs of windows: let it run for longer, or on a quieter machine")
+        estimate = r.report.get("fidelity", {}).get("slowdown_est")
+        said = f" (it says {estimate:.1%})" if estimate is not None else ""
+        detail = f"{said}, {r.slowdown.pairs} pairs; a busy loop {r.by_loop.median:.1%}"
         self.table.add(figure, r.slowdown, bar, "{:.1%}", detail=detail, peers=peers)
 
     def peer_runs(self, rate, program, *args):
