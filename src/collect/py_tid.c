@@ -80,25 +80,35 @@ static uint32_t translate(struct py_tids *t, uint64_t inner)
 	return (uint32_t)tid;
 }
 
-/* Looks through libc's struct for the id of any thread. */
+/* The id of ours for what stands there, when that is the id of any thread. */
+static uint32_t id_at(struct py_tids *t, const unsigned char *bytes, uint32_t at)
+{
+	uint64_t tid;
+	uint32_t id;
+
+	memcpy(&id, bytes + at, 4);
+	if (!id || !map_find(&t->ours, id, &tid))
+		return 0;
+	t->offset = at;
+	return (uint32_t)tid;
+}
+
+/* Looks through libc's struct for the id of any thread: first where glibc has it (x86-64, aarch64), because ids in a
+ * namespace are small, and a flag of 1 looks like one. */
 static uint32_t search(struct py_tids *t, const struct mem *m, uint64_t self)
 {
+	static const uint32_t usual[] = { 720, 208 };
 	unsigned char bytes[SEARCH_BYTES];
+	uint32_t tid = 0;
 
 	if (mem_read(m, self, bytes, sizeof bytes) < 0)
 		return 0;
 	list_tasks(t);
-	for (uint32_t at = 0; at + SEARCH_STEP <= sizeof bytes; at += SEARCH_STEP) {
-		uint64_t tid;
-		uint32_t id;
-
-		memcpy(&id, bytes + at, 4);
-		if (!id || !map_find(&t->ours, id, &tid))
-			continue;
-		t->offset = at;
-		return (uint32_t)tid;
-	}
-	return 0;
+	for (size_t i = 0; i < sizeof usual / sizeof *usual && !tid; i++)
+		tid = id_at(t, bytes, usual[i]);
+	for (uint32_t at = 0; at + SEARCH_STEP <= sizeof bytes && !tid; at += SEARCH_STEP)
+		tid = id_at(t, bytes, at);
+	return tid;
 }
 
 void py_tids_init(struct py_tids *t, pid_t pid)
