@@ -20,6 +20,8 @@ enum {
 	ASK_SAVES = 1024, /* bytes that asking for the top first must save, to be worth a call */
 	AHEAD_MORE = 256, /* after a look that had expected too little … */
 	AHEAD_LESS = 8,   /* … and after each that had not: so one in 32 does */
+	AHEAD_LESS_LATER =
+		2, /* from 3.14 on, one in 128: there what grew beyond is more often cut */
 	AHEAD_LEAST = 256,
 };
 
@@ -224,7 +226,7 @@ static bool complete(const struct py_view *v, struct py_thread *t)
 
 /* How far the newest chunk was in use lately, at most (forgotten slowly) and on average; and whether as much
  * as was copied at once was enough. */
-static void note_use(struct py_thread *t)
+static void note_use(const struct py_layout *l, struct py_thread *t)
 {
 	size_t in_use = t->n_chunks ? bytes_in_use(t, t->n_chunks - 1) : 0;
 
@@ -235,7 +237,7 @@ static void note_use(struct py_thread *t)
 	if (t->is_asked && in_use > t->n_at_once)
 		t->ahead += AHEAD_MORE;
 	else if (t->ahead > AHEAD_LEAST)
-		t->ahead -= AHEAD_LESS;
+		t->ahead -= l->flags & PY_STACKREF_TAGGED ? AHEAD_LESS_LATER : AHEAD_LESS;
 }
 
 /* false when the thread or its chunks could not be read. */
@@ -274,7 +276,7 @@ static bool copy_image(const struct py_view *v, struct py_thread *t)
 	t->top_after = field(t, l, l->thread_datastack_top);
 	if (!complete(v, t))
 		return false;
-	note_use(t);
+	note_use(l, t);
 	if (t->n_chunks)
 		py_cost_look(&t->cost, t->chunks[t->n_chunks - 1].address,
 			t->chunks[t->n_chunks - 1].bytes, t->n_at_once);

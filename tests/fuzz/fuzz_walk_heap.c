@@ -61,6 +61,18 @@ static bool nth_frame(void *ctx, size_t i, struct walk_heap_frame **ret)
 	return true;
 }
 
+static bool copy_again(void *ctx, struct walk_heap_frame two[2])
+{
+	for (int i = 0; i < 2; i++) {
+		const struct walk_heap_frame *f = find_frame(ctx, two[i].address, true);
+
+		if (!f)
+			return false;
+		two[i] = *f;
+	}
+	return true;
+}
+
 static void take_frames(struct input *in, const struct py_layout *l, const uint8_t *data)
 {
 	struct walk_heap_span span = walk_heap_span(l);
@@ -86,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	static struct walk walk;
 	struct input in = { .n = n > 1 ? data[1] % (FRAMES_MOST + 1) : 0 };
-	struct walk_heap_callbacks c = { find_code, find_frame, nth_frame, &in };
+	struct walk_heap_callbacks c = { find_code, find_frame, nth_frame, copy_again, &in };
 	struct walk_heap *h = walk_heap_new();
 	struct py_layout l;
 
