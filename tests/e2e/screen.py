@@ -3,6 +3,7 @@
 Understands what leadline sends (cursor position, clearing, the other screen) and fails on what it does not, so
 that no other sequence slips in. Waiting is waiting for bytes, never for time.
 """
+import codecs
 import fcntl
 import os
 import pty
@@ -59,6 +60,7 @@ class Terminal:
         self.in_other = False
         self.raw = b""  # all bytes so far
         self.pending = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")  # a read may end within a character
         self.set_size(rows, columns, tell=False)
         self.before = termios.tcgetattr(slave)
         self.slave = slave
@@ -90,7 +92,7 @@ class Terminal:
 
     def take(self, data):
         self.raw += data
-        self.pending += data.decode("utf-8", "surrogateescape")
+        self.pending += self.decoder.decode(data)
         while self.pending:
             screen = self.other if self.in_other else self.normal
             if self.pending[0] != "\x1b":
