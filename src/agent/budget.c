@@ -228,20 +228,6 @@ static PyObject *pass(PyObject *callable)
 	return b->entry || b->is_passed ? disable() : NULL;
 }
 
-/* The first event of a thread. What begins or goes on is not on the stack yet. */
-static __attribute__((noinline)) struct tracer *attach(bool begins)
-{
-	PyFrameObject *frame = PyEval_GetFrame(), *back;
-	struct tracer *t;
-
-	if (!begins || !frame)
-		return seed_attach(frame);
-	back = compat_frame_back(frame);
-	t = seed_attach(back);
-	Py_XDECREF(back);
-	return t;
-}
-
 #define CALLBACK(name, begins, ...)                                                      \
 	static PyObject *name(                                                           \
 		PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) \
@@ -252,7 +238,7 @@ static __attribute__((noinline)) struct tracer *attach(bool begins)
 		(void)self;                                                              \
 		(void)nargsf;                                                            \
 		(void)kwnames;                                                           \
-		if (likely(t != NULL) || (t = attach(begins))) {                         \
+		if (likely(t != NULL) || (t = seed_attach_at(begins))) {                 \
 			__VA_ARGS__;                                                     \
 		}                                                                        \
 		return answer ? answer : Py_None;                                        \

@@ -20,20 +20,6 @@ static enum calls_mode how;
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* The first event of a thread. What begins or goes on is not on the stack yet. */
-static __attribute__((noinline)) struct tracer *attach(bool begins)
-{
-	PyFrameObject *frame = PyEval_GetFrame(), *back;
-	struct tracer *t;
-
-	if (!begins || !frame)
-		return seed_attach(frame);
-	back = compat_frame_back(frame);
-	t = seed_attach(back);
-	Py_XDECREF(back);
-	return t;
-}
-
 /* None is immortal: no reference to count. */
 #define CALLBACK(name, begins, kind, ...)                                                \
 	static PyObject *name(                                                           \
@@ -45,7 +31,7 @@ static __attribute__((noinline)) struct tracer *attach(bool begins)
 		(void)self;                                                              \
 		(void)nargsf;                                                            \
 		(void)kwnames;                                                           \
-		if (likely(t != NULL) || (t = attach(begins))) {                         \
+		if (likely(t != NULL) || (t = seed_attach_at(begins))) {                 \
 			__VA_ARGS__;                                                     \
 		}                                                                        \
 		return Py_None;                                                          \

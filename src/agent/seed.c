@@ -41,6 +41,19 @@ struct tracer *seed_attach(PyFrameObject *innermost)
 	return t;
 }
 
+struct tracer *seed_attach_at(bool begins)
+{
+	PyFrameObject *frame = PyEval_GetFrame(), *back;
+	struct tracer *t;
+
+	if (!begins || !frame)
+		return seed_attach(frame);
+	back = compat_frame_back(frame);
+	t = seed_attach(back);
+	Py_XDECREF(back);
+	return t;
+}
+
 static bool is_outermost(PyFrameObject *frame)
 {
 	PyFrameObject *back = compat_frame_back(frame);

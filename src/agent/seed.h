@@ -13,6 +13,8 @@ struct tracer;
 
 /* Makes the calling thread's tracer. innermost: the innermost frame that is to be on the stack, or NULL. */
 struct tracer *seed_attach(PyFrameObject *innermost);
+/* The same at the thread's first event of sys.monitoring. begins: what begins or goes on is not on the stack yet. */
+struct tracer *seed_attach_at(bool begins);
 
 /* For a start out of sitecustomize, which is quiet until the program begins. */
 struct seed_site {
