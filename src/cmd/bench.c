@@ -407,7 +407,7 @@ static int run(const struct command *self, int argc, char **argv)
 	int first, status;
 
 	if (opts_parse(options_table, N_OPTIONS, &o, argc, argv, true, &first, &e) < 0 ||
-		check(&o, &e) < 0)
+		check(&o, &e) < 0 || subject_check(&o.subject, &e) < 0)
 		return command_fail(self, &e);
 	status = parse_subjects(
 		&s, argv + first, first > 0 && strcmp(argv[first - 1], "--") == 0, &e);

@@ -306,7 +306,8 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (opts_parse(options_table, N_OPTIONS, &o, argc, argv, false, &first, &e) < 0 ||
 		parse_percent(o.equivalence, "--equivalence", &verdict.equivalence, &e) < 0 ||
-		parse_percent(o.gate, "--fail-if-slower", &verdict.gate, &e) < 0)
+		parse_percent(o.gate, "--fail-if-slower", &verdict.gate, &e) < 0 ||
+		subject_check(&o.subject, &e) < 0)
 		return command_fail(self, &e);
 	if (o.revisions.n)
 		status = revisions_open(&revisions, &o.revisions, o.build, &e);

@@ -3,6 +3,7 @@
 #include "cmd/subject.h"
 
 #include <ctype.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -136,6 +137,19 @@ void subject_take_words(
 	command_defaults(ret, o);
 	ret->command.argv = (const char *const *)words;
 	buf_done(&text);
+}
+
+int subject_check(const struct subject_options *o, struct err *e)
+{
+	cpu_set_t allowed;
+
+	if (!o->has_cpu || sched_getaffinity(0, sizeof allowed, &allowed) < 0)
+		return 0;
+	if (o->cpu >= CPU_SETSIZE || !CPU_ISSET((size_t)o->cpu, &allowed))
+		return err_set(e, ERR_USAGE,
+			"--pin %llu: not a CPU that may be used here (%d may; counted from 0)",
+			(unsigned long long)o->cpu, CPU_COUNT(&allowed));
+	return 0;
 }
 
 int subject_shell_time(const struct subject_options *o, double *ret_s, struct err *e)

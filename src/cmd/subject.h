@@ -81,6 +81,9 @@ int subject_parse_command(struct subject *ret, const struct subject_options *o, 
 void subject_take_words(
 	struct subject *ret, const struct subject_options *o, char *const *words, struct arena *a);
 
+/* Whether --pin names a CPU that we may run on. */
+int subject_check(const struct subject_options *o, struct err *e);
+
 /* What the shell of -c takes; 0 without one. */
 int subject_shell_time(const struct subject_options *o, double *ret_s, struct err *e);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -132,11 +133,15 @@ int format_save(const struct format *f, struct tables *t, const struct format_op
 	const char *path, struct err *e)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	struct stat st;
 	int status =
 		fd < 0 ? err_errno(e, ERR_SYSTEM, "%s", path) : format_write_fd(f, t, o, fd, e);
 
-	if (fd >= 0 && status < 0)
+	if (fd >= 0 && status < 0) {
 		err_note(e, "%s", path);
+		if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+			unlink(path); /* part of a file would be taken for one */
+	}
 	if (fd >= 0 && close(fd) < 0 && status == 0)
 		status = err_errno(e, ERR_SYSTEM, "%s", path);
 	return status;

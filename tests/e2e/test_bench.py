@@ -145,6 +145,7 @@ def test_a_command_that_fails_in_a_later_run_keeps_the_earlier_ones(tool):
     (["-N", "-c", "echo 'x"], 2, "quote"),
     (["--export", "xml", "pass"], 2, "there are csv, hyperfine"),
     (["-n", "0", "pass"], 2, "at least 1"),
+    (["--pin", "4000", "pass"], 2, "not a CPU that may be used here"),
     ([], 2, "what?"),
     (["--python", "/no/python", "pass"], 127, "/no/python"),
 ])
