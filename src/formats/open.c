@@ -10,6 +10,7 @@
 #include "formats/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
+#include "formats/results.h"
 #include "formats/sink.h"
 #include "store/container.h"
 #include "store/reader.h"
@@ -26,6 +27,14 @@ static const struct format *recognise(struct input *in)
 		if (formats[i]->recognise && formats[i]->recognise(head, n))
 			return formats[i];
 	return NULL;
+}
+
+static bool has_results(struct input *in)
+{
+	size_t n;
+	const char *head = input_head(in, FORMAT_HEAD, &n);
+
+	return results_recognise(head, n);
 }
 
 static int read_input(const struct format *f, struct input *in, const char *name,
@@ -85,6 +94,11 @@ int format_open(struct reader **ret, const char *path, struct err *e)
 		status = read_input(f, &in, path, ret, e);
 	else if (input_error(&in, e) < 0)
 		status = err_note(e, "%s", path);
+	else if (has_results(&in))
+		status = err_set(e, ERR_BAD_FILE,
+			"%s holds benchmark results, not a profile; leadline report and view show "
+			"them",
+			path);
 	else
 		status = err_set(e, ERR_BAD_FILE,
 			n == 0 ? "%s: the file is empty"
