@@ -101,6 +101,12 @@ def test_whole_package_is_in_it(wheel):
     assert packed == {f"leadline/{path.name}" for path in PACKAGE.iterdir() if path.is_file()}
 
 
+def test_pytest_finds_the_plugin(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (text,) = [archive.read(n).decode() for n in archive.namelist() if n.endswith(".dist-info/entry_points.txt")]
+    assert re.search(r"^\[pytest11\]\nleadline ?= ?leadline\._pytest$", text, re.MULTILINE)
+
+
 def test_executable_is_static(executable):
     image, mode = executable
     assert mode & 0o111 == 0o111
