@@ -12,6 +12,7 @@
 
 #include "analyze/blocks.h"
 #include "analyze/diff.h"
+#include "analyze/diff_tree.h"
 #include "analyze/exact.h"
 #include "analyze/stacks_rig.h"
 
@@ -341,6 +342,48 @@ static void blocks_grow_with_the_run(void **state)
 	blocks_done(&b);
 }
 
+static const char *name_at(const struct diff_tree *t, uint32_t node)
+{
+	return t->v[node].row->name;
+}
+
+static void paths_are_a_tree_as_wide_as_one_side(void **state)
+{
+	struct arena a = ARENA_INIT;
+	struct made before, after;
+	const struct diff *d;
+	const struct diff_tree *t;
+	struct diff_box boxes[8];
+
+	(void)state;
+	random_state = 1;
+	sample_rounds(&before, 6, 3, 100);
+	sample_rounds(&after, 2, 3, 100);
+	d = diff_build(&a, &before.side, &after.side, &(struct diff_options){ .noise = 0.02 });
+	t = diff_tree_build(&a, d, 0); /* as it was: m, in it f before h, in that g */
+	assert_int_equal(t->n, 5);
+	assert_string_equal(name_at(t, 1), "m");
+	assert_string_equal(name_at(t, 2), "f");
+	assert_string_equal(name_at(t, 4), "g");
+	assert_near(t->v[0].width, d->total.a, 1e-9);
+	t = diff_tree_build(&a, d, 1); /* as it is: h is the wider one */
+	assert_string_equal(name_at(t, 2), "h");
+	assert_string_equal(name_at(t, 3), "g");
+	assert_string_equal(name_at(t, 4), "f");
+	assert_near(t->v[4].x, t->v[2].width, 1e-9);
+	assert_int_equal(t->v[2].end, 4);
+	assert_int_equal(t->v[4].parent, 1);
+	assert_int_equal(diff_tree_slice(t, 0, 0, boxes, 8), 5);
+	assert_int_equal(diff_tree_slice(t, 0, 0.25, boxes, 8), 4); /* f is too small */
+	assert_int_equal(boxes[1].n_hidden, 1);
+	assert_int_equal(boxes[2].n_hidden, 0);
+	assert_int_equal(diff_tree_slice(t, 2, 0, boxes, 8), 2);
+	assert_int_equal(boxes[0].node, 2);
+	arena_done(&a);
+	made_done(&before);
+	made_done(&after);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -353,6 +396,7 @@ int main(void)
 		cmocka_unit_test(functions_are_known_again),
 		cmocka_unit_test(counted_calls_are_compared),
 		cmocka_unit_test(blocks_grow_with_the_run),
+		cmocka_unit_test(paths_are_a_tree_as_wide_as_one_side),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,14 +9,11 @@
 
 #include "analyze/blocks.h"
 #include "analyze/diff.h"
-#include "analyze/exact.h"
-#include "analyze/exact_lines.h"
-#include "analyze/regions.h"
+#include "analyze/diff_source.h"
 #include "analyze/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
-#include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/result.h"
@@ -85,8 +82,7 @@ static const struct opt options_table[] = {
 struct side {
 	struct result r;
 	struct blocks blocks;
-	struct diff_side in;
-	char made[100];
+	struct buf made;
 };
 
 static int open_side(struct side *s, const char *path, const struct options *o, struct err *e)
@@ -96,129 +92,41 @@ static int open_side(struct side *s, const char *path, const struct options *o, 
 					   .fold_idle = !o->idle && o->state == STACKS_WALL,
 					   .blocks = &s->blocks },
 		.source = true };
-	struct result *r = &s->r;
 
-	if (result_open_choice(r, path, &c, e) < 0)
-		return -(int)e->code;
-	if (!r->profile)
-		return err_set(e, ERR_USAGE,
-			"%s: holds no samples and no calls, only what the run used: there is "
-			"nothing "
-			"to compare but what leadline report prints",
-			path);
-	s->in = (struct diff_side){ .stacks = r->stacks,
+	return result_open_choice(&s->r, path, &c, e);
+}
+
+static struct diff_source source_of(struct side *s)
+{
+	const struct result *r = &s->r;
+
+	return (struct diff_source){ .name = r->name,
+		.stacks = r->stacks,
 		.profile = r->profile,
-		.has_calls = r->exact != NULL,
+		.exact = r->exact,
 		.exact_lines = r->exact_lines,
 		.texts = r->texts,
-		.blocks = &s->blocks,
-		.units = 1 };
-	if (!r->exact && r->exact_lines) {
-		s->in.profile = exact_lines_profile(&r->arena, r->exact_lines);
-		s->in.has_calls = true;
-	}
-	return 0;
+		.regions = r->regions,
+		.origin = &r->origin,
+		.blocks = &s->blocks };
 }
 
 static void side_done(struct side *s)
 {
 	result_done(&s->r);
 	blocks_done(&s->blocks);
+	buf_done(&s->made);
 }
 
 static struct diff_name name_of(struct side *s)
 {
-	char n[UNITS_TEXT];
-	const struct result *r = &s->r;
-	bool is_foreign = r->origin.is_foreign;
+	struct diff_source source = source_of(s);
 
-	if (r->exact)
-		snprintf(s->made, sizeof s->made, "%scalls counted", is_foreign ? "" : "traced, ");
-	else if (r->exact_lines)
-		snprintf(s->made, sizeof s->made, "lines counted");
-	else if (r->stacks->n_samples)
-		snprintf(s->made, sizeof s->made, "%s samples",
-			units_format(n, UNIT_COUNT, (double)r->stacks->n_samples));
-	else
-		snprintf(s->made, sizeof s->made, "%s file", r->origin.format);
-	return (struct diff_name){ .file = r->name,
-		.command = r->usage->command,
-		.made = s->made,
-		.wall_s = is_foreign ? UNITS_UNKNOWN : r->usage->wall_s };
-}
-
-static int check_sides(const struct side *a, const struct side *b, struct err *e)
-{
-	static const char *const units[] = {
-		[UNIT_COUNT] = "counts", [UNIT_SECONDS] = "time", [UNIT_BYTES] = "bytes"
-	};
-
-	if (a->r.stacks->unit != b->r.stacks->unit)
-		return err_set(e, ERR_USAGE, "%s is in %s and %s in %s: they cannot be compared",
-			a->r.name, units[a->r.stacks->unit], b->r.name, units[b->r.stacks->unit]);
-	return 0;
-}
-
-/* ---- units of work --------------------------------------------------------------------------- */
-
-static double times_of(const struct side *s, const char *name)
-{
-	double calls = 0;
-
-	for (size_t i = 0; i < s->r.regions->n; i++)
-		if (strcmp(s->r.regions->v[i].name, name) == 0)
-			return (double)s->r.regions->v[i].n_times;
-	for (size_t i = 0; s->in.has_calls && i < s->in.profile->n_functions; i++)
-		if (strcmp(s->in.profile->functions[i].name, name) == 0)
-			calls += (double)s->in.profile->functions[i].calls;
-	return calls;
-}
-
-/* "500": of both; "500:1000": of A and of B. */
-static bool parse_units(const char *text, struct side *a, struct side *b)
-{
-	char first[32];
-	const char *colon = strchr(text, ':');
-	size_t n = colon ? (size_t)(colon - text) : strlen(text);
-	uint64_t of_a, of_b;
-
-	if (n >= sizeof first)
-		return false;
-	memcpy(first, text, n);
-	first[n] = '\0';
-	if (!text_parse_u64(first, &of_a) || !text_parse_u64(colon ? colon + 1 : first, &of_b) ||
-		!of_a || !of_b)
-		return false;
-	a->in.units = (double)of_a;
-	b->in.units = (double)of_b;
-	return true;
-}
-
-static int find_units(const struct options *o, struct side *a, struct side *b, struct err *e)
-{
-	const char *name = o->unit;
-
-	if (o->normalize != DIFF_UNIT)
-		return 0;
-	if (!name && a->r.regions->n == 1)
-		name = a->r.regions->v[0].name;
-	if (!name)
-		return err_set(e, ERR_USAGE,
-			"--normalize unit needs --unit: a region's name, a function whose calls "
-			"were "
-			"traced, or how many there were, as 500 or 500:1000");
-	if (parse_units(name, a, b))
-		return 0;
-	for (int i = 0; i < 2; i++) {
-		struct side *s = i ? b : a;
-
-		s->in.units = times_of(s, name);
-		if (!(s->in.units > 0))
-			return err_set(e, ERR_USAGE,
-				"%s: no region and no counted function is called '%s'", s->r.name,
-				name);
-	}
-	return 0;
+	diff_source_made(&source, &s->made);
+	return (struct diff_name){ .file = s->r.name,
+		.command = s->r.usage->command,
+		.made = buf_str(&s->made),
+		.wall_s = s->r.origin.is_foreign ? UNITS_UNKNOWN : s->r.usage->wall_s };
 }
 
 /* ---- the gate -------------------------------------------------------------------------------- */
@@ -280,21 +188,32 @@ static void print(const struct diff *d, struct side *a, struct side *b, const st
 	buf_addc(out, '\n');
 }
 
+static const struct diff *build(
+	struct arena *arena, struct side *a, struct side *b, const struct options *o, struct err *e)
+{
+	struct diff_source sources[] = { source_of(a), source_of(b) };
+	struct diff_options options = { .normalize = (enum diff_normalize)o->normalize,
+		.noise = a->r.stacks->unit == UNIT_BYTES ? 0 : o->noise_share,
+		.by_total = o->sort == 1 };
+	struct diff_side sides[2];
+
+	if (diff_sides(arena, sources, &options, o->unit, sides, e) < 0)
+		return NULL;
+	return diff_build(arena, &sides[0], &sides[1], &options);
+}
+
 static int compare(const struct command *self, char **files, struct options *o)
 {
 	struct side a = { 0 }, b = { 0 };
 	struct arena arena = ARENA_INIT;
 	struct buf text = BUF_INIT;
+	const struct diff *d = NULL;
 	struct err e = ERR_INIT;
 	int status = 0;
 
-	if (open_side(&a, files[0], o, &e) == 0 && open_side(&b, files[1], o, &e) == 0 &&
-		check_sides(&a, &b, &e) == 0 && find_units(o, &a, &b, &e) == 0) {
-		struct diff_options options = { .normalize = (enum diff_normalize)o->normalize,
-			.noise = a.r.stacks->unit == UNIT_BYTES ? 0 : o->noise_share,
-			.by_total = o->sort == 1 };
-		const struct diff *d = diff_build(&arena, &a.in, &b.in, &options);
-
+	if (open_side(&a, files[0], o, &e) == 0 && open_side(&b, files[1], o, &e) == 0)
+		d = build(&arena, &a, &b, o, &e);
+	if (d) {
 		print(d, &a, &b, o, &text);
 		status = output_write(STDOUT_FILENO, &text);
 		if (status == 0 && o->fail_on)
@@ -329,7 +248,7 @@ static int parse_percent(
 
 static int run(const struct command *self, int argc, char **argv)
 {
-	struct options o = { .noise_share = 0.03 };
+	struct options o = { .noise_share = DIFF_NOISE };
 	struct err e = ERR_INIT;
 	int first;
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/blocks.h"
 #include "analyze/exact.h"
 #include "analyze/exact_lines.h"
 #include "analyze/probes.h"
@@ -20,6 +21,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "formats/format.h"
+#include "serve/answer_parts.h"
 #include "serve/params.h"
 #include "store/reader.h"
 #include "store/tables.h"
@@ -39,6 +41,9 @@ static void selection_free(struct selection *s)
 		return;
 	shape_free(s->shape);
 	arena_done(&s->arena);
+	if (s->blocks)
+		blocks_done(s->blocks);
+	free(s->blocks);
 	free(s->key);
 	free(s);
 }
@@ -79,6 +84,7 @@ void library_done(struct library *l)
 	vec_each (&l->recordings, r)
 		recording_free(*r);
 	vec_done(&l->recordings);
+	comparison_free(l->comparison);
 }
 
 int library_find(
@@ -116,8 +122,10 @@ static char *key_of(const struct params *p, enum library_filter filter)
 	struct buf key = BUF_INIT;
 	char *text;
 
+	if (filter == LIBRARY_BLOCKS)
+		buf_addc(&key, '\3');
 	for (size_t i = filter == LIBRARY_WHOLE_TIME ? 2 : 0;
-		i < N_PARAMETERS - (filter == LIBRARY_ROWS); i++)
+		i < N_PARAMETERS - (filter == LIBRARY_ROWS || filter == LIBRARY_BLOCKS); i++)
 		for (size_t k = 0; k < p->n; k++)
 			if (strcmp(p->v[k].name, parameters[i]) == 0 && *p->v[k].value)
 				/* \1 and \2 part what a value might look like. */
@@ -185,7 +193,7 @@ static int parse_shape(
 	o.focus.n = params_all(p, "focus", &o.focus.v);
 	o.drop.n = params_all(p, "drop", &o.drop.v);
 	o.merge.n = params_all(p, "merge", &o.merge.v);
-	if (filter != LIBRARY_ROWS)
+	if (filter != LIBRARY_ROWS && filter != LIBRARY_BLOCKS)
 		o.keep.n = params_all(p, "filter", &o.keep.v);
 	return shape_new(&s->shape, &s->arena, s->recording->frames, &o, e);
 }
@@ -217,6 +225,8 @@ static int fill(struct selection *s, struct params *p, enum library_filter filte
 	if (parse_options(s, p, filter, &o, e) < 0 || parse_shape(s, p, filter, e) < 0)
 		return -(int)e->code;
 	o.shape = s->shape;
+	if (filter == LIBRARY_BLOCKS)
+		o.blocks = s->blocks = xcalloc(1, sizeof *s->blocks);
 	s->stacks = stacks_build(&s->arena, r->tables, &o);
 	s->exact = exact_build(&s->arena, r->tables, r->frames, s->stacks->nodes);
 	s->exact_lines = exact_lines_build(&s->arena, r->tables, r->frames, o.threads, o.n_threads);

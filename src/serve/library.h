@@ -23,6 +23,8 @@
 #include "base/arena.h"
 #include "base/vec.h"
 
+struct blocks;
+struct comparison;
 struct err;
 struct params;
 struct recording;
@@ -40,6 +42,7 @@ struct selection {
 	const struct exact_lines *exact_lines;
 	const struct profile *profile;     /* NULL: nothing was sampled or counted */
 	const struct probes *probes;       /* NULL likewise */
+	struct blocks *blocks;             /* of LIBRARY_BLOCKS; owned; else NULL */
 	const struct flametree *trees[2];  /* callees, callers; NULL until asked for */
 	const struct flametree *time_tree; /* likewise */
 	size_t time_thread;                /* whose it is, of traced calls */
@@ -65,6 +68,7 @@ struct recording {
 
 struct library {
 	VEC(struct recording *) recordings;
+	struct comparison *comparison; /* the one last asked for (answer_diff.c), or NULL */
 	uint64_t n_asked;
 };
 
@@ -80,6 +84,7 @@ int library_find(
 
 enum library_filter {
 	LIBRARY_ROWS,   /* filter chooses rows: not part of the selection */
+	LIBRARY_BLOCKS, /* likewise; with blocks of time, to compare it with another recording */
 	LIBRARY_STACKS, /* it chooses stacks */
 	LIBRARY_WHOLE_TIME, /* likewise; from and to are not part of the selection: the answer has its window */
 };

@@ -306,6 +306,45 @@ static int take_recording(struct maker *m, struct err *e)
 	return e->code ? -(int)e->code : 0;
 }
 
+/* ---- comparisons ----------------------------------------------------------------------------- */
+
+static bool take_comparison(struct maker *m, size_t with, const char *normalize)
+{
+	static const char *const sides[] = { "", "a" };
+	char number[24], key[80];
+	const char *how = *normalize ? "&normalize=" : "";
+	bool is_whole;
+
+	snprintf(number, sizeof number, "%zu", with);
+	snprintf(key, sizeof key, "&with=%s%s%s", number, how, normalize);
+	is_whole = TAKE(m, "diff", key, 0.5, { "with", number }, { "normalize", normalize }) !=
+		TOO_LARGE;
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(key, sizeof key, "&with=%s%s%s%s", number, how, normalize,
+			i ? "&side=a" : "");
+		is_whole &= TAKE(m, "difftree", key, 0.5, { "with", number },
+				    { "normalize", normalize }, { "side", sides[i] },
+				    { "width", "2000" }) != TOO_LARGE;
+	}
+	return is_whole;
+}
+
+/* Of two recordings both ways, of more the first with each other. */
+static void take_comparisons(struct maker *m)
+{
+	size_t n = m->library->recordings.n;
+	bool is_whole = true;
+
+	for (m->r = 0; m->r < n && (m->r == 0 || n == 2); m->r++)
+		for (size_t with = 0; with < n; with++)
+			if (with != m->r) {
+				is_whole &= take_comparison(m, with, "");
+				is_whole &= take_comparison(m, with, "run");
+			}
+	if (!is_whole)
+		buf_adds(m->dropped, "part of the comparison\n");
+}
+
 /* ---- the file -------------------------------------------------------------------------------- */
 
 static void write_file(const struct maker *m, struct buf *out)
@@ -346,12 +385,17 @@ int onefile_make(
 {
 	struct maker m = { .library = l, .dropped = dropped };
 	uint64_t page = n_page_html + ROOM, all = max_bytes > page ? max_bytes - page : 0;
+	size_t n = l->recordings.n;
 	int status = 0;
 
-	for (m.r = 0; m.r < l->recordings.n && status == 0; m.r++) {
-		/* Each its part of the size; what one leaves is the others'. */
-		m.left += all / l->recordings.n;
+	for (m.r = 0; m.r < n && status == 0; m.r++) {
+		/* Each its part of the size, and comparisons theirs; what one leaves is the others'. */
+		m.left += all / (n + (n > 1));
 		status = take_recording(&m, e);
+	}
+	if (status == 0 && n > 1) {
+		m.left += all / (n + 1);
+		take_comparisons(&m);
 	}
 	if (status == 0)
 		write_file(&m, out);

@@ -515,3 +515,45 @@ def test_sizes_that_are_none_are_refused(tool, tmp_path):
         assert done.returncode == 2 and "--max-size" in done.stderr
     assert not (tmp_path / "y.html").exists()
     assert tool("view", ORDERS, "-o", tmp_path / "none" / "y.html").returncode == 5
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory):
+    """The orders, with the function that was seen most often taking three times as long."""
+    path = tmp_path_factory.mktemp("changed") / "changed.speedscope.json"
+    subprocess.run([conftest.LEADLINE, "export", ORDERS, "--format=speedscope", "-o", path], check=True)
+    data = json.loads(path.read_text())
+    names = [frame["name"] for frame in data["shared"]["frames"]]
+    seen = [names[stack[-1]] for profile in data["profiles"] for stack in profile["samples"]]
+    most = max(set(seen), key=seen.count)
+    for profile in data["profiles"]:
+        profile["weights"] = [w * (3 if names[stack[-1]] == most else 1) for stack, w in zip(profile["samples"], profile["weights"])]
+    path.write_text(json.dumps(data))
+    return path
+
+
+@pytest.mark.parametrize("options, asked", [([], {}), (["--normalize=run"], {"normalize": "run"}), (["--normalize=unit", "--unit=100:300"], {"normalize": "unit", "unit": "100:300"}),
+                                            (["--only-mine", "--sort=total", "--noise=1%"], {"only_mine": 1, "sort": "total", "noise": 0.01})])
+def test_a_comparison_has_the_numbers_of_diff(options, asked, changed, tool):
+    wanted = json.loads(tool("diff", ORDERS, changed, "--json", "--paths", *options).stdout)
+    with view(ORDERS, changed) as s:
+        got = s.get("diff", r=0, **{"with": 1, "limit": 5000, **asked})
+        tree = s.get("difftree", r=0, **{"with": 1, "width": 1000000, **asked})
+    assert len(got["functions"]) > 10 and any(row["self"]["named"] for row in got["functions"])
+    for key in ("total", "functions", "lines", "unit", "noise"):
+        assert got[key] == wanted[key]
+    # Every path that is in B has a box, as wide as its time there.
+    boxes = tree["boxes"]
+    in_b = sorted(row["total"]["b"] for row in wanted["paths"] if row["total"]["b"] > 1e-5 * tree["total"])
+    assert sorted(w for w in boxes["w"] if w > 1e-5 * tree["total"]) == pytest.approx(in_b, abs=2e-9)
+    assert boxes["w"] == boxes["b"]
+    assert {i for i, n in zip(boxes["id"], boxes["named"]) if n} or not any(row["total"]["named"] for row in wanted["paths"])
+
+
+def test_what_cannot_be_compared_is_told(changed):
+    with view(ORDERS, changed, DATA / "gil.lead") as s:
+        for query, status, why in [("r=0&with=0", 400, "same recording"), ("r=0&with=7", 404, "no recording 7"), ("r=0&with=1&normalize=x", 400, "normalize"),
+                                   ("r=0&with=1&normalize=unit&unit=nobody", 409, "called 'nobody'"), ("r=0&with=1&noise=x", 400, "noise"), ("r=0&with=2", 409, "no samples")]:
+            response = s.ask(f"/api/diff?{query}")
+            assert (response.status, why in json.loads(response.body)["error"]) == (status, True), response.body
+        assert s.ask("/api/difftree?r=0&with=1&node=99999999").status == 404

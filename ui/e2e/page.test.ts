@@ -4,10 +4,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DATA, FOLDER, go, launch, open, Opened, PATIENCE_MS, READY, report, serve, Server, tool } from "./help";
+import { DATA, FOLDER, go, launch, open, Opened, PATIENCE_MS, READY, report, serve, Server, slower, tool } from "./help";
 
 const ORDERS = join(DATA, "orders.lead");
 const TRACED = join(DATA, "traced.lead");
+const SLOWER = slower(ORDERS);
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf-8");
 
 let browser: Browser;
@@ -16,7 +17,7 @@ let opened: Opened;
 
 beforeAll(async () => {
 	browser = await launch();
-	server = await serve(ORDERS, TRACED, join(DATA, "gil.lead"));
+	server = await serve(ORDERS, TRACED, join(DATA, "gil.lead"), SLOWER);
 	opened = await open(browser, server.url);
 });
 
@@ -53,6 +54,30 @@ test("the total column is the report's, too, and counted calls stand beside", as
 			}),
 		);
 	await expect.poll(shown, { timeout: PATIENCE_MS }).toEqual(wanted.slice(0, 200));
+});
+
+test("a comparison has the numbers of leadline diff, and its boxes are walked with keys", async () => {
+	const { page, errors } = await open(browser, at("#/diff?with=3&all=1"));
+	const wanted = JSON.parse(tool("diff", ORDERS, SLOWER, "--json"));
+	const shown = (key: string) => page.$$eval(".diffview .grid tbody tr", (rows) => rows.slice(0, 100).map((row) => Number(row.querySelectorAll<HTMLElement>("td.num")[0].dataset.value))).then((all) => [key, all]);
+	for (const [key, what] of [["functions", "self"], ["lines", "self"], ["functions", "total"]] as ["functions" | "lines", "self" | "total"][]) {
+		await go(page, `#/diff?with=3&all=1&what=${key}&sort=${what}`);
+		const changes = wanted[key].map((row: Record<string, { change: number }>) => row[what].change).sort((a: number, b: number) => Math.abs(b) - Math.abs(a));
+		await expect.poll(() => shown(`${key} ${what}`), { timeout: PATIENCE_MS }).toEqual([`${key} ${what}`, changes.slice(0, 100)]);
+	}
+	expect(await page.locator(".diffview tr.more, .diffview tr.less").count()).toBe(wanted.functions.filter((row: { total: { named: boolean } }) => row.total.named).length);
+	await page.locator(READY.diff).focus();
+	for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
+	await page.waitForSelector(".crumbs [aria-current=location]");
+	expect(page.url()).toContain("step=");
+	await page.locator("button", { hasText: "swap" }).click();
+	await expect.poll(() => page.textContent(".sides"), { timeout: PATIENCE_MS }).toBe("A slower.speedscope.json");
+	await page.locator(".choice:has-text('compare') select").selectOption("unit");
+	await page.locator(".choice:has-text('unit') input").fill("10:20");
+	await page.keyboard.press("Enter");
+	await page.waitForSelector(".answer >> text=per unit of work");
+	expect(errors).toEqual([]);
+	await page.context().close();
 });
 
 test("the overview names what the report has first", async () => {
@@ -226,11 +251,11 @@ test("at 360 pixels nothing is wider than the screen", async () => {
 
 test("one file holds the same page, from the disk, without a network", async () => {
 	const file = join(FOLDER, "one.html");
-	tool("view", ORDERS, "-o", file);
+	tool("view", ORDERS, SLOWER, "-o", file);
 	const { page, errors, strangers } = await open(browser, `file://${file}`, { offline: true });
-	for (const name of Object.keys(READY)) {
+	for (const name of [...Object.keys(READY), "diff?r=1&with=0&normalize=run&side=a", "table"]) {
 		await go(page, `#/${name}`);
-		await page.waitForSelector(`.view-${name} ${READY[name]}`);
+		await page.waitForSelector(`.view-${name.split("?")[0]} ${READY[name.split("?")[0]]}`);
 	}
 	const wanted = report(ORDERS, "--limit=0").functions.slice(0, 50).map((row: { self_s: number }) => row.self_s);
 	const shown = () => page.$$eval(".grid tbody tr", (rows) => rows.slice(0, 50).map((row) => Number(row.querySelector<HTMLElement>("td.num")?.dataset.value)));

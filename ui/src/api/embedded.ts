@@ -6,9 +6,9 @@ import { Boxes, Embedded, FunctionCost, LineCost, Search, Table, Tree } from "./
 import { indexOfNode, pathTo, slice } from "../model/tree";
 
 /** In this order, and only where set, after `NAME?r=N`. */
-const KEY_PARTS = ["direction", "thread", "only_mine", "what", "file", "function"];
+const KEY_PARTS = ["direction", "thread", "only_mine", "what", "file", "function", "with", "normalize", "side"];
 /** Selections that were not made beforehand. */
-const NEED_SERVER = ["from", "to", "process", "state", "idle", "focus", "drop", "merge", "collapse"];
+const NEED_SERVER = ["from", "to", "process", "state", "idle", "focus", "drop", "merge", "collapse", "unit"];
 
 function isSet(value: Params[string]): boolean {
 	return value !== undefined && value !== "" && value !== false && !(Array.isArray(value) && !value.length);
@@ -116,7 +116,7 @@ export function embeddedSource(data: Embedded): DataSource {
 			}
 			// The whole timeline is there: a window is cut out of it where it is drawn.
 			const found = find(name, name === "timeline" ? { r: params.r } : params);
-			if (name === "tree") return cutTree(found as Tree, params) as T;
+			if (name === "tree" || name === "difftree") return cutTree(found as Tree, params) as T;
 			if (name === "table") return sortRows(found as Table<Row>, params) as T;
 			return found as T;
 		},

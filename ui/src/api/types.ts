@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The shapes of the server's answers (docs/PAGE-API.md is their manual). Values are in the answer's `unit`; null is unknown.
 
-export type Unit = "s" | "bytes" | "count";
+export type Unit = "s" | "bytes" | "count" | "share";
 
 /** f, qualified name, file, first line, kind */
 export type FunctionRow = [number, string, string, number, Kind];
@@ -257,6 +257,69 @@ export interface Graph {
 	functions: FunctionRow[];
 	nodes: { f: number; x: number; y: number; w: number; h: number; self: number; total: number; calls: number | null }[];
 	edges: { from: number; to: number; value: number; calls: number | null; points?: number[] }[];
+}
+
+export interface DiffValue {
+	a: number;
+	b: number;
+	change: number;
+	/** Of the change: 95 %. */
+	low: number;
+	high: number;
+	/** It stands out from the noise. */
+	named: boolean;
+}
+
+export interface DiffRow {
+	function: string;
+	file: string;
+	line: number;
+	text?: string;
+	calls_a?: number;
+	calls_b?: number;
+	self: DiffValue;
+	total: DiffValue;
+}
+
+interface DiffSide {
+	file: string;
+	command: string;
+	made: string;
+	wall_s: number | null;
+}
+
+export interface Diff {
+	a: DiffSide;
+	b: DiffSide;
+	unit: Unit;
+	noise: number;
+	is_timed: boolean;
+	total: DiffValue;
+	n_functions: number;
+	n_lines: number;
+	functions: DiffRow[];
+	lines: DiffRow[];
+}
+
+/** Boxes as wide as on one side, with what they were and are. */
+export interface DiffBoxes extends Boxes {
+	a: number[];
+	b: number[];
+	plus_minus: number[];
+	named: number[];
+}
+
+export interface DiffTree {
+	unit: Unit;
+	total: number;
+	side: "a" | "b";
+	n_nodes: number;
+	node: number;
+	value: number;
+	x: number;
+	path: [number, number][];
+	functions: FunctionRow[];
+	boxes: DiffBoxes;
 }
 
 export interface Search {

@@ -38,6 +38,14 @@ export function boxColour(kind: Kind, name: string, isDark: boolean): string {
 	return colour;
 }
 
+/** Change as a colour: blue less, orange more, grey within the noise. `share`: of the larger of both, −1 … 1. */
+export function changeColour(share: number, isNamed: boolean, isDark: boolean): string {
+	if (!isNamed) return isDark ? "#3a3c40" : "#e2e0da";
+	const strength = Math.min(1, Math.sqrt(Math.abs(share)));
+	const lightness = isDark ? 25 + strength * 11 : 88 - strength * 22;
+	return `hsl(${share > 0 ? 28 : 212} ${isDark ? 75 : 90}% ${lightness.toFixed(1)}%)`;
+}
+
 export const KIND_NAMES: Record<Kind, string> = {
 	[Kind.Own]: "your code",
 	[Kind.Library]: "library",

@@ -40,6 +40,7 @@ const BYTES: Scale[] = [
 /** The scale that shows the largest of a column well. */
 export function scaleFor(largest: number, unit: Unit): Scale {
 	if (unit === "count") return { factor: 1, name: "" };
+	if (unit === "share") return { factor: 100, name: "%" };
 	const all = unit === "bytes" ? BYTES : SECONDS;
 	for (const scale of all) {
 		const least = scale.name === "h" || scale.name === "min" ? 3 : 1;
@@ -60,6 +61,19 @@ export function amount(value: number | null | undefined, unit: Unit): string {
 	if (value === null || value === undefined) return "–";
 	const scale = scaleFor(Math.abs(value), unit);
 	return scale.name ? scaled(value, scale) + NBSP + scale.name : count(value);
+}
+
+/** "+12 ms", "−3 %": a change. */
+export function signed(value: number, unit: Unit): string {
+	return (value < 0 ? "−" : "+") + amount(Math.abs(value), unit);
+}
+
+/** What a change is of what was: "+30.1 %", "×12", "new", "gone". */
+export function ratio(a: number, b: number): string {
+	if (!(a > 0)) return b > 0 ? "new" : "–";
+	if (!(b > 0)) return "gone";
+	if (b / a >= 10) return `×${Math.round(b / a)}`;
+	return (b < a ? "" : "+") + percent((b - a) / a);
 }
 
 export function percent(share: number | null | undefined): string {

@@ -34,6 +34,13 @@ export interface Place {
 	sort: string;
 	measure: string;
 	open: string;
+	/* What is compared with the recording r, how, and where in its tree one is. */
+	with?: number;
+	normalize: string;
+	unit: string;
+	side: string;
+	step: string;
+	all: boolean;
 }
 
 export const START: Place = {
@@ -60,12 +67,17 @@ export const START: Place = {
 	sort: "self",
 	measure: "self",
 	open: "",
+	normalize: "absolute",
+	unit: "",
+	side: "b",
+	step: "0",
+	all: false,
 };
 
 const LISTS = new Set(["focus", "drop", "merge"]);
-const NUMBERS = new Set(["r", "from", "to", "f", "line"]);
-const SWITCHES = new Set(["onlyMine", "idle", "collapse"]);
-const KNOWN = [...Object.keys(START), "from", "to", "f", "line"] as (keyof Place)[];
+const NUMBERS = new Set(["r", "from", "to", "f", "line", "with"]);
+const SWITCHES = new Set(["onlyMine", "idle", "collapse", "all"]);
+const KNOWN = [...Object.keys(START), "from", "to", "f", "line", "with"] as (keyof Place)[];
 
 export function parsePlace(hash: string): Place {
 	const match = /^#?\/?([a-z]*)\??(.*)$/s.exec(hash);

@@ -3,8 +3,6 @@
 // flame graph, an icicle or a sunburst. Pure; the canvas only draws what this says.
 import { Boxes } from "../api/types";
 
-const COLUMNS: (keyof Boxes)[] = ["id", "f", "d", "x", "w", "s", "n", "c", "h"];
-
 export function emptyBoxes(): Boxes {
 	return { id: [], f: [], d: [], x: [], w: [], s: [], n: [], c: [], h: [] };
 }
@@ -49,9 +47,15 @@ export function pathTo(boxes: Boxes, i: number): [number, number][] {
 	return path;
 }
 
+/** The same columns, as long as those of no box. */
+function without(boxes: Boxes): Boxes {
+	return Object.fromEntries(Object.keys(boxes).map((column) => [column, []])) as unknown as Boxes;
+}
+
 /** What lies at and below box i (−1: everything), nothing under half a pixel of `width` for `value`. */
 export function slice(boxes: Boxes, i: number, value: number, width: number): Boxes {
-	const result = emptyBoxes();
+	const result = without(boxes);
+	const columns = Object.keys(boxes) as (keyof Boxes)[];
 	const least = value > 0 ? (value / width) * 0.5 : 0;
 	const base = i < 0 ? 0 : boxes.d[i];
 	const end = i < 0 ? boxes.id.length : endOf(boxes, i);
@@ -60,7 +64,7 @@ export function slice(boxes: Boxes, i: number, value: number, width: number): Bo
 			at = endOf(boxes, at) - 1;
 			continue;
 		}
-		for (const column of COLUMNS) (result[column] as (number | null)[]).push(boxes[column][at]);
+		for (const column of columns) (result[column] as (number | null)[]).push(boxes[column][at]);
 		result.d[result.d.length - 1] = boxes.d[at] - base;
 	}
 	return result;
@@ -69,10 +73,11 @@ export function slice(boxes: Boxes, i: number, value: number, width: number): Bo
 /** The same boxes without those narrower than a share of the whole, as snakeviz' cutoff does; and not deeper. */
 export function prune(boxes: Boxes, least: number, depth: number): Boxes {
 	if (least <= 0 && depth === Infinity) return boxes;
-	const result = emptyBoxes();
+	const result = without(boxes);
+	const columns = Object.keys(boxes) as (keyof Boxes)[];
 	for (let at = 0; at < boxes.id.length; at++) {
 		if (boxes.w[at] < least || boxes.d[at] > depth) continue;
-		for (const column of COLUMNS) (result[column] as (number | null)[]).push(boxes[column][at]);
+		for (const column of columns) (result[column] as (number | null)[]).push(boxes[column][at]);
 	}
 	return result;
 }

@@ -2,7 +2,7 @@
 // A picture of boxes one can point at, walk through with arrow keys, zoom into; with its twin, a tree for screen
 // readers and for those who would rather read.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { Boxes, Unit } from "../api/types";
+import { Boxes, FunctionRow, Unit } from "../api/types";
 import { amount, count, percent, place } from "../model/format";
 import { arcAt, boxAt, deepest, firstChild, parentOf, siblingOf, Window } from "../model/tree";
 import { prepare, useDark, useSize, useStore } from "../store";
@@ -27,6 +27,14 @@ export interface PictureProps {
 	onSelect: (i: number) => void;
 	/** Zoom into it; −1: one level out. */
 	onZoom: (i: number) => void;
+	/** Names of its functions, where they are not the recording's. */
+	nameOf?: (f: number) => FunctionRow | undefined;
+	/** Where colour does not say whose code it is. */
+	colourOf?: (i: number, isDark: boolean) => string;
+	/** Stands before the name in a box, doubling its colour. */
+	markOf?: (i: number) => string;
+	/** What a box says of itself, in place of times and samples. */
+	say?: (i: number) => string[];
 	/** Letters: f focus, x drop, m merge, s source. */
 	onLetter?: (letter: string, i: number) => void;
 }
@@ -38,10 +46,13 @@ function easeWindow(a: Window, b: Window, t: number): Window {
 }
 
 /** What a box says of itself. */
-export function wordsOf(props: PictureProps, i: number, nameOf: (f: number) => [number, string, string, number, number] | undefined) {
+export function wordsOf(props: PictureProps, i: number, nameOf: (f: number) => FunctionRow | undefined) {
 	const { boxes, total, unit, isExact } = props;
 	const f = boxes.f[i];
 	const row = nameOf(f);
+	const name = f < 0 ? props.rootName : (row?.[1] ?? `function ${f}`);
+	const where = row ? place(row[2], row[3]) : "";
+	if (props.say) return { name, where, parts: props.say(i) };
 	const parts = [
 		`${amount(boxes.w[i], unit)} (${percent(boxes.w[i] / total)}) with what it calls`,
 		`${amount(boxes.s[i], unit)} (${percent(boxes.s[i] / total)}) itself`,
@@ -49,7 +60,7 @@ export function wordsOf(props: PictureProps, i: number, nameOf: (f: number) => [
 	if (boxes.n[i] !== null && !isExact) parts.push(`${count(boxes.n[i])} samples`);
 	if (boxes.c[i] !== null && boxes.c[i] !== undefined) parts.push(`${count(boxes.c[i])} calls`);
 	if (boxes.h[i]) parts.push(`${count(boxes.h[i])} smaller not shown`);
-	return { name: f < 0 ? props.rootName : (row?.[1] ?? `function ${f}`), where: row ? place(row[2], row[3]) : "", parts };
+	return { name, where, parts };
 }
 
 function Tip({ words, x, y, width }: { words: ReturnType<typeof wordsOf>; x: number; y: number; width: number }) {
@@ -99,7 +110,7 @@ export function BoxPicture(props: PictureProps) {
 	const deep = useMemo(() => deepest(boxes) - first, [boxes]);
 	const rings = Math.min(deep, MOST_RINGS);
 	const full = isRings ? size.height : Math.max((deep + 1) * ROW, isUp ? size.height : 0);
-	const nameOf = (f: number) => store.nameOf(f);
+	const nameOf = props.nameOf ?? ((f: number) => store.nameOf(f));
 	useEffect(() => {
 		if (isUp && scroller.current) scroller.current.scrollTop = full;
 	}, [isUp, full]);
@@ -109,7 +120,7 @@ export function BoxPicture(props: PictureProps) {
 		if (!c) return;
 		const picture: Picture = {
 			boxes, window, width: size.width, height: size.height, scroll, full, isUp, isDark, nameOf,
-			hits: props.hits, f: props.f, at: hover?.i ?? at, rootName: props.rootName,
+			hits: props.hits, f: props.f, at: hover?.i ?? at, rootName: props.rootName, colourOf: props.colourOf, markOf: props.markOf,
 		};
 		if (isRings) drawRings(c, picture, rings);
 		else drawRows(c, picture);
@@ -215,12 +226,13 @@ function BoxTree(props: PictureProps) {
 			{isOpen && items.length > 0 && (
 				<ul role="tree" aria-label={props.label} onKeyDown={onKey}>
 					{items.map((i, n) => {
-						const words = wordsOf(props, i, (f) => store.nameOf(f));
+						const words = wordsOf(props, i, props.nameOf ?? ((f) => store.nameOf(f)));
 						return (
 							<li key={boxes.id[i]} role="none" style={{ paddingLeft: `${boxes.d[i] * 12}px` }}>
 								<span role="treeitem" aria-level={boxes.d[i] + 1} tabIndex={n === cursor ? 0 : -1} onClick={() => props.onZoom(i)} onFocus={() => props.onSelect(i)}>
-									<b>{words.name}</b> <span class="soft">{words.where}</span> {percent(boxes.w[i] / props.total)}{" "}
-									<span class="soft">own {percent(boxes.s[i] / props.total)}</span>
+									<b>{words.name}</b> <span class="soft">{words.where}</span>{" "}
+									{props.say ? words.parts.join(", ") : percent(boxes.w[i] / props.total)}{" "}
+									{!props.say && <span class="soft">own {percent(boxes.s[i] / props.total)}</span>}
 								</span>
 							</li>
 						);

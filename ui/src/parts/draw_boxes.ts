@@ -30,6 +30,8 @@ export interface Picture {
 	/** Box under the pointer or cursor; −1 none. */
 	at: number;
 	rootName: string;
+	colourOf?: (i: number, isDark: boolean) => string;
+	markOf?: (i: number) => string;
 }
 
 function shorten(text: string, width: number): string {
@@ -68,12 +70,22 @@ function drawEdge(c: CanvasRenderingContext2D, kind: Kind, x: number, y: number,
 	}
 }
 
-function drawText(c: CanvasRenderingContext2D, p: Picture, f: number, x: number, y: number, w: number) {
+function fillOf(p: Picture, i: number, root: string): string {
+	const f = p.boxes.f[i];
+	if (f < 0) return root;
+	if (p.colourOf) return p.colourOf(i, p.isDark);
+	const row = p.nameOf(f);
+	return boxColour(row?.[4] ?? Kind.Synthetic, row?.[1] ?? "", p.isDark);
+}
+
+function drawText(c: CanvasRenderingContext2D, p: Picture, i: number, x: number, y: number, w: number) {
+	const f = p.boxes.f[i];
 	const ink = inks(p.isDark);
 	const from = Math.max(0, x) + 6;
 	const room = Math.min(x + w, p.width) - from - 3;
 	if (room < LEAST_TEXT) return;
-	const [name, where] = labelOf(p.nameOf(f), f, p.rootName);
+	const [plain, where] = labelOf(p.nameOf(f), f, p.rootName);
+	const name = (p.markOf?.(i) ?? "") + plain;
 	const text = shorten(name, room);
 	c.fillStyle = ink.text;
 	c.fillText(text, from, y + ROW / 2 + 0.5, room);
@@ -98,10 +110,10 @@ export function drawRows(c: CanvasRenderingContext2D, p: Picture): void {
 		const isHit = !p.hits || p.hits.has(f);
 		const w = Math.max(r.w - (r.w > 3 ? 1 : 0), 0.5);
 		c.globalAlpha = isHit || f < 0 ? 1 : ink.dim;
-		c.fillStyle = f < 0 ? ink.root : boxColour(row?.[4] ?? Kind.Synthetic, row?.[1] ?? "", p.isDark);
+		c.fillStyle = fillOf(p, i, ink.root);
 		c.fillRect(r.x, y, w, ROW - 1);
-		if (f >= 0) drawEdge(c, row?.[4] ?? Kind.Library, r.x, y, w, ROW - 1, ink.soft);
-		if (r.w > LEAST_TEXT) drawText(c, p, f, r.x, y, r.w);
+		if (f >= 0 && !p.colourOf) drawEdge(c, row?.[4] ?? Kind.Library, r.x, y, w, ROW - 1, ink.soft);
+		if (r.w > LEAST_TEXT) drawText(c, p, i, r.x, y, r.w);
 		c.globalAlpha = 1;
 		if ((p.f !== undefined && f === p.f) || i === p.at) {
 			c.strokeStyle = ink.mark;
@@ -121,9 +133,8 @@ export function drawRings(c: CanvasRenderingContext2D, p: Picture, rings: number
 		const arc = arcOf(boxes, i, p.window, radius, rings);
 		if (arc.outer > radius + 1 || arc.inner < 0 || (arc.to - arc.from) * arc.outer < 0.3) continue;
 		const f = boxes.f[i];
-		const row = p.nameOf(f);
 		c.globalAlpha = !p.hits || p.hits.has(f) || f < 0 ? 1 : ink.dim;
-		c.fillStyle = f < 0 ? ink.root : boxColour(row?.[4] ?? Kind.Synthetic, row?.[1] ?? "", p.isDark);
+		c.fillStyle = fillOf(p, i, ink.root);
 		const quarter = Math.PI / 2;
 		c.beginPath();
 		c.arc(0, 0, arc.outer, arc.from - quarter, arc.to - quarter);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The four questions in words first, pictures second: where, why, what to do, did it help.
-import { FunctionCost, LineCost, Kind } from "../api/types";
+import { Diff, FunctionCost, LineCost, Kind, Unit } from "../api/types";
 import { Bar, Spread, StateBar } from "../parts/bars";
 import { Notice } from "../parts/states";
 import { selectFunction, showSource } from "../parts/select";
@@ -9,11 +9,12 @@ import { useAnswer, useOverview, usePlace, useStore } from "../store";
 import { selectionOf } from "../model/place";
 import { Table } from "../api/types";
 import { Wait } from "../parts/states";
+import { changeInWords, otherOf, questionOf } from "./diff";
 
 const ROWS = 10;
 const LEVELS = ["own", "library", "c", "synthetic"];
 
-function Functions({ rows, total, unit }: { rows: FunctionCost[]; total: number; unit: "s" | "bytes" | "count" }) {
+function Functions({ rows, total, unit }: { rows: FunctionCost[]; total: number; unit: Unit }) {
 	const store = useStore();
 	const largest = Math.max(...rows.map((row) => row.self_high ?? row.self), 0);
 	return (
@@ -42,7 +43,7 @@ function Functions({ rows, total, unit }: { rows: FunctionCost[]; total: number;
 	);
 }
 
-function Lines({ rows, total, unit }: { rows: LineCost[]; total: number; unit: "s" | "bytes" | "count" }) {
+function Lines({ rows, total, unit }: { rows: LineCost[]; total: number; unit: Unit }) {
 	const store = useStore();
 	const largest = Math.max(...rows.map((row) => row.self_high ?? row.self), 0);
 	return (
@@ -145,16 +146,26 @@ function Next() {
 	);
 }
 
+/** What the comparison with the other recording says, in a sentence. */
+export function helpedInWords(diff: Diff): string {
+	if (!diff.total.named) return `No: ${changeInWords(diff.total, diff.unit)}, within the noise`;
+	return `${diff.total.change < 0 ? "Yes" : "No"}: ${changeInWords(diff.total, diff.unit)}`;
+}
+
 function Helped() {
 	const store = useStore();
+	const place = usePlace();
 	const overview = useOverview();
-	if (overview.recordings.length > 1)
+	const other = otherOf(place, overview.recordings);
+	const diff = useAnswer<Diff>(other === undefined ? null : "diff", questionOf({ ...place, normalize: "absolute" }, other ?? 0));
+	if (other !== undefined)
 		return (
 			<section aria-labelledby="helped">
 				<h2 id="helped">Did it help</h2>
-				<p class="answer">
+				<Wait answer={diff}>{(data) => <p class="answer">{helpedInWords(data)}</p>}</Wait>
+				<p>
 					<button type="button" class="link" onClick={() => store.go({ view: "diff" })}>
-						Compare the {overview.recordings.length} recordings
+						what changed from {overview.name} to {overview.recordings.find((one) => one.r === other)?.name}
 					</button>
 				</p>
 			</section>
