@@ -34,6 +34,16 @@ double series_process_time(const struct series_process *p)
 	return least;
 }
 
+double series_time(struct arena *a, const struct series *s)
+{
+	double *times = arena_new_n(a, double, s->n);
+
+	for (size_t i = 0; i < s->n; i++)
+		times[i] = series_process_time(&s->processes[i]);
+	distribution_sort(times, s->n);
+	return distribution_quantile(times, s->n, 0.5);
+}
+
 static size_t count_values(const struct series *s)
 {
 	size_t n = 0;

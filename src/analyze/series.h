@@ -31,12 +31,19 @@ struct series_process {
 	int exit_status;        /* of a command; 128 + n: signal n */
 };
 
+/* What a thing was measured with, of several that differ in it: "n" is "1000". */
+struct series_parameter {
+	const char *name, *value;
+};
+
 struct series {
 	const char *name;
 	const char *unit_of_run; /* what a process holds: "batch" or "run" */
 	struct series_process *processes;
 	size_t n;
 	bool is_command; /* one value per process */
+	const struct series_parameter *parameters;
+	size_t n_parameters;
 };
 
 /* Why values lie far above the others, as far as the system told. */
@@ -66,5 +73,7 @@ struct series_summary series_summarise(struct arena *a, const struct series *s);
 
 /* The one number of a process for a comparison: its least value (delays only add). */
 double series_process_time(const struct series_process *p);
+/* The one number of all: the median of those. */
+double series_time(struct arena *a, const struct series *s);
 
 #endif

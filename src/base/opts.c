@@ -104,6 +104,12 @@ static int usage(const struct parse *p, struct buf *text)
 	return status;
 }
 
+/* How many words of the command line its value takes. */
+static int words_of(const struct opt *row)
+{
+	return row->kind == OPT_PAIRS ? 2 : row->kind == OPT_TRIPLES ? 3 : 1;
+}
+
 static int fail_value(const struct parse *p, const struct opt *row, int value, const char *given)
 {
 	struct buf text = BUF_INIT;
@@ -114,7 +120,10 @@ static int fail_value(const struct parse *p, const struct opt *row, int value, c
 	case OPT_STRING:
 		break; /* take anything */
 	case OPT_LIST:
-		buf_adds(&text, " wants to be given 64 times at most");
+	case OPT_PAIRS:
+	case OPT_TRIPLES:
+		buf_printf(&text, " wants to be given %d times at most",
+			OPT_LIST_MOST / words_of(row));
 		break;
 	case OPT_U64:
 		buf_adds(&text, " wants a number such as 100");
@@ -169,6 +178,8 @@ static int store(const struct parse *p, const struct opt *row, int value, const 
 		*(const char **)to = given;
 		break;
 	case OPT_LIST:
+	case OPT_PAIRS:
+	case OPT_TRIPLES:
 		is_good = add_to_list(to, given);
 		break;
 	case OPT_U64:
@@ -274,6 +285,20 @@ static int fail_extra(const struct parse *p, int value)
 	return usage(p, &text);
 }
 
+/* The further words of a value: getopt_long knows of one and goes on where optind says. */
+static int take_more(const struct parse *p, int got, int argc, char **argv)
+{
+	const struct opt *row = find_row(p, got);
+	int status = 0;
+
+	for (int i = 1; i < words_of(row) && status == 0; i++) {
+		if (optind >= argc)
+			return fail_missing(p, got);
+		status = store(p, row, got, argv[optind++]);
+	}
+	return status;
+}
+
 /* One answer of getopt_long; `word` is the argument it has just left. */
 static int take(const struct parse *p, int got, const char *word)
 {
@@ -299,8 +324,12 @@ int opts_parse(const struct opt *table, size_t n, void *options, int argc, char 
 	build_short(&shorts, table, n, stop_at_first_operand);
 	optind = 0; /* glibc and musl: begin anew */
 	opterr = 0;
-	while (status == 0 && (got = getopt_long(argc, argv, buf_str(&shorts), longs, NULL)) != -1)
+	while (status == 0 &&
+		(got = getopt_long(argc, argv, buf_str(&shorts), longs, NULL)) != -1) {
 		status = take(&p, got, argv[optind > 0 ? optind - 1 : 0]);
+		if (status == 0)
+			status = take_more(&p, got, argc, argv);
+	}
 	if (status == 0)
 		*ret_first_operand = optind;
 	buf_done(&shorts);
@@ -325,7 +354,7 @@ static void add_label(struct buf *out, const struct opt *o)
 	if (o->optional_value)
 		buf_printf(out, "[=%s]", o->value);
 	else
-		buf_printf(out, "%c%s", o->name ? '=' : ' ', o->value);
+		buf_printf(out, "%c%s", o->name && words_of(o) == 1 ? '=' : ' ', o->value);
 }
 
 static size_t label_width(const struct opt *o)

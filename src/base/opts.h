@@ -46,6 +46,8 @@ enum opt_kind {
 	OPT_FLAG,     /* bool, becomes true */
 	OPT_STRING,   /* const char * */
 	OPT_LIST,     /* struct opt_list: every time it is given, in order */
+	OPT_PAIRS,    /* struct opt_list: the same, of two words each time; value: "NAME VALUES" */
+	OPT_TRIPLES,  /* struct opt_list: the same, of three */
 	OPT_U64,      /* uint64_t; as text_parse_u64: "100", "10k" */
 	OPT_DURATION, /* uint64_t, nanoseconds; as text_parse_duration_ns: "100ms", "2" */
 	OPT_CHOICE,   /* int, index in choices */

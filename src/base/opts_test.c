@@ -340,9 +340,43 @@ static void a_list_keeps_every_word_in_order(void **state)
 	assert_true(opts_parse(one, 1, &o, OPT_LIST_MOST + 2, argv, false, &first, &e) < 0);
 }
 
+static void a_pair_takes_the_next_word_too(void **state)
+{
+	struct {
+		struct opt_list words;
+	} o = { 0 };
+	const struct opt one[] = { { .letter = 'L',
+		.name = "list",
+		.kind = OPT_PAIRS,
+		.value = "NAME VALUES",
+		.help = "replace it",
+		.offset = 0,
+		.given_offset = SIZE_MAX } };
+	char *argv[] = { (char *)"x", (char *)"-L", (char *)"n", (char *)"-1,2", (char *)"file",
+		(char *)"--list=m", (char *)"3", NULL };
+	struct buf b = BUF_INIT;
+	struct err e = ERR_INIT;
+	int first;
+
+	(void)state;
+	assert_int_equal(opts_parse(one, 1, &o, 7, argv, false, &first, &e), 0);
+	assert_int_equal(o.words.n, 4);
+	assert_string_equal(o.words.v[1], "-1,2");
+	assert_string_equal(o.words.v[2], "m");
+	assert_string_equal(o.words.v[3], "3");
+	assert_string_equal(argv[first], "file");
+	assert_int_equal(first, 6);
+	assert_true(opts_parse(one, 1, &o, 3, argv, false, &first, &e) < 0);
+	assert_string_equal(e.text, "x: -L wants a value: -L NAME VALUES");
+	opts_help(one, 1, &b, 60);
+	assert_string_equal(buf_str(&b), "  -L, --list NAME VALUES  replace it\n");
+	buf_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_pair_takes_the_next_word_too),
 		cmocka_unit_test(a_list_keeps_every_word_in_order),
 		cmocka_unit_test(every_kind_is_stored),
 		cmocka_unit_test(nothing_given_keeps_the_defaults),

@@ -19,6 +19,16 @@ static void numbers(struct json_writer *w, const char *key, const double *v, siz
 	json_array_end(w);
 }
 
+/* By name, the values as text. */
+static void parameters(struct json_writer *w, const char *key, const struct series *s)
+{
+	json_key(w, key);
+	json_object_begin(w);
+	for (size_t i = 0; i < s->n_parameters; i++)
+		json_kv_string(w, s->parameters[i].name, s->parameters[i].value);
+	json_object_end(w);
+}
+
 static void kv_known(struct json_writer *w, const char *key, const char *text)
 {
 	if (text && *text)
@@ -146,6 +156,8 @@ void export_hyperfine(struct arena *a, const struct export_results *r, struct bu
 		for (size_t k = 0; k < s->n; k++)
 			json_i64(&w, s->processes[k].exit_status);
 		json_array_end(&w);
+		if (s->n_parameters)
+			parameters(&w, "parameters", s);
 		json_object_end(&w);
 	}
 	json_array_end(&w);
@@ -241,8 +253,12 @@ void export_pytest_benchmark(struct arena *a, const struct export_results *r, st
 		json_null(&w);
 		json_kv_string(&w, "name", r->series[i].name);
 		json_kv_string(&w, "fullname", r->series[i].name);
-		json_key(&w, "params");
-		json_null(&w);
+		if (r->series[i].n_parameters) {
+			parameters(&w, "params", &r->series[i]);
+		} else {
+			json_key(&w, "params");
+			json_null(&w);
+		}
 		json_key(&w, "param");
 		json_null(&w);
 		json_key(&w, "extra_info");
@@ -285,7 +301,12 @@ static void csv_text(struct buf *out, const char *s)
 
 void export_csv(struct arena *a, const struct export_results *r, struct buf *out)
 {
-	buf_adds(out, "command,mean,stddev,median,user,system,min,max\n");
+	buf_adds(out, "command,mean,stddev,median,user,system,min,max");
+	for (size_t k = 0; r->n && k < r->series[0].n_parameters; k++) {
+		buf_adds(out, ",parameter_");
+		csv_text(out, r->series[0].parameters[k].name);
+	}
+	buf_addc(out, '\n');
 	for (size_t i = 0; i < r->n; i++) {
 		struct series_summary s = series_summarise(a, &r->series[i]);
 		const double cells[] = { s.d.mean, s.d.sd, s.d.median, s.user_s, s.system_s,
@@ -296,6 +317,10 @@ void export_csv(struct arena *a, const struct export_results *r, struct buf *out
 			buf_addc(out, ',');
 			if (!isnan(cells[k]))
 				buf_printf(out, "%.9g", cells[k]);
+		}
+		for (size_t k = 0; k < r->series[i].n_parameters; k++) {
+			buf_addc(out, ',');
+			csv_text(out, r->series[i].parameters[k].value);
 		}
 		buf_addc(out, '\n');
 	}

@@ -33,6 +33,7 @@ static void write_job(const struct statement *s, const struct statement_plan *pl
 	json_kv_string(&w, "stmt", s->stmt ? s->stmt : "");
 	json_kv_string(&w, "setup", s->setup ? s->setup : "");
 	json_kv_string(&w, "function", s->function ? s->function : "");
+	json_kv_string(&w, "arguments", s->arguments ? s->arguments : "");
 	json_kv_bool(&w, "gc", s->gc);
 	json_kv_bool(&w, "process_time", s->process_time);
 	json_kv_bool(&w, "exact", s->exact);

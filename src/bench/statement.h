@@ -17,6 +17,7 @@ struct statement {
 	const char *python;       /* executable */
 	const char *stmt, *setup; /* texts; setup may be "" */
 	const char *function;     /* "module:name" instead of both, or NULL */
+	const char *arguments;    /* what it is called with; NULL: nothing */
 	bool gc;                  /* leave garbage collection on */
 	bool process_time;        /* CPU time instead of time that passes */
 	bool exact;            /* timeit's own procedure: set-up before each batch, no first call */

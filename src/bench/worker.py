@@ -101,7 +101,7 @@ def resolve(job):
         traceback.print_exc(limit=0)
         raise Failed("%s cannot be imported" % job["function"])
     try:
-        inspect.signature(function).bind()
+        inspect.signature(function).bind(*filter(None, [job["arguments"]]))
     except TypeError as e:
         sys.stderr.write("%s wants arguments (%s): bench a statement that gives them, with -s 'from %s import %s'\n"
                          % (job["function"], e, module, name.split(".")[0]))
@@ -109,7 +109,7 @@ def resolve(job):
     except ValueError:
         pass  # some builtins do not tell their arguments
     job["setup"] = job["setup"] + "\nfrom %s import %s" % (module, name.split(".")[0])
-    job["stmt"] = name + "()"
+    job["stmt"] = "%s(%s)" % (name, job["arguments"])
 
 
 def usage():

@@ -66,6 +66,20 @@ static bool is_function(const char *s)
 	return true;
 }
 
+const struct subject_options *subject_options_fill(const struct subject_options *o, struct arena *a,
+	const struct series_parameter *v, size_t n)
+{
+	struct subject_options *filled = arena_copy(a, o, sizeof *o);
+
+	for (size_t i = 0; i < o->setup.n; i++)
+		filled->setup.v[i] = parameters_fill(a, o->setup.v[i], v, n);
+	filled->prepare = parameters_fill(a, o->prepare, v, n);
+	filled->conclude = parameters_fill(a, o->conclude, v, n);
+	filled->cleanup = parameters_fill(a, o->cleanup, v, n);
+	filled->input = parameters_fill(a, o->input, v, n);
+	return filled;
+}
+
 static void command_defaults(struct subject *s, const struct subject_options *o)
 {
 	s->is_command = true;
@@ -83,7 +97,7 @@ int subject_parse(struct subject *ret, const struct subject_options *o, const ch
 {
 	if (!python && choose_python(o, a, &python, e) < 0)
 		return -(int)e->code;
-	*ret = (struct subject){ .name = word };
+	*ret = (struct subject){ .name = word, .options = o };
 	if (text_ends_with(word, ".py") && access(word, R_OK) == 0) {
 		const char **words = arena_new_n(a, const char *, 3);
 
@@ -109,7 +123,7 @@ int subject_parse_command(struct subject *ret, const struct subject_options *o, 
 {
 	const char **words;
 
-	*ret = (struct subject){ .name = text };
+	*ret = (struct subject){ .name = text, .options = o };
 	command_defaults(ret, o);
 	if (o->no_shell) {
 		ret->command.argv = (const char *const *)text_split_command(a, text);
@@ -133,7 +147,7 @@ void subject_take_words(
 	struct buf text = BUF_INIT;
 
 	text_add_command(&text, words);
-	*ret = (struct subject){ .name = arena_strdup(a, buf_str(&text)) };
+	*ret = (struct subject){ .name = arena_strdup(a, buf_str(&text)), .options = o };
 	command_defaults(ret, o);
 	ret->command.argv = (const char *const *)words;
 	buf_done(&text);

@@ -11,6 +11,7 @@
 #include "base/opts.h"
 #include "base/vec.h"
 #include "bench/commandline.h"
+#include "bench/parameters.h"
 #include "bench/statement.h"
 
 struct arena;
@@ -68,9 +69,18 @@ struct subject {
 	const char *name;
 	struct statement statement;
 	struct commandline command;
+	const struct subject_options *options; /* borrowed: what it was made with */
+	const struct series_parameter *parameters;
+	size_t n_parameters;
 };
 
-/* A statement, MODULE:FUNCTION, or the name of an existing .py file (then a command). python: of --python; NULL: the first
+/* The same options with the values of parameters in their texts; in the arena. */
+const struct subject_options *subject_options_fill(const struct subject_options *o, struct arena *a,
+	const struct series_parameter *v, size_t n);
+
+/* Options given to the next three are borrowed by the subject.
+ *
+ * A statement, MODULE:FUNCTION, or the name of an existing .py file (then a command). python: of --python; NULL: the first
  * of them, else what `run` would take. */
 int subject_parse(struct subject *ret, const struct subject_options *o, const char *word,
 	const char *python, struct arena *a, struct err *e);

@@ -3,6 +3,7 @@ import csv
 import io
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -123,6 +124,66 @@ def test_runs_warmup_prepare_conclude_setup_and_cleanup(tool):
     assert log.read_text().split() == ["setup"] + ["prepare", "run", "conclude"] * 3 + ["cleanup"]
 
 
+def test_parameters_stand_for_their_values_everywhere(tool):
+    """All combinations, the first list fastest, as hyperfine makes them; set-up and clean-up around each."""
+    log, ours, theirs = tool.tmp / "log", tool.tmp / "ours.json", tool.tmp / "theirs.json"
+    words = ["--runs", "2", "-L", "a", "1,2", "-L", "b", "x,y", "--setup", f"echo setup {{a}} >> {log}", "--prepare",
+             f"echo prepare {{b}} >> {log}", "--cleanup", f"echo cleanup {{a}}{{b}} >> {log}", "--export-json"]
+    r = tool("bench", *words, ours, "--export", "csv", "-c", "echo {a} {b}")
+    assert r.returncode == 0, r.stderr
+    said = log.read_text()
+    assert said.startswith("setup 1\nprepare x\nprepare x\ncleanup 1x\nsetup 2\n") and said.count("setup") == 4
+    rows = list(csv.DictReader(io.StringIO(r.stdout)))
+    assert [(x["parameter_a"], x["parameter_b"]) for x in rows] == [("1", "x"), ("2", "x"), ("1", "y"), ("2", "y")]
+    subprocess.run(["hyperfine", *words, theirs, "echo {a} {b}"], check=True, capture_output=True)
+    ours, theirs = (json.loads(f.read_text())["results"] for f in (ours, theirs))
+    assert [(x["command"], x["parameters"]) for x in ours] == [(x["command"], x["parameters"]) for x in theirs]
+
+
+def test_a_range_of_numbers_is_a_parameter_too(tool):
+    out = tool.tmp / "o.json"
+    r = tool("bench", "--runs", 1, "-P", "t", "0.01", "0.03", "-D", "0.01", "--export-json", out, "--", "sleep", "{t}")
+    assert r.returncode == 0, r.stderr
+    results = json.loads(out.read_text())["results"]
+    assert [x["parameters"] for x in results] == [{"t": "0.01"}, {"t": "0.02"}, {"t": "0.03"}]
+    assert all(x["min"] >= float(x["parameters"]["t"]) for x in results)
+    r = tool("bench", "--runs", 1, "-L", "n", "3,4", "-c", "true")
+    assert "true (n = 3)" in r.stdout and "true (n = 4)" in r.stdout
+
+
+def exponent(text):
+    """The exponent and its interval, as `bench --scan` prints them."""
+    found = re.search(r"time ~ \w+\^([\d.-]+), 95 % between ([\d.-]+) and ([\d.-]+)", text)
+    return tuple(map(float, found.groups()))
+
+
+@pytest.mark.measured
+def test_a_scan_finds_how_the_time_grows(tool):
+    """CPU time of planted growths: a sum is linear, two loops are quadratic, a look into a dict is neither."""
+    (tool.tmp / "mine.py").write_text("def pairs(n):\n    for i in range(n):\n        for j in range(n):\n            pass\n")
+    r = tool("bench", "-p", "--time", 2, "--scan", "n=1k..100k", "-s", "x = range(n)", "sum(x)", cwd=tool.tmp)
+    assert r.returncode == 0 and r.stdout.count("\n") >= 9, r.stderr
+    k, low, high = exponent(r.stdout)
+    assert low <= k <= high and 0.9 < k < 1.1
+    k, _, _ = exponent(tool("bench", "-p", "--time", 2, "--scan", "n=50..1000", "mine:pairs", cwd=tool.tmp).stdout)
+    assert 1.8 < k < 2.2
+    k, _, _ = exponent(tool("bench", "-p", "--time", 2, "--scan", "m=1k..100k", "-s", "d = dict.fromkeys(range(m))", "7 in d").stdout)
+    assert -0.2 < k < 0.2
+
+
+@pytest.mark.measured
+def test_a_scan_of_a_command_and_what_would_take_too_long(tool):
+    r = tool("bench", "--time", 1, "--scan", "ms=20,40,80,160", "--runs", 2, "-N", "-c",
+             "sh -c 'sleep $(printf 0.%03d {ms})'")
+    assert r.returncode == 0, r.stderr
+    assert 0.7 < exponent(r.stdout)[0] < 1.1
+    r = tool("bench", "--time", 0.5, "--scan", "n=10..10M", "-s", "import time", "time.sleep(n / 1000)")
+    assert r.returncode == 0, r.stderr
+    assert "stopped here: n = " in r.stdout and "10000000" not in r.stdout.split("stopped")[0]
+    r = tool("bench", "--time", 0.2, "--scan", "n=1,2", "pass")
+    assert "too few sizes" in r.stdout
+
+
 def test_a_command_that_fails_in_a_later_run_keeps_the_earlier_ones(tool):
     script = tool.tmp / "sometimes.sh"
     script.write_text(f"#!/bin/sh\necho x >> {tool.tmp}/n\n[ $(wc -l < {tool.tmp}/n) -lt 4 ] || {{ echo my words >&2; exit 3; }}\n")
@@ -147,6 +208,12 @@ def test_a_command_that_fails_in_a_later_run_keeps_the_earlier_ones(tool):
     (["-n", "0", "pass"], 2, "at least 1"),
     (["--pin", "4000", "pass"], 2, "not a CPU that may be used here"),
     ([], 2, "what?"),
+    (["-L", "n"], 2, "-L wants a value: -L NAME VALUES"),
+    (["-P", "n", "5", "1", "-c", "true"], 2, "the range is empty"),
+    (["-P", "n", "a", "b", "-c", "true"], 2, "wants two numbers"),
+    (["-D", "2", "-c", "true"], 2, "-D is the step of -P"),
+    (["-L", "n", "1", "-L", "n", "2", "-c", "true"], 2, "given twice"),
+    (["--scan", "n=9..1", "pass"], 2, "rising numbers"),
     (["--python", "/no/python", "pass"], 127, "/no/python"),
 ])
 def test_bad_input_gets_a_line_and_a_status(tool, args, status, words):
