@@ -37,6 +37,7 @@ static void write_job(const struct statement *s, const struct statement_plan *pl
 	json_kv_bool(&w, "gc", s->gc);
 	json_kv_bool(&w, "process_time", s->process_time);
 	json_kv_bool(&w, "exact", s->exact);
+	json_kv_u64(&w, "threads", s->threads);
 	json_kv_u64(&w, "loops", plan->loops);
 	json_kv_u64(&w, "batches", plan->batches);
 	json_kv_u64(&w, "least_batches", plan->least_batches);
@@ -107,6 +108,8 @@ static void take_value(struct answers *a, struct json_reader *r, const char *key
 		a->process->loops = n;
 	else if (t == JSON_NUMBER && strcmp(key, "max_rss_bytes") == 0 && json_number_u64(r, &n))
 		a->process->max_rss_bytes = n;
+	else if ((t == JSON_TRUE || t == JSON_FALSE) && strcmp(key, "gil") == 0)
+		a->notes->has_gil = t == JSON_TRUE;
 	else if (t == JSON_STRING && strcmp(key, "python") == 0)
 		take_text(r, a->notes->python, sizeof a->notes->python);
 	else if (t == JSON_STRING && strcmp(key, "kind") == 0)

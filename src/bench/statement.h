@@ -20,6 +20,7 @@ struct statement {
 	const char *arguments;    /* what it is called with; NULL: nothing */
 	bool gc;                  /* leave garbage collection on */
 	bool process_time;        /* CPU time instead of time that passes */
+	unsigned threads;      /* that run it at the same time; 0: one, and no thread is started */
 	bool exact;            /* timeit's own procedure: set-up before each batch, no first call */
 	enum child_stream out; /* where what it prints goes */
 	int cpu;               /* to run on; -1: any */
@@ -35,6 +36,7 @@ struct statement_plan {
 /* What a process tells beside times; all texts may be "". */
 struct statement_notes {
 	char python[64]; /* "cpython 3.11.2" */
+	bool has_gil;    /* one thread at a time runs Python */
 	char kind[32]; /* the result holds work still to be done: "generator", "CUDA tensor" … */
 	char rebinds[96]; /* names of the set-up it binds anew from themselves: "x, y" */
 };

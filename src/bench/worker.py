@@ -120,8 +120,8 @@ def usage():
 class Measuring:
     """The batches of one process: the first call alone, loops found as timeit does, then what was asked for."""
 
-    def __init__(self, job, answers):
-        self.job, self.answers, self.seconds = job, answers, 0.0
+    def __init__(self, job, answers, n_batches):
+        self.job, self.answers, self.n_batches, self.seconds, self.loops = job, answers, n_batches, 0.0, 0
 
     def record(self, seconds):
         self.seconds = seconds
@@ -139,8 +139,9 @@ class Measuring:
                 yield itertools.repeat(None, loops)
                 if self.seconds >= job["batch_s"]:
                     break
+        self.loops = loops
         self.answers.tell(loops=loops)
-        for i in range(job["batches"]):
+        for i in range(self.n_batches):
             before = usage()
             yield itertools.repeat(None, loops)
             after = usage()
@@ -149,9 +150,8 @@ class Measuring:
                 break
 
 
-def measure(job, answers, timer):
-    m = Measuring(job, answers)
-    found = []
+def compiled(job):
+    """The function with timeit's loop in it."""
     inspect = "    _inspect(\n%s\n    )" % job["stmt"] if is_expression(job["stmt"]) else "    pass"
     text = TEMPLATE.format(setup=indented(job["setup"] or "pass", 4), stmt=indented(job["stmt"], 12), inspect=inspect)
     name = "<leadline bench>"
@@ -159,13 +159,83 @@ def measure(job, answers, timer):
     exec(compile(text, name, "exec"), space)
     import linecache
     linecache.cache[name] = (len(text), None, text.split("\n"), name)
+    return space["inner"]
+
+
+def guarded(run, *arguments):
     try:
-        space["inner"](m.batches(), timer, m.record, lambda r: found.append(kind_of(r)))
+        run(*arguments)
     except (Exception, KeyboardInterrupt):
         kind, value, trace = sys.exc_info()
         traceback.print_exception(kind, value, trace.tb_next)  # without our own frame
         raise Failed("the statement failed")
+
+
+def measure(job, answers, timer):
+    m = Measuring(job, answers, 0 if job["threads"] else job["batches"])
+    found = []
+    inner = compiled(job)
+    guarded(inner, m.batches(), timer, m.record, lambda r: found.append(kind_of(r)))
+    if job["threads"]:
+        Crowd(job, answers, m.loops).run(inner)
     return found[0] if found else ""
+
+
+class Crowd:
+    """Several threads run the same batch at the same time, each with a set-up of its own; a batch lasts from the first start to
+    the last end. Between batches all of them wait for each other."""
+
+    def __init__(self, job, answers, loops):
+        import threading
+
+        n = job["threads"]
+        self.job, self.answers, self.loops = job, answers, loops
+        self.threading, self.clocks = threading, [[] for _ in range(n)]
+        self.start, self.end = threading.Barrier(n, self.begin), threading.Barrier(n, self.tell)
+        self.done, self.n_batches, self.started, self.failed = False, 0, time.perf_counter(), []
+
+    def begin(self):
+        self.before = usage()
+        for clock in self.clocks:
+            del clock[:]
+
+    def tell(self):
+        used = [b - a for a, b in zip(self.before, usage())]
+        wall = max(c[-1] for c in self.clocks) - min(c[0] for c in self.clocks)
+        self.answers.tell(batch=[wall / self.loops / len(self.clocks)] + used)
+        self.n_batches += 1
+        late = time.perf_counter() - self.started > self.job["budget_s"]
+        self.done = self.n_batches >= self.job["batches"] or (late and self.n_batches >= self.job["least_batches"])
+
+    def batches(self):
+        yield itertools.repeat(None, 1)
+        while not self.done:
+            self.start.wait()
+            yield itertools.repeat(None, self.loops)
+            self.end.wait()
+
+    def one(self, inner, clock):
+        def timer():
+            clock.append(time.perf_counter())
+            return clock[-1]
+
+        try:
+            guarded(inner, self.batches(), timer, lambda seconds: None, lambda result: None)
+        except Failed as e:
+            self.failed.append(e)
+            self.start.abort()
+            self.end.abort()
+        except self.threading.BrokenBarrierError:
+            pass
+
+    def run(self, inner):
+        threads = [self.threading.Thread(target=self.one, args=(inner, clock)) for clock in self.clocks]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if self.failed:
+            raise self.failed[0]
 
 
 def exact(job, answers, timer):
@@ -196,6 +266,7 @@ def main():
             resolve(job)
         setup, stmt = parsed(job["setup"], "set-up"), parsed(job["stmt"], "statement")
         answers.tell(python="%s %s" % (sys.implementation.name, sys.version.split()[0]), rebinds=rebound(setup, stmt))
+        answers.tell(gil=getattr(sys, "_is_gil_enabled", lambda: True)())
         if not job["gc"]:
             gc.disable()
         kind = (exact if job["exact"] else measure)(job, answers, timer)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * leadline bench: times statements, functions and commands, with the habits of timeit and hyperfine. */
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "cmd/commands.h"
 #include "view/bench.h"
 #include "view/growth.h"
+#include "view/scaling.h"
 #include "base/banned.h"
 
 #define FIELD(f) offsetof(struct bench_options, f)
@@ -56,6 +58,9 @@ static const struct opt options_table[] = {
 		"measure at growing sizes NAME (1k..1M, or 10,100,1000) and tell how the time "
 		"grows",
 		FIELD(scan), SIZE_MAX, NULL },
+	{ 0, "scale", OPT_STRING, "threads=1,2,4", false,
+		"measure in so many threads at once and tell what keeps them from scaling",
+		FIELD(scale), SIZE_MAX, NULL },
 	SUBJECT_OPTIONS,
 	{ 0, "json", OPT_STRING, "FILE", true,
 		"write pyperf's JSON, with all values, to FILE or instead of the report",
@@ -98,7 +103,7 @@ static void print_growth(struct bench_session *s, const struct output *output, s
 		const struct growth_point *p = bench_session_points(s, g);
 		struct growth growth = growth_of(p, g->n);
 		struct growth_view v = { .what = g->name,
-			.size = s->scan.name,
+			.size = s->axis.name,
 			.points = p,
 			.n = g->n,
 			.growth = &growth,
@@ -109,6 +114,29 @@ static void print_growth(struct bench_session *s, const struct output *output, s
 		if (out->n)
 			buf_addc(out, '\n');
 		growth_print(&v, out);
+	}
+}
+
+static void print_scaling(struct bench_session *s, const struct output *output, struct buf *out)
+{
+	unsigned n_cpus = (unsigned)fmax(1, floor(s->before.cpus.allowed));
+
+	vec_each (&s->groups, g) {
+		const struct scaling_point *p = bench_session_rates(s, g);
+		struct scaling scaling = scaling_of(p, g->n, n_cpus);
+		struct scaling_view v = { .what = g->name,
+			.points = p,
+			.n = g->n,
+			.scaling = &scaling,
+			.n_cpus = n_cpus,
+			.has_gil = s->statement.has_gil,
+			.python = s->statement.python,
+			.colour = output->colour,
+			.width = output->width };
+
+		if (out->n)
+			buf_addc(out, '\n');
+		scaling_print(&v, out);
 	}
 }
 
@@ -138,9 +166,11 @@ static void show(struct bench_session *s)
 	struct output output = output_for(STDOUT_FILENO, s->o->color);
 	struct buf out = BUF_INIT, warnings = BUF_INIT;
 
-	if (s->scan.n)
+	if (s->is_scale)
+		print_scaling(s, &output, &out);
+	else if (s->axis.n)
 		print_growth(s, &output, &out);
-	if (!s->scan.n || s->o->verbose)
+	if (!s->axis.n || s->o->verbose)
 		print_series(s, &output, &out);
 	if (s->o->verbose)
 		add_environment(s, &out);

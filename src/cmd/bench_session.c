@@ -19,7 +19,7 @@
 #include "cmd/command.h"
 #include "base/banned.h"
 
-enum { COMBINATIONS_MOST = 100000, SCAN_RUNS = 3 };
+enum { COMBINATIONS_MOST = 100000, SCAN_RUNS = 3, SCALE_RUNS = 5, THREADS_MOST = 1024 };
 
 static const double scan_s = 10; /* for all sizes of one thing, where --time says nothing else */
 
@@ -92,6 +92,33 @@ static int take_parameters(struct bench_session *s, struct parameters *p, struct
 	return 0;
 }
 
+static int take_axis(struct bench_session *s, struct err *e)
+{
+	const struct bench_options *o = s->o;
+
+	if (o->scan && o->scale)
+		return err_set(e, ERR_USAGE, "--scan and --scale cannot be taken together");
+	s->is_scale = o->scale != NULL;
+	if (o->scan)
+		return axis_parse(&s->axis, &s->arena, o->scan, "--scan", e);
+	if (!o->scale)
+		return 0;
+	if (axis_parse(&s->axis, &s->arena, o->scale, "--scale", e) < 0)
+		return -(int)e->code;
+	if (strcmp(s->axis.name, "threads") != 0 || s->axis.v[0] != 1 ||
+		s->axis.v[s->axis.n - 1] > THREADS_MOST)
+		return err_set(e, ERR_USAGE,
+			"--scale wants threads=1,2,4: numbers of threads up to %d, the first of "
+			"them 1",
+			THREADS_MOST);
+	if (o->commands.n || o->subject.process_time || o->subject.has_cpu || o->has_loops ||
+		o->has_repeat)
+		return err_set(e, ERR_USAGE,
+			"--scale times statements and functions by the clock on all CPUs: without "
+			"-c, -p, -n, -r and --pin");
+	return 0;
+}
+
 /* Values of parameters, and the size behind them where there is one. */
 struct values {
 	const struct series_parameter *v;
@@ -119,6 +146,10 @@ static void set_size(struct bench_session *s, struct subject *one, const struct 
 
 	if (one->is_command || !v->size)
 		return;
+	if (s->is_scale) {
+		one->statement.threads = (unsigned)v->size;
+		return;
+	}
 	one->statement.setup = arena_printf(
 		&s->arena, "%s = %s\n%s", size->name, size->value, one->statement.setup);
 	one->statement.arguments = size->name;
@@ -169,18 +200,18 @@ static int make_group(struct bench_session *s, const struct form *f,
 	int status = 0;
 
 	vec_push(&s->groups, (struct bench_group){ .name = name, .stopped = "" });
-	for (size_t i = 0; i < s->scan.n && status == 0; i++) {
+	for (size_t i = 0; i < s->axis.n && status == 0; i++) {
 		struct series_parameter *all =
 			arena_new_n(&s->arena, struct series_parameter, n + 1);
 
 		if (n)
 			memcpy(all, v, n * sizeof *v);
-		all[n].name = s->scan.name;
-		all[n].value = arena_printf(&s->arena, "%llu", (unsigned long long)s->scan.v[i]);
-		status = make_item(s, f, &(struct values){ all, n + 1, s->scan.v[i] }, shell_s,
+		all[n].name = s->axis.name;
+		all[n].value = arena_printf(&s->arena, "%llu", (unsigned long long)s->axis.v[i]);
+		status = make_item(s, f, &(struct values){ all, n + 1, s->axis.v[i] }, shell_s,
 			s->groups.n - 1, e);
 	}
-	if (!s->scan.n)
+	if (!s->axis.n)
 		status = make_item(s, f, &(struct values){ v, n, 0 }, shell_s, s->groups.n - 1, e);
 	return status;
 }
@@ -192,12 +223,15 @@ int bench_session_open(struct bench_session *s, char **words, bool is_command, s
 	double shell_s = 0;
 	int status = take_parameters(s, &p, e);
 
-	if (status == 0 && s->o->scan)
-		status = axis_parse(&s->scan, &s->arena, s->o->scan, "--scan", e);
+	if (status == 0)
+		status = take_axis(s, e);
 	if (status == 0 && s->o->commands.n)
 		status = subject_shell_time(&s->o->subject, &shell_s, e);
 	if (status == 0)
 		take_forms(s, words, is_command, &all);
+	if (status == 0 && s->is_scale && is_command)
+		status = err_set(
+			e, ERR_USAGE, "--scale times statements and functions, no commands");
 	if (status == 0 && all.n == 0)
 		status = err_set(e, ERR_USAGE,
 			"what? For example: leadline bench 'sum(range(100))', or leadline bench -- "
@@ -216,7 +250,7 @@ int bench_session_open(struct bench_session *s, char **words, bool is_command, s
 static struct bench_plan plan_of(const struct bench_session *s)
 {
 	struct bench_plan p = bench_plan_default();
-	size_t n_sizes = s->scan.n;
+	size_t n_sizes = s->axis.n;
 
 	p.loops = s->o->loops;
 	p.repeat = (unsigned)s->o->repeat;
@@ -231,7 +265,7 @@ static struct bench_plan plan_of(const struct bench_session *s)
 		p.time_s = 1e-9 * (double)s->o->time_ns;
 	if (n_sizes) {
 		p.time_s = (s->o->time_ns ? p.time_s : scan_s) / (double)n_sizes;
-		p.processes = p.processes ? p.processes : SCAN_RUNS;
+		p.processes = p.processes ? p.processes : s->is_scale ? SCALE_RUNS : SCAN_RUNS;
 		p.least_runs = s->o->has_least ? p.least_runs : SCAN_RUNS;
 	}
 	return p;
@@ -351,6 +385,22 @@ const struct growth_point *bench_session_points(
 	return p;
 }
 
+const struct scaling_point *bench_session_rates(
+	struct bench_session *s, const struct bench_group *g)
+{
+	struct scaling_point *p = arena_new_n(&s->arena, struct scaling_point, g->n);
+
+	for (size_t i = 0; i < g->n; i++) {
+		const struct series *one = &s->series.v[g->first + i];
+		double *seconds = arena_new_n(&s->arena, double, one->n);
+
+		for (size_t k = 0; k < one->n; k++)
+			seconds[k] = series_process_time(&one->processes[k]);
+		p[i] = (struct scaling_point){ (unsigned)s->axis.v[i], seconds, one->n };
+	}
+	return p;
+}
+
 /* Whether this size would take far longer than the time there is, going by the ones before it. */
 static bool is_too_large(struct bench_session *s, struct bench_group *g, const struct bench_item *i)
 {
@@ -358,7 +408,7 @@ static bool is_too_large(struct bench_session *s, struct bench_group *g, const s
 	double expected, left;
 	char text[UNITS_TEXT];
 
-	if (!s->scan.is_range || g->n < 2)
+	if (!s->axis.is_range || s->is_scale || g->n < 2)
 		return false;
 	p = bench_session_points(s, g);
 	expected = growth_predict(p, g->n, (double)i->size);
@@ -367,7 +417,7 @@ static bool is_too_large(struct bench_session *s, struct bench_group *g, const s
 		return false;
 	g->stopped = arena_printf(&s->arena,
 		"stopped here: %s = %llu would take about %s a call; --time gives it more",
-		s->scan.name, (unsigned long long)i->size,
+		s->axis.name, (unsigned long long)i->size,
 		units_format(text, UNIT_SECONDS, expected));
 	return true;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "analyze/growth.h"
+#include "analyze/scaling.h"
 #include "base/arena.h"
 #include "base/opts.h"
 #include "base/vec.h"
@@ -23,7 +24,7 @@ struct bench_options {
 	struct subject_options subject;
 	struct opt_list commands, exports, lists, ranges;
 	uint64_t loops, repeat, processes, warmup, runs, least_runs, most_runs, time_ns;
-	const char *json, *export_json, *export_csv, *export_markdown, *step, *scan;
+	const char *json, *export_json, *export_csv, *export_markdown, *step, *scan, *scale;
 	bool has_json, verbose, has_loops, has_repeat, has_least;
 	int unit, color;
 };
@@ -45,7 +46,8 @@ struct bench_group {
 struct bench_session {
 	const struct bench_options *o;
 	struct arena arena;
-	struct axis scan;
+	struct axis axis;
+	bool is_scale; /* the axis is numbers of threads */
 	VEC(struct bench_item) items;
 	VEC(struct bench_group) groups;
 	VEC(struct series) series;
@@ -64,6 +66,9 @@ int bench_session_check_exports(const struct bench_options *o, struct err *e);
 int bench_session_export(struct bench_session *s, struct err *e);
 /* Whether an export goes to stdout, so that no report does. */
 bool bench_session_prints_export(const struct bench_options *o);
+/* Times of each process at each number of threads. */
+const struct scaling_point *bench_session_rates(
+	struct bench_session *s, const struct bench_group *g);
 /* The points of a row of sizes: those that were measured. */
 const struct growth_point *bench_session_points(
 	struct bench_session *s, const struct bench_group *g);

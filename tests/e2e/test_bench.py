@@ -184,6 +184,30 @@ def test_a_scan_of_a_command_and_what_would_take_too_long(tool):
     assert "too few sizes" in r.stdout
 
 
+@pytest.mark.measured
+@pytest.mark.parametrize("label", ["3.8", "3.13", "3.13t"])
+def test_a_scale_tells_the_serial_share(tool, label):
+    """A lock held all the time lets one thread at a time through, in any build; more threads than CPUs are told."""
+    python = require(label).command()[0]
+    many = 2 * os.cpu_count()
+    r = tool("bench", "--python", python, "--time", 1, "--processes", 2, "--scale", f"threads=1,2,{many}", "-s",
+             "import builtins, threading, time\nlock = builtins.__dict__.setdefault('lock', threading.Lock())",
+             "with lock:\n  time.sleep(0.001)")
+    assert r.returncode == 0, r.stderr
+    assert ("free-threaded" if label.endswith("t") else "with a GIL") in r.stdout
+    assert f"\n{many:7} " in r.stdout and "more threads than CPUs" in r.stdout
+    speedup = [float(line.split()[-3]) for line in r.stdout.splitlines()[2:4]]
+    assert speedup[0] == 1 and speedup[1] < 1.3
+    assert ("serial share" in r.stdout) == (os.cpu_count() > 1)
+
+
+@pytest.mark.measured
+def test_what_waits_without_a_lock_scales(tool):
+    r = tool("bench", "--time", 2, "--scale", "threads=1,2", "-s", "import time", "time.sleep(0.005)")
+    share = float(re.search(r"serial share (\d+) %", r.stdout).group(1))
+    assert share < 20, r.stdout
+
+
 def test_a_command_that_fails_in_a_later_run_keeps_the_earlier_ones(tool):
     script = tool.tmp / "sometimes.sh"
     script.write_text(f"#!/bin/sh\necho x >> {tool.tmp}/n\n[ $(wc -l < {tool.tmp}/n) -lt 4 ] || {{ echo my words >&2; exit 3; }}\n")
@@ -214,6 +238,10 @@ def test_a_command_that_fails_in_a_later_run_keeps_the_earlier_ones(tool):
     (["-D", "2", "-c", "true"], 2, "-D is the step of -P"),
     (["-L", "n", "1", "-L", "n", "2", "-c", "true"], 2, "given twice"),
     (["--scan", "n=9..1", "pass"], 2, "rising numbers"),
+    (["--scale", "threads=2,4", "pass"], 2, "the first of them 1"),
+    (["--scale", "threads=1,2", "-c", "true"], 2, "without -c"),
+    (["--scale", "threads=1,2", "--", "true"], 2, "no commands"),
+    (["--scale", "threads=1,2", "--time", "0.1", "1/0"], 8, "ZeroDivisionError"),
     (["--python", "/no/python", "pass"], 127, "/no/python"),
 ])
 def test_bad_input_gets_a_line_and_a_status(tool, args, status, words):
