@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "base/banned.h"
 
@@ -136,7 +137,7 @@ static struct callstat_cost cost_of(const struct exact_cost *c)
 {
 	return (struct callstat_cost){ .calls = c->calls + c->resumes,
 		.primitive_calls = c->primitive_calls + c->primitive_resumes,
-		.self_s = c->self_s,
+		.self_s = units_is_known(c->self_s) ? c->self_s : 0, /* pstats has no unknown */
 		.total_s = c->total_s };
 }
 

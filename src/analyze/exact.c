@@ -8,6 +8,7 @@
 #include "analyze/exact_estimates.h"
 #include "analyze/frames.h"
 #include "analyze/neighbours.h"
+#include "analyze/origin.h"
 #include "analyze/profile.h"
 #include "base/arena.h"
 #include "base/map.h"
@@ -261,6 +262,7 @@ const struct exact *exact_build(
 	struct exact *x = arena_new(a, struct exact);
 
 	x->nodes = b.nodes;
+	x->unit = origin_build(a, t).unit;
 	x->n_events = b.nodes->n_events;
 	x->cost_s = b.nodes->cost_s;
 	x->is_calibrated = b.nodes->is_calibrated;
@@ -299,7 +301,7 @@ size_t exact_callers(const struct exact *x, uint32_t callee, const struct exact_
 
 const struct profile *exact_profile(struct arena *a, const struct exact *x)
 {
-	struct profile p = { .seconds = x->self_s, .unit = UNIT_SECONDS, .is_exact = true };
+	struct profile p = { .seconds = x->self_s, .unit = x->unit, .is_exact = true };
 	struct profile_function *functions =
 		arena_new_n(a, struct profile_function, x->n_functions);
 

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "analyze/nodes.h"
+#include "base/units.h"
 
 struct arena;
 struct frames;
@@ -54,7 +55,8 @@ struct exact_function {
 
 struct exact_edge {
 	uint32_t caller, callee; /* indices in functions */
-	struct exact_cost cost;
+	struct exact_cost
+		cost; /* self_s is not known from files that tell inclusive costs of calls only */
 };
 
 struct exact {
@@ -69,6 +71,8 @@ struct exact {
 	bool is_calibrated, has_contexts;
 	size_t n_estimated; /* functions */
 	bool is_timed;      /* else calls were counted without a clock */
+	enum unit
+		unit; /* of what is named seconds: another tool may have counted something else (origin.h) */
 	const struct nodes *nodes;
 };
 

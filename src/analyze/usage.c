@@ -526,7 +526,8 @@ static void summarise_ticks(struct builder *b)
 
 	for (size_t i = 0; i < b->ticks.n; i++) {
 		raise_to(&u->peak_tree_rss_bytes, b->ticks.v[i].rss_bytes);
-		raise_to(&u->peak_threads, b->ticks.v[i].n_threads);
+		if (b->ticks.v[i].n_threads > 0) /* other tools' files do not tell */
+			raise_to(&u->peak_threads, b->ticks.v[i].n_threads);
 		weighted += b->ticks.v[i].rss_bytes * b->ticks.v[i].dt_s;
 		seconds += b->ticks.v[i].dt_s;
 	}

@@ -73,6 +73,14 @@ bool json_text_is(const struct json_reader *r, const char *s)
 	return r->n == n && memcmp(r->text, s, n) == 0;
 }
 
+void json_copy_text(const struct json_reader *r, char *to, size_t size)
+{
+	size_t n = r->n < size - 1 ? r->n : size - 1;
+
+	memcpy(to, r->text, n);
+	to[n] = '\0';
+}
+
 /* Moves the bytes left to the front of the window and fills it until there are n (at most WINDOW)
  * or the input ends. Returns how many there are, possibly more. Moves what text may point to. */
 static size_t refill(struct json_reader *r, size_t n)

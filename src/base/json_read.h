@@ -105,6 +105,9 @@ uint64_t json_offset(const struct json_reader *r);
 /* Whether the text of the last token is s. */
 bool json_text_is(const struct json_reader *r, const char *s);
 
+/* Copies as much of the text of the last token as fits, and a NUL; size is not 0. */
+void json_copy_text(const struct json_reader *r, char *to, size_t size);
+
 /* The value of the last NUMBER: the nearest double (infinite where there is none). */
 double json_number_double(const struct json_reader *r);
 /* False for numbers with a fraction or an exponent, and for those out of range. */

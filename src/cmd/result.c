@@ -393,22 +393,24 @@ static void print_origin(const struct result *r, const struct result_page *page,
 {
 	char value[UNITS_TEXT], samples[UNITS_TEXT];
 	const struct stacks *s = r->stacks;
+	bool has_stacks = !r->exact && !r->exact_lines && r->profile;
 	struct buf text = BUF_INIT;
 
 	style_begin(out, STYLE_BOLD, page->output.colour);
 	text_add_printable(out, r->name, strlen(r->name));
 	style_end(out, STYLE_BOLD, page->output.colour);
 	buf_printf(out, "  %s file\n", r->origin.format);
-	if (!r->exact && !r->exact_lines && (r->origin.unit != UNIT_COUNT || *r->origin.measure))
+	if (has_stacks && (r->origin.unit != UNIT_COUNT || *r->origin.measure))
 		buf_printf(&text, "%s", units_format(value, r->origin.unit, s->seconds));
 	if (*r->origin.measure) {
-		buf_adds(&text, " of ");
+		buf_adds(&text, has_stacks ? " of " : "Events are ");
 		text_add_printable(&text, r->origin.measure, strlen(r->origin.measure));
+		buf_adds(&text, has_stacks ? "" : ". ");
 	}
 	if (s->n_samples)
 		buf_printf(&text, "%s%s samples", text.n ? " in " : "",
 			units_format(samples, UNIT_COUNT, (double)s->n_samples));
-	if (!r->exact && !r->exact_lines)
+	if (has_stacks)
 		buf_printf(&text, ", %zu %s. ", s->n_threads,
 			s->n_threads == 1 ? "thread" : "threads");
 	if (*r->origin.note) {
@@ -502,6 +504,19 @@ static void print_profile(const struct result *r, const struct result_page *page
 	profile_print_endings(r->endings, r->n_endings, r->stacks, &v, out);
 }
 
+/* Of files that have memory over time, and calls that took it. */
+static void print_memory(const struct result *r, const struct result_page *page,
+	const struct usage_view *v, struct buf *out)
+{
+	struct profile_view calls = {
+		.width = v->width, .colour = v->colour, .limit = page->limit, .what = ""
+	};
+
+	usage_print_memory(r->usage, v, out);
+	if (r->regions->n && !r->profile)
+		regions_print(r->regions, r->usage->wall_s, &calls, out);
+}
+
 void result_print(const struct result *r, const struct result_page *page, struct buf *out)
 {
 	struct usage_view v = { .width = page->output.width,
@@ -515,9 +530,11 @@ void result_print(const struct result *r, const struct result_page *page, struct
 	}
 	if (r->origin.is_foreign)
 		print_origin(r, page, out);
-	else if (page->host || !r->profile)
+	if (r->origin.is_foreign && r->usage->n_ticks)
+		print_memory(r, page, &v, out);
+	else if (!r->origin.is_foreign && (page->host || !r->profile))
 		usage_print(r->usage, &r->bound, &v, out);
-	else
+	else if (!r->origin.is_foreign)
 		usage_print_head(r->usage, &r->bound, &v, out);
 	if (r->profile)
 		print_profile(r, page, out);

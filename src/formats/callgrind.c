@@ -249,5 +249,7 @@ const struct format format_callgrind = {
 	.name = "callgrind",
 	.suffixes = { ".callgrind", "callgrind.out" },
 	.summary = "for KCachegrind, QCachegrind and callgrind_annotate",
+	.recognise = callgrind_recognise,
+	.read = callgrind_read,
 	.write = write,
 };

@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "formats/dat.h"
 #include "formats/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
@@ -134,7 +135,7 @@ static bool recognise(const char *head, size_t n)
 {
 	size_t n_lines = 0;
 
-	if (is_json(head, n))
+	if (is_json(head, n) || dat_recognise(head, n))
 		return false;
 	while (n) {
 		const char *end = memchr(head, '\n', n);

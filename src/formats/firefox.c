@@ -374,5 +374,7 @@ const struct format format_firefox = {
 	.name = "firefox",
 	.suffixes = { ".firefox.json" },
 	.summary = "for the Firefox Profiler: samples in the order of time, by thread",
+	.recognise = firefox_recognise,
+	.read = firefox_read,
 	.write = write,
 };

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "base/xalloc.h"
 #include "store/writer.h"
 #include "base/banned.h"
@@ -52,7 +55,17 @@ void foreign_note(struct foreign *to, const char *note)
 
 void foreign_command(struct foreign *to, const char *command)
 {
-	writer_meta_n(to->w, "argv", command, strlen(command) + 1);
+	struct arena a = ARENA_INIT;
+	char **words = text_split_command(&a, command);
+	struct buf argv = BUF_INIT;
+
+	for (; words && *words; words++)
+		buf_add(&argv, *words, strlen(*words) + 1);
+	if (!words) /* no line a shell would take: as it is */
+		buf_add(&argv, command, strlen(command) + 1);
+	writer_meta_n(to->w, "argv", argv.data, argv.n);
+	buf_done(&argv);
+	arena_done(&a);
 }
 
 uint32_t foreign_thread(struct foreign *to, uint32_t pid, uint32_t tid, const char *name)

@@ -64,11 +64,12 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 	const struct exact *x = exact_build(&a, t, frames, nodes_build(&a, t, frames, NULL));
 	const struct callstats *s = x ? callstats_build(&a, x) : NULL;
 
-	if (!x) {
+	if (!x || x->unit != UNIT_SECONDS) {
 		arena_done(&a);
 		return err_set(e, ERR_USAGE,
-			"a pstats file counts calls, and this recording has none: it needs "
-			"leadline run --trace");
+			x ? "a pstats file holds times, and this file has counts of something else"
+			  : "a pstats file counts calls, and this recording has none: it needs "
+			    "leadline run --trace");
 	}
 	marshal_dict_begin(&out->text);
 	for (size_t i = 0; i < s->n; i++) {

@@ -95,14 +95,6 @@ static int frame_row(struct file *f, double index, uint32_t *ret)
 	return 0;
 }
 
-static void copy_text(const struct json_reader *r, char *to, size_t size)
-{
-	size_t n = r->n < size - 1 ? r->n : size - 1;
-
-	memcpy(to, r->text, n);
-	to[n] = '\0';
-}
-
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 static int read_frame(struct file *f)
@@ -133,7 +125,7 @@ static int read_frame(struct file *f)
 		if (is_line && t == JSON_NUMBER)
 			line = json_number_double(&f->r);
 		else if (text && t == JSON_STRING)
-			copy_text(&f->r, text, sizeof name);
+			json_copy_text(&f->r, text, sizeof name);
 		else if (json_skip(&f->r, f->e) < 0)
 			return -(int)f->e->code;
 	}
@@ -346,7 +338,7 @@ static int read_key(struct file *f, struct profile *p)
 	enum json_token t;
 	char key[16];
 
-	copy_text(&f->r, key, sizeof key);
+	json_copy_text(&f->r, key, sizeof key);
 	if (json_next(&f->r, &t, f->e) < 0)
 		return -(int)f->e->code;
 	if (t == JSON_ARRAY_BEGIN && strcmp(key, "samples") == 0)
@@ -358,7 +350,7 @@ static int read_key(struct file *f, struct profile *p)
 		return read_events(f, p);
 	}
 	if (t == JSON_STRING && strcmp(key, "name") == 0)
-		copy_text(&f->r, p->name, sizeof p->name);
+		json_copy_text(&f->r, p->name, sizeof p->name);
 	for (int i = 0; t == JSON_STRING && strcmp(key, "unit") == 0 && i < 6; i++)
 		if (json_text_is(&f->r, units[i].name))
 			p->unit = i;

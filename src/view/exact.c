@@ -51,12 +51,16 @@ static struct page page_of(
 static struct table *new_table(const struct page *g)
 {
 	static const char *const familiar[] = { "ncalls", "tottime", "percall", "cumtime",
-		"percall" };
+		"percall" },
+				 *const others[] = { "ncalls", "self", "percall", "total",
+					 "percall" };
 	struct table_column columns[14];
 	size_t n = 0;
 
 	for (size_t i = 0; i < (g->x->is_timed ? sizeof familiar / sizeof *familiar : 1); i++)
-		columns[n++] = (struct table_column){ familiar[i], TABLE_RIGHT, TEXT_CUT_END, 0 };
+		columns[n++] =
+			(struct table_column){ g->x->unit == UNIT_SECONDS ? familiar[i] : others[i],
+				TABLE_RIGHT, TEXT_CUT_END, 0 };
 	if (g->has_max)
 		columns[n++] = (struct table_column){ "max", TABLE_RIGHT, TEXT_CUT_END, 0 };
 	if (g->has_resumes)
@@ -73,11 +77,15 @@ static struct table *new_table(const struct page *g)
 	return table_new(columns, n);
 }
 
-static void add_per_call(struct table *t, double seconds, uint64_t calls)
+static void add_time(struct table *t, enum unit unit, double value, uint64_t calls)
 {
 	char text[UNITS_TEXT];
 
-	table_cell(t, "%s", calls ? units_format(text, UNIT_SECONDS, seconds / (double)calls) : "");
+	if (unit == UNIT_SECONDS)
+		table_cell(t, "%.3f", value);
+	else
+		table_cell_unit(t, unit, value);
+	table_cell(t, "%s", calls ? units_format(text, unit, value / (double)calls) : "");
 }
 
 /* Empty where there is nothing to tell. fmt takes the number. */
@@ -114,10 +122,8 @@ static void add_row(struct table *t, const struct page *g, const struct exact_fu
 	else
 		table_cell(t, "%" PRIu64 "/%" PRIu64, c->calls, c->primitive_calls);
 	if (g->x->is_timed) {
-		table_cell(t, "%.3f", self_s);
-		add_per_call(t, self_s, c->calls);
-		table_cell(t, "%.3f", total_s);
-		add_per_call(t, total_s, c->primitive_calls);
+		add_time(t, g->x->unit, self_s, c->calls);
+		add_time(t, g->x->unit, total_s, c->primitive_calls);
 	}
 	if (g->has_max)
 		table_cell_unit(t, UNIT_SECONDS, f->max_s);
@@ -142,14 +148,18 @@ static void add_row(struct table *t, const struct page *g, const struct exact_fu
 static void print_sum(const struct page *g, struct buf *out)
 {
 	const struct exact *x = g->x;
+	char value[UNITS_TEXT];
 
 	buf_addc(out, '\n');
 	style_begin(out, STYLE_BOLD, g->v->colour);
 	buf_printf(out, "%" PRIu64 " function calls", x->calls);
 	if (x->calls != x->primitive_calls)
 		buf_printf(out, " (%" PRIu64 " primitive calls)", x->primitive_calls);
-	if (x->is_timed)
+	if (x->is_timed && x->unit == UNIT_SECONDS)
 		buf_printf(out, " in %.3f seconds", g->is_raw ? x->raw_self_s : x->self_s);
+	else if (x->is_timed)
+		buf_printf(out, ", %s%s", units_format(value, x->unit, x->self_s),
+			x->unit == UNIT_COUNT ? " events" : "");
 	style_end(out, STYLE_BOLD, g->v->colour);
 	if (x->resumes)
 		buf_printf(out, ", and %" PRIu64 " resumptions of generators and coroutines",
@@ -253,16 +263,22 @@ static void json_range(struct json_writer *w, const struct exact_range *r)
 		json_kv_double(w, ends[i].key, r->is_estimated ? ends[i].value : UNITS_UNKNOWN);
 }
 
-static void json_function(const struct exact_function *f, bool has_contexts, struct json_writer *w)
+static void json_function(
+	const struct exact_function *f, const struct exact *x, struct json_writer *w)
 {
 	const struct exact_cost *c = &f->cost;
+	bool has_contexts = x->has_contexts, is_time = x->unit == UNIT_SECONDS;
 
 	json_object_begin(w);
 	json_kv_string(w, "name", f->name);
 	json_kv_string(w, "file", f->file);
 	json_kv_u64(w, "line", f->first_line);
-	json_kv_double(w, "self_s", c->self_s);
-	json_kv_double(w, "total_s", c->total_s);
+	json_kv_double(w, "self_s", is_time ? c->self_s : UNITS_UNKNOWN);
+	json_kv_double(w, "total_s", is_time ? c->total_s : UNITS_UNKNOWN);
+	if (!is_time) { /* the same, of something else */
+		json_kv_double(w, "self", c->self_s);
+		json_kv_double(w, "total", c->total_s);
+	}
 	json_kv_bool(w, "estimated", f->range.is_estimated);
 	json_kv_bool(w, "self_is_rest", f->is_mixed);
 	json_range(w, &f->range);
@@ -270,8 +286,8 @@ static void json_function(const struct exact_function *f, bool has_contexts, str
 	json_kv_u64(w, "primitive_calls", c->primitive_calls);
 	json_kv_double(w, "resumes", has_contexts ? (double)c->resumes : UNITS_UNKNOWN);
 	json_kv_double(w, "awaited_s", has_contexts ? f->awaited_s : UNITS_UNKNOWN);
-	json_kv_double(w, "raw_self_s", c->raw.self_s);
-	json_kv_double(w, "raw_total_s", c->raw.total_s);
+	json_kv_double(w, "raw_self_s", is_time ? c->raw.self_s : UNITS_UNKNOWN);
+	json_kv_double(w, "raw_total_s", is_time ? c->raw.total_s : UNITS_UNKNOWN);
 	json_kv_double(w, "min_s", f->min_s);
 	json_kv_double(w, "p50_s", f->p50_s);
 	json_kv_double(w, "p99_s", f->p99_s);
@@ -287,14 +303,14 @@ void exact_json_functions(const struct exact *x, const struct profile *p, struct
 	json_kv_u64(w, "calls", x->calls);
 	json_kv_u64(w, "primitive_calls", x->primitive_calls);
 	json_kv_double(w, "resumes", x->has_contexts ? (double)x->resumes : UNITS_UNKNOWN);
-	json_kv_double(w, "self_s", x->self_s);
-	json_kv_double(w, "raw_self_s", x->raw_self_s);
+	json_kv_double(w, "self_s", x->unit == UNIT_SECONDS ? x->self_s : UNITS_UNKNOWN);
+	json_kv_double(w, "raw_self_s", x->unit == UNIT_SECONDS ? x->raw_self_s : UNITS_UNKNOWN);
 	json_kv_u64(w, "estimated_functions", x->n_estimated);
 	json_kv_double(w, "cost_s", x->is_calibrated ? x->cost_s : UNITS_UNKNOWN);
 	json_object_end(w);
 	json_key(w, "functions");
 	json_array_begin(w);
 	for (size_t i = 0; i < p->n_functions; i++)
-		json_function(&x->functions[p->functions[i].exact], x->has_contexts, w);
+		json_function(&x->functions[p->functions[i].exact], x, w);
 	json_array_end(w);
 }

@@ -403,6 +403,27 @@ void usage_print(
 	print_fidelity(u, v, out);
 }
 
+void usage_print_memory(const struct usage *u, const struct usage_view *v, struct buf *out)
+{
+	struct buf command = BUF_INIT;
+
+	text_add_printable(&command, u->command, strlen(u->command));
+	buf_printf(out, "%s\n", buf_str(&command));
+	buf_done(&command);
+	label(out, "memory");
+	number(out, "peak", UNIT_BYTES, u->peak_tree_rss_bytes);
+	number(out, "mean", UNIT_BYTES, u->mean_tree_rss_bytes);
+	buf_printf(out, "in %.0f looks", (double)u->n_ticks);
+	end_line(out);
+	label(out, "time");
+	number(out, "from the first to the last", UNIT_SECONDS, u->wall_s);
+	end_line(out);
+	if (u->n_ticks >= 2)
+		print_series(u, v, out);
+	if (v->tree)
+		process_tree_print(u, v, out);
+}
+
 void usage_print_posix(const struct usage *u, struct buf *out)
 {
 	buf_printf(out, "real %.2f\nuser %.2f\nsys %.2f\n", u->wall_s, u->user_s, u->system_s);

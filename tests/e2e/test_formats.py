@@ -214,6 +214,30 @@ def test_firefox(tool, tmp_path):
     assert len([t for p in threads["processes"] for t in p["threads"]]) == 3
 
 
+def test_firefox_is_read(tool, truth, tmp_path):
+    same_functions(tool, truth, written(tool, "firefox", tmp_path / "x.firefox.json"))
+
+
+def test_firefox_of_cpythons_sampler(tool):
+    """What `python3.15 -m profiling.sampling run --gecko` wrote: tables in each thread, strings behind them."""
+    path = conftest.ROOT / "tests" / "data" / "sampling-3.15.firefox.json"
+    profile = json.loads(path.read_text())
+    own, total = {}, {}
+    for thread in profile["threads"]:
+        stacks, frames, functions = thread["stackTable"], thread["frameTable"], thread["funcTable"]
+        for stack in thread["samples"]["stack"]:
+            names = []
+            while stack is not None:
+                names.append(profile["shared"]["stringArray"][functions["name"][frames["func"][stacks["frame"][stack]]]])
+                stack = stacks["prefix"][stack]
+            own[names[0]] = own.get(names[0], 0) + 1
+            for name in set(names):
+                total[name] = total.get(name, 0) + 1
+    got = {f["name"]: (f["self"], f["total"]) for f in read_back(tool, path)["functions"]}
+    assert got == {name: (own.get(name, 0), total[name]) for name in total}
+    assert got["inner"][0] > 500
+
+
 def test_cpuprofile(tool, tmp_path):
     path = written(tool, "cpuprofile", tmp_path / "x.cpuprofile")
     profile, truth = json.loads(path.read_text()), main_thread(tool)
@@ -307,6 +331,15 @@ def test_perf_script(tool, tmp_path):
 @pytest.mark.parametrize("text, words", [
     ('{"traceEvents": [{"ph": "X", "ts": 1', "read as a chrome file: byte"), ('{"traceEvents": 5}', "traceEvents is no array"),
     ('{"traceEvents": []}', "it holds no spans"), ('{"traceEvents": [7]}', "an event is no object"),
+    ("# callgrind format\nfn=(1)\n", "line 2: a name's number was not given"),
+    ("# callgrind format\nevents: Ir\n", "it holds no functions"),
+    ("# callgrind format\nevents: Ir\nfn=f\nwhat\n", "line 4: neither a cost nor"),
+    ("# callgrind format\nevents: Ir\nfn=f\ncfn=g\ncalls=1 2\n", "it ends within a call"),
+    ("MEM 1 2\nMEM 1\n", "line 2: expected MEM, MiB and seconds"), ("MEM 1 2\nwhat\n", "line 2: neither MEM"),
+    ('{"meta": {"processType": 0}, "threads": []}', "it is not processed"),
+    ('{"meta": {"preprocessedProfileVersion": 57}, "threads": []}', "it holds no samples"),
+    ('{"meta": {"preprocessedProfileVersion": 57}, "threads": [{"samples": {"stack": [0]}}]}', "no tables of stacks"),
+    ('{"meta": {"preprocessedProfileVersion": 57}, "threads": [{"samples": {"sta', "read as a firefox file: byte"),
     ("x 1 2.000000: 1 cycles:\n\tzz what\n", "line 2: expected an address and a symbol"),
     ("x 1 2.000000: 1 cycles:\n\t12 f (x)\n\nwhat\n", "line 4: neither a sample nor a frame")])
 def test_damaged_files_of_these(tool, tmp_path, text, words):
@@ -350,6 +383,31 @@ def test_dat(tool, tmp_path):
     folded.write_text("a;b 1\n")
     r = tool("export", folded, "-o", tmp_path / "y.dat")
     assert r.returncode == 2 and "no memory over time" in r.stderr
+
+
+def test_dat_is_read(tool, tmp_path):
+    path = written(tool, "dat", tmp_path / "x.dat")
+    r = read_back(tool, path)
+    whole = json.loads(tool("report", ORDERS, "--json").stdout)
+    assert r["peak_tree_rss_bytes"] == pytest.approx(whole["peak_tree_rss_bytes"], abs=1)
+    assert r["command"] == whole["command"] and r["user_s"] is None and r["bound"]["verdict"] is None
+    looks = [line.split()[1] for line in path.read_text().splitlines()[1:]]
+    again = tool("export", path, "--format", "dat").stdout.splitlines()
+    assert [line.split()[1] for line in again[1:]] == looks
+
+
+def test_dat_of_mprof(tool, tmp_path):
+    """A program that memory_profiler watched: its peak is mprof's own; calls are regions, children processes."""
+    script, path = tmp_path / "x.py", tmp_path / "x.dat"
+    script.write_text("import time\nx = bytearray(20 << 20)\ntime.sleep(0.3)\n")
+    consumers.output("mprof", "run", "-T", "0.02", "-o", path, "--python", script, cwd=tmp_path)
+    peak = float(consumers.output("mprof", "peak", path).split()[-2])
+    assert read_back(tool, path)["peak_tree_rss_bytes"] / 2**20 == pytest.approx(peak, abs=0.001)
+    with path.open("a") as file:
+        start = float(path.read_text().splitlines()[1].split()[2])
+        file.write(f"FUNC load all 1.0 {start + 0.1} 2.0 {start + 0.35} 0\nCHLD 0 3.5 {start + 100}\n")
+    r = tool("report", path, "--processes")
+    assert "load all" in r.stdout and "250 ms" in r.stdout and "at most 3.50 MiB" not in r.stdout, r.stdout
 
 
 # ---- perfetto ------------------------------------------------------------------------------------------------
@@ -520,6 +578,43 @@ def test_callgrind(tool, tmp_path):
     assert "calls=" in path.read_text()
     gprof2dot = consumers.output("gprof2dot", "-f", "callgrind", path)
     assert "Book.save" in gprof2dot
+
+
+def test_callgrind_is_read(tool, truth, tmp_path):
+    path = written(tool, "callgrind", tmp_path / "x.callgrind")
+    r = read_back(tool, path)
+    got = {f["name"]: (f["self_s"], f["total_s"]) for f in r["functions"] if f["file"] or f["name"].startswith("[")}
+    for name, (own, total) in truth["functions"].items():
+        if name not in truth["ambiguous"]:
+            assert got[name] == pytest.approx((own, total), abs=1e-6), name
+    assert r["trace"]["self_s"] == pytest.approx(truth["seconds"], abs=1e-5)
+    page = " ".join(tool("report", path).stdout.split())
+    assert "events left out: Samples" in page and "callgrind file" in page
+
+
+def test_callgrind_of_valgrind(tool, tmp_path):
+    """What callgrind itself wrote of a program with recursion: the counts that callgrind_annotate shows of it."""
+    source, program, path = tmp_path / "c.c", tmp_path / "c", tmp_path / "callgrind.out"
+    source.write_text("int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }\n"
+                      "int main(void) { int s = 0; for (int i = 0; i < 12; i++) s += fib(i); return s & 1; }\n")
+    subprocess.run(["cc", "-g", "-O0", source, "-o", program], check=True)
+    subprocess.run([consumers.program("valgrind"), "--tool=callgrind", f"--callgrind-out-file={path}", program],
+                   capture_output=True)
+    own, total = counted(path), counted(path, "--inclusive=yes")
+    r = read_back(tool, path)
+    functions = {f["name"]: f for f in r["functions"]}
+    assert functions["fib"]["self"] == own["fib"] + own.get("fib'2", 0) and functions["fib"]["total"] == total["fib"]
+    assert functions["main"]["self"] == own["main"] and functions["main"]["total"] == total["main"]
+    assert functions["fib"]["primitive_calls"] == 12 and functions["fib"]["self_s"] is None
+    assert functions["fib"]["calls"] == sum(2 * f - 1 for f in [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144])
+    assert functions["fib"]["line"] == 1 and "Events are Ir" in tool("report", path).stdout
+
+
+def counted(path, *options):
+    """callgrind_annotate's counts by the name of a function."""
+    text = consumers.output("callgrind_annotate", "--threshold=100", "--auto=no", *options, path)
+    return {m.group(2): int(m.group(1).replace(",", ""))
+            for m in re.finditer(r"^ *([\d,]+) \([ \d.]+%\)  [^\n]*?:(\S+)(?: \[|$)", text, re.MULTILINE)}
 
 
 # ---- pictures ------------------------------------------------------------------------------------------------
