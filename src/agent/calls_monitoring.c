@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "agent/args.h"
 #include "agent/budget.h"
 #include "agent/calls_c.h"
 #include "agent/calls_events.h"
@@ -17,6 +18,7 @@
 static struct monitor monitor = MONITOR_INIT;
 static PyObject *missing; /* sys.monitoring.MISSING, owned */
 static enum calls_mode how;
+static bool with_args; /* functions' arguments are looked at */
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -91,6 +93,21 @@ static const struct {
 
 enum { N_EVENTS = sizeof events / sizeof *events };
 
+static PyObject *on_start_args(
+	PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+	events[0].callbacks[how](self, args, nargsf, kwnames);
+	if (tree_mine)
+		args_look(tree_mine, (const PyCodeObject *)args[0], compat_activation(),
+			how != CALLS_COUNTED);
+	return Py_None;
+}
+
+static monitor_fn *callback_of(int event)
+{
+	return event == 0 && with_args ? on_start_args : events[event].callbacks[how];
+}
+
 static bool watch_within_budget(void)
 {
 	long set = 0;
@@ -116,7 +133,7 @@ static bool watch_all(void)
 	for (int i = 0; i < N_EVENTS; i++) {
 		long event = monitor_event(&monitor, events[i].event);
 
-		if (!event || !monitor_set_callback(&monitor, event, events[i].callbacks[how]))
+		if (!event || !monitor_set_callback(&monitor, event, callback_of(i)))
 			return false;
 		set |= event;
 	}
@@ -149,7 +166,7 @@ static PyObject *on_site_start(
 	if (!frame || !seed_site_enter(&site, frame))
 		return Py_None;
 	watch_all();
-	return (budget_is_set() ? budget_events[0].callback : events[0].callbacks[how])(
+	return (budget_is_set() ? budget_events[0].callback : callback_of(0))(
 		self, args, nargsf, kwnames);
 }
 
@@ -179,6 +196,7 @@ bool calls_start(bool after_site, bool with_clock, char *ret_why, size_t n_why)
 	if (!missing)
 		missing = PyObject_GetAttrString(monitor.module, "MISSING");
 	how = calls_mode(with_clock);
+	with_args = args_are_wanted();
 	if (missing && (after_site ? watch_site() : watch_all()))
 		return true;
 	calls_stop();

@@ -3,6 +3,7 @@
  * that begin, go on, are suspended or end, and around calls of C functions from Python. */
 #include "agent/calls.h"
 
+#include "agent/args.h"
 #include "agent/budget.h"
 #include "agent/calls_events.h"
 #include "agent/compat.h"
@@ -10,6 +11,7 @@
 #include "agent/tree.h"
 
 static enum calls_mode how;
+static bool with_args; /* functions' arguments are looked at */
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
@@ -87,12 +89,20 @@ PROFILE(profile_timeline, CALLS_TIMELINE)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
+static const Py_tracefunc profiles[CALLS_MODES_] = { profile_timed, profile_counted,
+	profile_timeline };
+
+static int profile_args(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
+{
+	profiles[how](obj, frame, what, arg);
+	if (what == PyTrace_CALL && tree_mine && compat_moment_of_call(frame) == COMPAT_BEGIN)
+		args_look(tree_mine, compat_frame_code(frame), frame, how != CALLS_COUNTED);
+	return 0;
+}
+
 static Py_tracefunc ours(void)
 {
-	static const Py_tracefunc all[CALLS_MODES_] = { profile_timed, profile_counted,
-		profile_timeline };
-
-	return all[how];
+	return with_args ? profile_args : profiles[how];
 }
 
 /* A profile function of the program's own is left alone; when it is gone, the stack is found anew. */
@@ -134,6 +144,7 @@ bool calls_start(bool after_site, bool with_clock, char *ret_why, size_t n_why)
 		return false;
 	}
 	how = calls_mode(with_clock);
+	with_args = args_are_wanted();
 	if (after_site)
 		PyEval_SetProfile(profile_site, Py_None);
 	else

@@ -14,13 +14,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Two versions keep what is needed in headers of their own. */
-#if PY_VERSION_HEX < 0x03090000 || (PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000)
+/* Some versions keep what is needed in headers of their own. */
+#if PY_VERSION_HEX < 0x03090000 || PY_VERSION_HEX >= 0x030B0000
 #define Py_BUILD_CORE 1
 #if PY_VERSION_HEX < 0x03090000
 #include <internal/pycore_pystate.h>
-#else
+#elif PY_VERSION_HEX < 0x030E0000
 #include <internal/pycore_frame.h>
+#else
+#include <internal/pycore_interpframe_structs.h>
 #endif
 #undef Py_BUILD_CORE
 #endif
@@ -269,6 +271,73 @@ static inline enum compat_moment compat_moment_of_return(PyFrameObject *frame)
 }
 #endif
 #endif
+
+/* ---- what a function was called with --------------------------------------------------------- */
+
+/* Bytes of a text where they lie; NULL: not in one piece (up to 3.11 there are such). */
+struct compat_text {
+	const void *data;
+	size_t n;
+};
+
+static inline struct compat_text compat_text(PyObject *text)
+{
+#if PY_VERSION_HEX < 0x030C0000
+	if (!PyUnicode_IS_READY(text))
+		return (struct compat_text){ 0 };
+#endif
+	return (struct compat_text){ PyUnicode_DATA(text),
+		(size_t)PyUnicode_GET_LENGTH(text) * (size_t)PyUnicode_KIND(text) };
+}
+
+/* What the interpreter keeps in slot i of an activation's locals, borrowed; NULL: nothing. activation: what compat_activation()
+ * says, or up to 3.11 the frame object. */
+static inline PyObject *compat_local(const void *activation, const PyCodeObject *code, int i)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+	const struct _PyInterpreterFrame *f = activation;
+	uintptr_t bits = f->localsplus[i].bits, of = f->f_executable.bits & ~(uintptr_t)3;
+
+	return of == (uintptr_t)code && (bits & 3) < 2 ? (PyObject *)(bits & ~(uintptr_t)3) : NULL;
+#elif PY_VERSION_HEX >= 0x030D0000
+	const struct _PyInterpreterFrame *f = activation;
+
+	return f->f_executable == (const PyObject *)code ? f->localsplus[i] : NULL;
+#elif PY_VERSION_HEX >= 0x030C0000
+	const struct _PyInterpreterFrame *f = activation;
+
+	return f->f_code == code ? f->localsplus[i] : NULL;
+#elif PY_VERSION_HEX >= 0x030B0000
+	(void)code;
+	return ((const PyFrameObject *)activation)->f_frame->localsplus[i];
+#else
+	(void)code;
+	return ((const PyFrameObject *)activation)->f_localsplus[i];
+#endif
+}
+
+/* Argument i of an activation that has just begun, borrowed; NULL: not known. One that inner functions use lies in a cell. */
+static inline PyObject *compat_argument(const void *activation, const PyCodeObject *code, int i)
+{
+	PyObject *o = compat_local(activation, code, i);
+
+#if PY_VERSION_HEX >= 0x030B0000
+	enum { IS_CELL = 0x40 };
+
+	if (o && Py_TYPE(o) == &PyCell_Type && i < PyBytes_GET_SIZE(code->co_localspluskinds) &&
+		(PyBytes_AS_STRING(code->co_localspluskinds)[i] & IS_CELL))
+		return PyCell_GET(o);
+	return o;
+#else
+	for (Py_ssize_t k = 0; !o && code->co_cell2arg && k < PyTuple_GET_SIZE(code->co_cellvars);
+		k++)
+		if (code->co_cell2arg[k] == i) {
+			o = compat_local(activation, code, code->co_nlocals + (int)k);
+			return o && Py_TYPE(o) == &PyCell_Type ? PyCell_GET(o) : NULL;
+		}
+	return o;
+#endif
+}
 
 /* ---- profile functions of threads, up to 3.11 ------------------------------------------------ */
 #if PY_VERSION_HEX < 0x030C0000

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/args.h"
 #include "agent/budget.h"
 #include "agent/calibrate.h"
 #include "agent/calls.h"
@@ -38,6 +39,7 @@ static void note(const char *text)
 static void in_child(void)
 {
 	tree_forget();
+	args_forget();
 	codes_forget();
 	line_codes_forget();
 	budget_forget();

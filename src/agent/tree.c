@@ -369,6 +369,7 @@ static void tracer_free(void *tracer)
 		tree_mine = NULL;
 	list_remove(t);
 	timeline_free(t->timeline);
+	memory_unmap(t->sketches, t->n_sketches * sizeof *t->sketches);
 	if (t->own.items)
 		memory_unmap(t->own.items, sizeof *t->own.items << t->own.log2);
 	memory_unmap(t->edges, sizeof *t->edges << t->edges_log2);

@@ -63,6 +63,7 @@ struct suspensions {
 	uint32_t n, log2;
 };
 
+struct args_sketch;
 struct timeline;
 
 struct tracer {
@@ -80,7 +81,9 @@ struct tracer {
 	uint32_t number;          /* in the process, from 1 */
 	int32_t tid;
 	uint64_t start;
-	struct timeline *timeline;       /* timeline.h; NULL where none is kept */
+	struct timeline *timeline;     /* timeline.h; NULL where none is kept */
+	struct args_sketch **sketches; /* args.h: by number of the function */
+	uint32_t n_sketches;
 	uint32_t epoch;                  /* of the link its nodes belong to */
 	struct tracer **mine;            /* its thread's tree_mine */
 	struct tracer *next, **previous; /* all of the process */

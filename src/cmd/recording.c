@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "analyze/arguments.h"
 #include "analyze/regions.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -381,6 +382,7 @@ static int show(const struct recording *r, const struct recording_options *o,
 		if (!o->report)
 			buf_addc(&text, '\n');
 		page.regions = result.regions->n > 0;
+		page.arguments = result.arguments && result.arguments->n > 0;
 		result_print(&result, &page, &text);
 		add_untraced(&result.fidelity, &text);
 		if (!result.profile)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/arguments.h"
 #include "analyze/regions.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -21,7 +22,8 @@
 enum { ROWS = 20, TREE_ROWS = 60 };
 
 struct options {
-	bool json, processes, functions, lines, threads, tasks, regions, host, tree, no_legend;
+	bool json, processes, functions, lines, threads, tasks, regions, args, host, tree,
+		no_legend;
 	bool only_mine, pprof_text, idle, ci, raw, line_profiler, has_limit, has_to;
 	const char *bytecode;
 	bool stack;
@@ -57,6 +59,9 @@ static const struct opt options_table[] = {
 	{ 0, "tasks", OPT_FLAG, NULL, false, "show asyncio's tasks", FIELD(tasks), SIZE_MAX, NULL },
 	{ 0, "regions", OPT_FLAG, NULL, false, "show the spans the program has named",
 		FIELD(regions), SIZE_MAX, NULL },
+	{ 0, "args", OPT_FLAG, NULL, false,
+		"show which functions were called with the same arguments again", FIELD(args),
+		SIZE_MAX, NULL },
 	{ 0, "processes", OPT_FLAG, NULL, false, "as --host, with each process under its parent",
 		FIELD(processes), SIZE_MAX, NULL },
 	{ 0, "host", OPT_FLAG, NULL, false, "show CPU, memory, IO and the time line, as time does",
@@ -148,11 +153,10 @@ static struct result_choice choice_of(const struct options *o)
 		.line_profiler = o->line_profiler };
 }
 
-static struct result_page page_of(
-	const struct options *o, const struct regions *regions, const char *what)
+static struct result_page page_of(const struct options *o, const struct result *r, const char *what)
 {
 	bool is_plain = !o->functions && !o->lines && !o->threads && !o->tasks && !o->regions &&
-		!o->tree && !o->callers && !o->callees && !o->bytecode;
+		!o->args && !o->tree && !o->callers && !o->callees && !o->bytecode;
 
 	return (struct result_page){ .output = output_for(STDOUT_FILENO, o->color),
 		.processes = o->processes,
@@ -160,7 +164,8 @@ static struct result_page page_of(
 		.lines = o->lines || is_plain,
 		.source = o->lines,
 		.threads = o->threads,
-		.regions = o->regions || (is_plain && regions && regions->n),
+		.regions = o->regions || (is_plain && r->regions && r->regions->n),
+		.arguments = o->args || (is_plain && r->arguments && r->arguments->n),
 		.tree = o->tree,
 		.stack = o->stack,
 		.idle = o->idle,
@@ -186,7 +191,7 @@ static int report(const struct command *self, const char *path, const struct opt
 	int status = result_open_choice(&r, path, &choice, &e);
 
 	describe(o, &what);
-	page = page_of(o, r.regions, buf_str(&what));
+	page = page_of(o, &r, buf_str(&what));
 	if (r.tables)
 		result_tell_damage(r.reader, r.tables, path);
 	if (status == 0 && o->json)

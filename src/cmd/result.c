@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/arguments.h"
 #include "analyze/by_name.h"
 #include "analyze/calltree.h"
 #include "analyze/disassembly.h"
@@ -34,6 +35,7 @@
 #include "store/reader.h"
 #include "formats/format.h"
 #include "store/tables.h"
+#include "view/arguments.h"
 #include "view/bytecode.h"
 #include "view/counts.h"
 #include "view/exact.h"
@@ -198,6 +200,7 @@ static int load_exact(struct result *r, const struct result_choice *c,
 		exact_lines_build(&r->arena, r->tables, r->stacks->frames, threads, o->n_threads);
 	r->opcodes =
 		opcode_counts_build(&r->arena, r->tables, r->stacks->frames, threads, o->n_threads);
+	r->arguments = arguments_build(&r->arena, r->tables, r->stacks->frames, r->exact);
 	if (r->exact && is_part)
 		return err_set(e, ERR_USAGE,
 			"traced calls are sums over the whole run: --state, --from and --to need "
@@ -486,6 +489,8 @@ static void print_profile(const struct result *r, const struct result_page *page
 		profile_print_callees(r->callees.v[i], r->stacks, r->profile, &v, out);
 	for (size_t i = 0; i < r->n_bytecode; i++)
 		bytecode_print(&r->bytecode[i], r->profile, r->texts, page->stack, &v, out);
+	if (page->arguments)
+		arguments_print(r->arguments, &v, out);
 	if (page->regions)
 		regions_print(r->regions, r->usage->wall_s, &v, out);
 	if (page->threads)
@@ -584,6 +589,8 @@ void result_json_page(const struct result *r, const struct result_page *page, st
 		profile_json_endings(r->endings, r->n_endings, r->stacks, &w);
 		if (page && page->threads)
 			profile_json_threads(r->stacks, &w);
+		if (r->arguments->n)
+			arguments_json(r->arguments, &w);
 		if (r->regions->n)
 			regions_json(r->regions, &w);
 		if (r->tasks)

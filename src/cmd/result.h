@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "cmd/command.h"
 
+struct arguments;
 struct buf;
 struct calltree_node;
 struct ending;
@@ -61,6 +62,7 @@ struct result {
 	const struct exact *exact;
 	const struct exact_lines *exact_lines;
 	const struct opcode_counts *opcodes; /* instructions likewise */
+	const struct arguments *arguments;   /* functions were called with */
 	enum profile_order order;
 	const char *order_words;          /* what that is called */
 	const struct texts *texts;        /* NULL unless source was wanted */
@@ -78,7 +80,7 @@ struct result_page {
 	struct output output;
 	bool host;      /* all host figures, as `time` shows them */
 	bool processes; /* one line per process */
-	bool functions, lines, threads, tree, regions;
+	bool functions, lines, threads, tree, regions, arguments;
 	bool stack;  /* the value stack beside bytecode */
 	bool source; /* lines where they stand, as far as the text is there; else a table of them */
 	bool idle;   /* list idle threads one by one */

@@ -25,7 +25,7 @@ struct options {
 	struct recording_options shared;
 	const char *python, *module, *lines, *trace_how, *counts, *budget;
 	uint64_t min_duration_ns;
-	bool trace, count, sample;
+	bool trace, count, sample, args;
 	uint64_t counted; /* enum trace_option, of counts */
 	uint64_t budget_pct;
 };
@@ -53,6 +53,10 @@ static const struct opt options_table[] = {
 		"as --trace, but at most so much slower, such as 10%: what is called too often is "
 		"estimated, with intervals, all else exact (Python 3.12 and later)",
 		FIELD(budget), SIZE_MAX, NULL },
+	{ 0, "args", OPT_FLAG, NULL, false,
+		"as --trace, and tell which functions are called with the same arguments again and "
+		"again",
+		FIELD(args), SIZE_MAX, NULL },
 	{ 0, "count", OPT_STRING, "WHAT", true,
 		"count every call without timing it, at less cost; =lines, =opcodes or both: those "
 		"as well, of all code or what --lines names",
@@ -111,6 +115,16 @@ static int parse_budget(struct options *o, struct err *e)
 	return 0;
 }
 
+/* --args is --trace, too, unless calls are only counted. */
+static int parse_args(struct options *o, struct err *e)
+{
+	if (o->args && o->budget)
+		return err_set(
+			e, ERR_USAGE, "--args looks at every call, so it goes without --budget");
+	o->trace |= o->args && !o->count;
+	return 0;
+}
+
 /* The words of --count=WHAT. */
 static int parse_counts(struct options *o, struct err *e)
 {
@@ -156,7 +170,7 @@ static uint64_t trace_options(const struct options *o)
 	return (o->trace || o->count ? TRACE_CALLS : 0) |
 		(o->count && !o->trace ? TRACE_NO_CLOCK : 0) | (o->lines ? TRACE_LINES : 0) |
 		(o->trace_how ? TRACE_TIMELINE | o->min_duration_ns << TRACE_MIN_NS_SHIFT : 0) |
-		o->counted |
+		o->counted | (o->args ? TRACE_ARGS : 0) |
 		(o->budget_pct ? TRACE_BUDGET | o->budget_pct << TRACE_BUDGET_SHIFT : 0);
 }
 
@@ -245,7 +259,8 @@ static int run(const struct command *self, int argc, char **argv)
 	if (first >= argc && !o.module)
 		err_set(&e, ERR_USAGE, "which program? For example: leadline run script.py");
 	else if (check_timeline(&o, &e) == 0 && parse_counts(&o, &e) == 0 &&
-		parse_budget(&o, &e) == 0 && recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
+		parse_args(&o, &e) == 0 && parse_budget(&o, &e) == 0 &&
+		recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
 		(!o.shared.sort || result_check_sort(o.shared.sort, o.trace, &e) == 0))
 		start_make(&start, argv + first, &e);
 	if (e.code) {

@@ -23,6 +23,7 @@
 #include "collect/rows.h"
 #include "collect/session.h"
 #include "collect/sources.h"
+#include "collect/trace_args.h"
 #include "collect/trace_budget.h"
 #include "collect/trace_events.h"
 #include "collect/trace_functions.h"
@@ -293,6 +294,39 @@ static void write_budget(void *ctx, const struct budget_entry *e)
 		writer_add(t->c.writer, RECORD_budget, &r);
 }
 
+static void write_arguments(void *ctx, int32_t tid, const struct args_sketch *s)
+{
+	const struct writing *to = ctx;
+	struct trace *t = to->t;
+	struct trace_function_row function =
+		trace_functions_row(&to->p->functions, s->function, t->c.writer);
+	struct rec_thread thread = { .process = process_row(t, to->p), .tid = (uint32_t)tid };
+	struct args_sample samples[ARGS_SAMPLES];
+	struct rec_arguments r = { .thread = writer_row(t->c.writer, RECORD_thread, &thread),
+		.code = function.code,
+		.calls = s->n_calls,
+		.opaque = s->n_opaque,
+		.level = (uint8_t)s->level };
+	uint32_t n = 0;
+
+	if (!function.code || function.is_own)
+		return;
+	for (int i = 0; i < ARGS_SAMPLES; i++)
+		if (s->samples[i].hash)
+			samples[n++] = s->samples[i];
+	r.samples = (rec_bytes){ samples, n * (uint32_t)sizeof *samples };
+	writer_add(t->c.writer, RECORD_arguments, &r);
+	for (const struct args_frequent *f = s->frequent; f < s->frequent + ARGS_FREQUENT; f++)
+		if (f->hash && f->text[0])
+			writer_add(t->c.writer, RECORD_argument_shape,
+				&(struct rec_argument_shape){ .thread = r.thread,
+					.code = r.code,
+					.hash = f->hash,
+					.calls = f->count,
+					.over = f->over,
+					.text = writer_string(t->c.writer, f->text) });
+}
+
 static void write_loss(struct trace *t, struct traced *p, const char *what, uint64_t count)
 {
 	if (count)
@@ -410,6 +444,7 @@ static void traced_end(struct trace *t, struct traced *p, bool is_over)
 {
 	snapshot(t, p, is_over);
 	trace_budget_each(&p->tree.area, write_budget, &(struct writing){ .t = t, .p = p });
+	trace_args_each(&p->tree.area, write_arguments, &(struct writing){ .t = t, .p = p });
 	write_tree(t, p);
 	write_loss(t, p, "agent records", p->process->counts.n_dropped + p->process->n_homeless);
 	write_loss(t, p, "agent nonsense", p->n_nonsense);

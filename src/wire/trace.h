@@ -34,6 +34,7 @@ enum trace_option {
 	TRACE_BUDGET = 1
 		<< 11, /* with TRACE_CALLS: within a share of the program's time (budget_area.h) */
 	TRACE_OPCODES = 1 << 10, /* how often instructions ran (line_area.h), likewise */
+	TRACE_ARGS = 1 << 12, /* with TRACE_CALLS: what functions are called with (args_area.h) */
 };
 
 /* The upper half of the options: calls shorter than so many ns are not part of the timeline. */
@@ -96,6 +97,7 @@ enum trace_granule_kind {
 		2, /* counters of lines (line_area.h); n: granules, of which only the first has a head */
 	TRACE_GRANULE_EVENTS = 8, /* the block a thread fills just now (events.h); n is 0 */
 	TRACE_GRANULE_BUDGET = 4, /* functions that are off (budget_area.h) */
+	TRACE_GRANULE_ARGS = 16,  /* what a function was called with (args_area.h) */
 };
 
 struct trace_granule {

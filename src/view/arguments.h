@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * What functions were called with, as a table and as JSON. */
+#ifndef VIEW_ARGUMENTS_H
+#define VIEW_ARGUMENTS_H
+
+struct arguments;
+struct buf;
+struct json_writer;
+struct profile_view;
+
+void arguments_print(const struct arguments *a, const struct profile_view *v, struct buf *out);
+void arguments_json(const struct arguments *a, struct json_writer *w);
+
+#endif
