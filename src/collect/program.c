@@ -317,8 +317,8 @@ static bool sleep_until_look(struct running *r)
 	uint64_t next = next_look(r);
 	size_t unused;
 
-	if (next > r->polled_ns + NEWS_NS || r->o->hook || next >= deadline(r) ||
-		collector_fd(r, &unused) >= 0)
+	if (next > r->polled_ns + NEWS_NS || next <= now_ns(CLOCK_MONOTONIC) + AWAKE_NS ||
+		r->o->hook || next >= deadline(r) || collector_fd(r, &unused) >= 0)
 		return false;
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME,
 		&(struct timespec){ .tv_sec = (time_t)(next / 1000000000u),
