@@ -17,6 +17,7 @@ The tool is one static executable; this package finds it, and lets a program rec
     with leadline.region("load"):        a span that every recording shows, also that of leadline run; costs nothing without one
 
     leadline.bench(f).median             how long it takes, as %timeit -o; leadline.Timer is timeit.Timer
+    print(leadline.compare(f, g))        whether g is faster than f: in blocks, with a control, a verdict in words
 
     %load_ext leadline                   in IPython and Jupyter: %lead, %%lead, %leadtrace, %leadlines, %leadtime
 
@@ -35,6 +36,7 @@ from leadline._sampler import Recorder, Sampler, sample
 if TYPE_CHECKING:
     from leadline._bench import Result, Timer, bench
     from leadline._binary import BinaryNotFound, find_binary
+    from leadline._compare import Comparison, compare
     from leadline._lines import LineCounter, lines
     from leadline._stats import Stats
     from leadline._tracer import Tracer, run, runcall, runctx, trace
@@ -42,11 +44,11 @@ if TYPE_CHECKING:
     Profile = Tracer
     __version__: str
 
-__all__ = ["BinaryNotFound", "Error", "LineCounter", "Profile", "Recorder", "Region", "Result", "Sampler", "Stats", "Timer", "Tracer", "__version__",
-           "bench", "find_binary", "lines", "load_ipython_extension", "region", "run", "runcall", "runctx", "sample", "trace"]
+__all__ = ["BinaryNotFound", "Comparison", "Error", "LineCounter", "Profile", "Recorder", "Region", "Result", "Sampler", "Stats", "Timer", "Tracer", "__version__",
+           "bench", "compare", "find_binary", "lines", "load_ipython_extension", "region", "run", "runcall", "runctx", "sample", "trace"]
 
 # What only some programs ask for is imported when they do: it would double the time this package takes to import.
-_LATER = {"Result": "_bench", "Timer": "_bench", "bench": "_bench", "BinaryNotFound": "_binary", "find_binary": "_binary", "LineCounter": "_lines", "lines": "_lines", "Stats": "_stats", "Tracer": "_tracer",
+_LATER = {"Result": "_bench", "Timer": "_bench", "bench": "_bench", "BinaryNotFound": "_binary", "find_binary": "_binary", "Comparison": "_compare", "compare": "_compare", "LineCounter": "_lines", "lines": "_lines", "Stats": "_stats", "Tracer": "_tracer",
           "Profile": "_tracer", "run": "_tracer", "runcall": "_tracer", "runctx": "_tracer", "trace": "_tracer"}
 
 

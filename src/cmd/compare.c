@@ -20,13 +20,14 @@
 #include "cmd/commands.h"
 #include "cmd/revisions.h"
 #include "cmd/subject.h"
+#include "formats/blockfile.h"
 #include "view/verdict.h"
 #include "base/banned.h"
 
 struct options {
 	struct subject_options subject;
 	struct opt_list commands, revisions;
-	const char *json, *build, *equivalence, *gate;
+	const char *json, *build, *equivalence, *gate, *judge;
 	uint64_t time_ns, blocks;
 	bool has_json, no_control;
 	int format, color;
@@ -56,6 +57,9 @@ static const struct opt options_table[] = {
 		FIELD(gate), SIZE_MAX, NULL },
 	{ 0, "no-control", OPT_FLAG, NULL, false, "do not run A against itself", FIELD(no_control),
 		SIZE_MAX, NULL },
+	{ 0, "judge", OPT_STRING, "FILE", false,
+		"run nothing: judge the blocks of a former --json (-: standard input)",
+		FIELD(judge), SIZE_MAX, NULL },
 	SUBJECT_OPTIONS,
 	{ 0, "json", OPT_STRING, "FILE", true, "write JSON to FILE, or instead of the report",
 		FIELD(json), FIELD(has_json), NULL },
@@ -293,6 +297,31 @@ static int compare(const struct command *self, const struct options *o, struct s
 	return status < 0 ? command_fail(self, e) : gate;
 }
 
+/* Blocks that were timed before, or by another program. */
+static int judge(const struct command *self, const struct options *o,
+	const struct verdict_options *options, struct arena *a, struct err *e)
+{
+	struct output output = output_for(STDOUT_FILENO, o->color);
+	struct verdict verdict;
+	struct blockfile f;
+
+	if (blockfile_load(a, o->judge, &f, e) < 0)
+		return command_fail(self, e);
+	verdict = verdict_of(f.v, f.n, options);
+	if (emit(o,
+		    &(struct verdict_view){ .verdict = &verdict,
+			    .blocks = f.v,
+			    .a = f.a,
+			    .b = f.b,
+			    .equivalence = options->equivalence,
+			    .elapsed_s = f.elapsed_s,
+			    .colour = output.colour,
+			    .width = output.width },
+		    e) < 0)
+		return command_fail(self, e);
+	return exit_status(&verdict);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -309,6 +338,11 @@ static int run(const struct command *self, int argc, char **argv)
 		parse_percent(o.gate, "--fail-if-slower", &verdict.gate, &e) < 0 ||
 		subject_check(&o.subject, &e) < 0)
 		return command_fail(self, &e);
+	if (o.judge) {
+		status = judge(self, &o, &verdict, &arena, &e);
+		arena_done(&arena);
+		return status;
+	}
 	if (o.revisions.n)
 		status = revisions_open(&revisions, &o.revisions, o.build, &e);
 	else

@@ -70,6 +70,8 @@ static void add_more(const struct verdict *d, double elapsed_s, struct buf *out)
 		return;
 	if (d->n_more == SIZE_MAX)
 		buf_adds(out, "  no number of further blocks would decide it\n");
+	else if (isnan(elapsed_s))
+		buf_printf(out, "  about %zu more blocks would decide it\n", d->n_more);
 	else
 		buf_printf(out, "  about %zu more blocks would decide it (--time %s)\n", d->n_more,
 			units_format(t, UNIT_SECONDS,
@@ -116,11 +118,13 @@ void verdict_print(const struct verdict_view *v, struct buf *out)
 	if (d->has_control)
 		buf_printf(out, "  control: A against itself %.4f, 95 %% between %.4f and %.4f\n",
 			d->control_ratio, d->control.low, d->control.high);
-	if (units_is_known(d->detectable))
-		buf_printf(out,
-			"  %zu blocks in %s find a change of %.2g %% here in 9 of 10 cases\n",
-			d->n_blocks, units_format(t, UNIT_SECONDS, v->elapsed_s),
+	if (units_is_known(d->detectable)) {
+		buf_printf(out, "  %zu blocks", d->n_blocks);
+		if (!isnan(v->elapsed_s))
+			buf_printf(out, " in %s", units_format(t, UNIT_SECONDS, v->elapsed_s));
+		buf_printf(out, " find a change of %.2g %% here in 9 of 10 cases\n",
 			100 * d->detectable);
+	}
 	add_more(d, v->elapsed_s, out);
 	style_begin(out, STYLE_WARNING, v->colour);
 	add_oddities(d, out);
@@ -201,6 +205,13 @@ void verdict_json(const struct verdict_view *v, struct buf *out)
 		json_array_end(&w);
 	}
 	json_array_end(&w);
+	json_key(&w, "b_first");
+	json_array_begin(&w);
+	for (size_t i = 0; i < d->n_blocks; i++)
+		json_bool(&w, v->blocks[i].b_first);
+	json_array_end(&w);
+	json_kv_bool(&w, "final", d->is_final);
+	json_kv_u64(&w, "next_look", verdict_next_look(d->n_blocks));
 	json_object_end(&w);
 	buf_addc(out, '\n');
 }

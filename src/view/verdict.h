@@ -15,7 +15,8 @@ struct verdict_view {
 	const struct verdict *verdict;
 	const struct verdict_block *blocks;
 	const char *a, *b; /* names */
-	double equivalence, elapsed_s;
+	double equivalence;
+	double elapsed_s; /* NAN: unknown */
 	bool colour;
 	size_t width;
 };

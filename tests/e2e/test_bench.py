@@ -409,7 +409,59 @@ def test_bad_comparisons_get_a_line_and_a_status(tool, args, status, words):
     assert r.returncode == status and words in r.stderr, r.stderr
 
 
+def test_blocks_are_judged_again(tool):
+    _, first = compare(tool, "--blocks", 12, "--equivalence", "2%", "-c", "true", "-c", "true")
+    _, again = compare(tool, "--equivalence", "2%", "--judge", tool.tmp / "compare.json")
+    assert again == first and again["next_look"] == 15 and len(again["b_first"]) == 12
+    r = tool("compare", "--judge", "-", "--fail-if-slower", "3%", input=json.dumps({"times": [[1, 1.1 + i / 1000] for i in range(20)], "a": "one"}))
+    assert r.returncode == 1 and r.stdout.startswith("B is slower than A: 11 % more time\n  A  1.00 s  one\n  B  1.11 s  B\n")
+
+
+@pytest.mark.parametrize("text, words", [
+    ("", "byte 0"), ("[]", "no blocks of a comparison"), ("{}", "no blocks of a comparison"), ('{"times": [[1]]}', "a block is [A, B, A again or null]"),
+    ('{"times": [[1, 2, 3, 4]]}', "a block is"), ('{"times": [[1, 0, 1]]}', "above 0"), ('{"times": [[1, -1, 1]]}', "above 0"), ('{"times": [[1, null, 1]]}', "a block is"),
+    ('{"times": [[1, 1e999, 1]]}', "above 0"), ('{"times": [1]}', "a list of blocks"), ('{"times": [[1, 2]], "b_first": [1]}', "true or false"),
+    ('{"times": [[1, 2]], "a": 1}', "a name is a string"), (json.dumps({"times": [[1, 1]] * 1001}), "too many blocks")])
+def test_what_holds_no_blocks_is_not_judged(tool, text, words):
+    r = tool("compare", "--judge", "-", input=text)
+    assert r.returncode == 6 and words in r.stderr and r.stderr.startswith("leadline: compare: standard input: "), r.stderr
+
+
 # ---- the Python package
+
+
+@pytest.mark.parametrize("label", IN_PLACE)
+def test_the_package_decides_between_two_functions(tool, label):
+    """On a clock of its own, which only f, g and h move on: so the truth is known."""
+    code = """
+import html, random, leadline
+now, draw = [0.0], random.Random(5)
+def takes(seconds):
+    def f():
+        now[0] += seconds * (1 + draw.gauss(0, 0.001))
+    f.__qualname__ = "takes <%g>" % seconds
+    return f
+r = leadline.compare(takes(1.0), takes(1.05), timer=lambda: now[0], time=1e9)
+assert r.verdict == "slower" and r.reason is None and r.blocks == 10 and r.b_wins == 0, r
+low, high = r.interval
+assert 1.045 < low <= r.ratio <= high < 1.055 and 0.995 < r.control["low"] <= r.control["ratio"] <= r.control["high"] < 1.005
+assert str(r).startswith("B is slower than A: ") and "takes <1.05>" in r.text and repr(r).startswith("<leadline.Comparison: B is slower")
+assert html.escape("takes <1.05>") in r._repr_html_() and len(r.times) == 10 and r.json["elapsed_s"] >= 0
+assert leadline.compare(takes(1.0), takes(0.9), timer=lambda: now[0], time=1e9, control=False).verdict == "faster"
+r = leadline.compare(takes(1.0), takes(1.0), timer=lambda: now[0], blocks=30)
+assert r.verdict == "equivalent" and r.blocks == 30 and r.more_blocks is None, r
+r = leadline.compare(takes(1.0), takes(1.0), timer=lambda: now[0], blocks=3)
+assert r.verdict == "undecided" and r.reason == "too few blocks" and r.more_blocks > 0 and "more blocks" in r.text
+assert leadline.compare("x", "y", globals={"x": 1, "y": 2}, blocks=1).blocks == 1
+try:
+    leadline.compare("pass", "pass", timer=lambda: 0.0, blocks=1)
+except leadline.Error as e:
+    print("refused:", e)
+"""
+    r = subprocess.run(require(label).command("-c", code), capture_output=True, text=True,
+                       env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "LEADLINE_BINARY": tool.binary})
+    assert r.returncode == 0, r.stderr
+    assert r.stdout.startswith("refused: they take no time")
 
 
 @pytest.mark.parametrize("label", IN_PLACE)

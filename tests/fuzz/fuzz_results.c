@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Stored benchmark results against anything: read and summed up. Nothing may crash or leak; a failure must say why. */
+ * Stored benchmark results and blocks of comparisons against anything: read, summed up, judged. Nothing may crash or leak; a failure must say why. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -7,9 +7,24 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "formats/blockfile.h"
 #include "formats/results.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void judge(struct arena *a, int fd)
+{
+	struct verdict_options o = { .equivalence = 0.01, .gate = 0.03 };
+	struct err e = ERR_INIT;
+	struct blockfile f;
+
+	if (blockfile_read_fd(a, fd, "fuzz", &f, &e) < 0) {
+		if (!e.code || !e.text[0])
+			abort();
+	} else if (verdict_of(f.v, f.n, &o).n_blocks != f.n || !f.a || !f.b) {
+		abort();
+	}
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
@@ -19,6 +34,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	struct results r;
 
 	if (fd < 0 || write(fd, data, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET) != 0)
+		abort();
+	judge(&a, dup(fd));
+	if (lseek(fd, 0, SEEK_SET) != 0)
 		abort();
 	if (results_read_fd(&a, fd, "fuzz", &r, &e) < 0) {
 		if (!e.code || !e.text[0])
