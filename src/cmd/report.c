@@ -11,22 +11,25 @@
 #include "analyze/regions.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/report_ops.h"
 #include "cmd/result.h"
 #include "store/reader.h"
 #include "store/tables.h"
 #include "base/banned.h"
 
-enum { ROWS = 20, TREE_ROWS = 60 };
+enum { ROWS = 20, TREE_ROWS = 60, TORCH_ROWS = 100 };
 
 struct options {
 	bool json, processes, functions, lines, threads, tasks, regions, args, host, tree,
 		no_legend;
 	bool only_mine, pprof_text, idle, ci, raw, line_profiler, has_limit, has_to;
 	const char *bytecode;
-	bool stack;
+	bool stack, ops, by_shape, top_level, as_torch;
+	const char *torch_version, *limit_text;
 	const char *callers, *callees, *filter, *thread, *sort;
 	uint64_t limit, from_ns, to_ns;
 	int color, state;
@@ -66,11 +69,24 @@ static const struct opt options_table[] = {
 		FIELD(processes), SIZE_MAX, NULL },
 	{ 0, "host", OPT_FLAG, NULL, false, "show CPU, memory, IO and the time line, as time does",
 		FIELD(host), SIZE_MAX, NULL },
-	{ 's', "sort", OPT_STRING, "KEY", false,
-		"order rows by self, total or name, or by one of pstats' keys", FIELD(sort),
+	{ 0, "ops", OPT_FLAG, NULL, false, "show the operators of a trace of torch.profiler",
+		FIELD(ops), SIZE_MAX, NULL },
+	{ 0, "group-by-shape", OPT_FLAG, NULL, false,
+		"with --ops: a row for each operator and shapes of its inputs", FIELD(by_shape),
 		SIZE_MAX, NULL },
-	{ 'n', "limit", OPT_U64, "N", false, "rows of each table (else 20; 0: all)", FIELD(limit),
-		FIELD(has_limit), NULL },
+	{ 0, "top-level", OPT_FLAG, NULL, false,
+		"with --ops: only operators that no other one called", FIELD(top_level), SIZE_MAX,
+		NULL },
+	{ 0, "torch", OPT_STRING, "VERSION", true,
+		"with --ops: print what key_averages().table() of that version of torch prints",
+		FIELD(torch_version), FIELD(as_torch), NULL },
+	{ 's', "sort", OPT_STRING, "KEY", false,
+		"order rows by self, total or name, or by one of pstats' keys; with --ops by one "
+		"of "
+		"torch's",
+		FIELD(sort), SIZE_MAX, NULL },
+	{ 'n', "limit", OPT_STRING, "N", false, "rows of each table (else 20; 0 or -1: all)",
+		FIELD(limit_text), SIZE_MAX, NULL },
 	{ 0, "only-mine", OPT_FLAG, NULL, false,
 		"leave out library code; its time counts as self of the code of yours that called "
 		"it",
@@ -208,6 +224,31 @@ static int report(const struct command *self, const char *path, const struct opt
 	return status;
 }
 
+static int show_ops(const struct command *self, const char *path, const struct options *o)
+{
+	uint64_t limit = o->has_limit ? o->limit : o->as_torch ? TORCH_ROWS : ROWS;
+
+	return report_ops(self, path,
+		&(struct report_ops){ .output = output_for(STDOUT_FILENO, o->color),
+			.json = o->json,
+			.by_shape = o->by_shape,
+			.top_level = o->top_level,
+			.as_torch = o->as_torch,
+			.version = o->torch_version,
+			.sort = o->sort,
+			.limit = limit ? (size_t)limit : SIZE_MAX });
+}
+
+/* 0: all of them, which torch says as -1. */
+static void parse_limit(struct options *o, struct err *e)
+{
+	if (!o->limit_text)
+		return;
+	o->has_limit = true;
+	if (strcmp(o->limit_text, "-1") != 0 && !text_parse_u64(o->limit_text, &o->limit))
+		err_set(e, ERR_USAGE, "report: --limit wants a number, not '%s'", o->limit_text);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -217,6 +258,9 @@ static int run(const struct command *self, int argc, char **argv)
 	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv,
 		    false, &first, &e) < 0)
 		return command_fail(self, &e);
+	parse_limit(&o, &e);
+	if (e.code)
+		return command_fail(self, &e);
 	if (argc - first != 1)
 		err_set(&e, ERR_USAGE,
 			argc == first ? "which recording? For example: leadline report run.lead"
@@ -225,7 +269,11 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE, "--to must lie behind --from");
 	else if (o.stack && !o.bytecode)
 		err_set(&e, ERR_USAGE, "--stack needs --bytecode F");
-	return e.code ? command_fail(self, &e) : report(self, argv[first], &o);
+	else if (!o.ops && (o.by_shape || o.top_level || o.as_torch))
+		err_set(&e, ERR_USAGE, "--group-by-shape, --top-level and --torch need --ops");
+	if (e.code)
+		return command_fail(self, &e);
+	return o.ops ? show_ops(self, argv[first], &o) : report(self, argv[first], &o);
 }
 
 const struct command command_report = {

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The events of a PyTorch trace in compact columns: operators, annotations, Python functions, runtime calls, kernels
+ * and copies, with names, threads and shapes interned. Filled by formats/torch_trace, read by ops and what follows it.
+ *
+ * 32 bytes an event, so that some millions of them fit where their JSON would not. */
+#ifndef ANALYZE_OP_EVENTS_H
+#define ANALYZE_OP_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/intern.h"
+#include "base/vec.h"
+
+enum op_category {
+	OP_CPU,        /* an operator */
+	OP_ANNOTATION, /* a region the program has named, a step, an optimizer's mark */
+	OP_PYTHON,     /* a Python function */
+	OP_RUNTIME,    /* a call of the device's runtime or driver, on the CPU */
+	OP_OVERHEAD,   /* the profiler's own, on the CPU */
+	OP_KERNEL,     /* from here on: on the device */
+	OP_COPY,
+	OP_SET,
+	OP_DEVICE_ANNOTATION, /* what an annotation spans on the device */
+	OP_N_CATEGORIES
+};
+
+struct op_event {
+	int64_t start_ns, duration_ns; /* since the file's own zero */
+	uint32_t name;                 /* in names */
+	uint32_t
+		link; /* operators: their number; others: that of the operator they belong to, 0: none */
+	uint32_t
+		detail; /* operators: their shapes + 1; on the device and in the runtime: correlation */
+	uint16_t track; /* in tracks */
+	uint8_t category;
+	uint8_t flags; /* OP_HAS_... */
+};
+
+struct op_memory { /* an allocation, or with negative bytes a release */
+	int64_t t_ns, bytes;
+	uint16_t track;
+	uint8_t device_type; /* 0 CPU, 1 CUDA … as torch numbers them */
+	uint8_t is_failure;  /* memory ran out */
+};
+
+struct op_events {
+	VEC(struct op_event) v; /* in the file's order */
+	VEC(struct op_memory) memory;
+	struct intern names, shapes,
+		tracks;  /* shapes: as written, a convolution's arguments after a NUL;
+					      * tracks: pid, NUL, tid */
+	int64_t zero_ns; /* when profiling began; else the first event */
+	bool has_zero;
+	/* What the file says of itself. */
+	bool has_memory, has_flops, has_stack, has_shapes, has_host, has_base, has_call_from;
+	bool has_device;    /* a device was profiled */
+	bool is_array;      /* no object around the events: the writer without Kineto */
+	unsigned py_minor;  /* of the interpreter, where the process is named after it; else 0 */
+	uint64_t n_skipped; /* events of other kinds: flows, counters, marks */
+	uint64_t n_lost, n_repaired; /* events that could not be read, or only after a repair */
+	bool is_cut;                 /* the file ends before its events do */
+};
+
+void op_events_done(struct op_events *x);
+
+static inline bool op_is_device(const struct op_event *x)
+{
+	return x->category >= OP_KERNEL;
+}
+
+const char *op_events_name(const struct op_events *x, uint32_t name);
+
+#endif

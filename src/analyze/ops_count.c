@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See ops.h: our own count. Every moment of a thread belongs to the innermost span, where two overlap to the one that
+ * began last, which is cut at the end of the one it began in. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/ops.h"
+#include "analyze/ops_rows.h"
+#include "analyze/ops_tree.h"
+#include "base/arena.h"
+#include "base/xalloc.h"
+#include "base/banned.h"
+
+enum { OUTER = 64 }; /* callers looked at for a call within a call of the same row */
+
+struct own {
+	struct ops_tree tree;
+	int64_t *self_ns, *end_ns; /* by node; ends as cut */
+	int64_t *device_ns; /* by node, launched by it and its calls; NULL: nothing is linked */
+	double *self_device_ns;
+	uint32_t *n_launches;
+	int64_t *bytes[2]; /* of direct calls: CPU, device; NULL: no memory */
+	uint32_t *row;     /* by node */
+};
+
+/* Callers anew: a span lies in the one that was open when it began. */
+static void nest(struct own *o)
+{
+	struct ops_tree *t = &o->tree;
+	size_t n_tracks = t->x->tracks.items.n;
+	uint32_t *top = xcalloc(n_tracks + 1, sizeof *top);
+
+	memset(top, 0xff, (n_tracks + 1) * sizeof *top);
+	for (size_t i = 0; i < t->n; i++) {
+		uint32_t node = t->order[i], up;
+		const struct op_event *e = ops_node(t, node);
+
+		if (op_is_device(e))
+			continue;
+		for (up = top[e->track]; up != OPS_NONE && o->end_ns[up] <= e->start_ns;)
+			up = t->parent[up];
+		o->end_ns[node] = e->start_ns + e->duration_ns;
+		if (up != OPS_NONE && o->end_ns[node] > o->end_ns[up])
+			o->end_ns[node] = o->end_ns[up];
+		o->self_ns[node] = o->end_ns[node] - e->start_ns;
+		if (up != OPS_NONE)
+			o->self_ns[up] -= o->self_ns[node];
+		t->parent[node] = up;
+		top[e->track] = node;
+	}
+	free(top);
+}
+
+/* What was launched counts for the operator that did it, and for all around it. */
+static void launch(struct own *o, size_t n)
+{
+	struct ops_tree *t = &o->tree;
+
+	if (!t->owners)
+		return;
+	o->device_ns = xcalloc(n + 1, sizeof *o->device_ns);
+	o->self_device_ns = xcalloc(n + 1, sizeof *o->self_device_ns);
+	o->n_launches = xcalloc(n + 1, sizeof *o->n_launches);
+	vec_each (&t->x->v, e) {
+		uint32_t owner = op_is_device(e) && e->category != OP_DEVICE_ANNOTATION
+			? ops_owner(t, e)
+			: OPS_NONE;
+
+		if (owner == OPS_NONE)
+			continue;
+		o->self_device_ns[owner] += (double)e->duration_ns;
+		o->device_ns[owner] += (double)e->duration_ns;
+		o->n_launches[owner]++;
+	}
+	for (size_t i = t->n; i-- > 0;) { /* callers come before their calls */
+		uint32_t node = t->order[i];
+
+		if (!op_is_device(ops_node(t, node)) && t->parent[node] != OPS_NONE)
+			o->device_ns[t->parent[node]] += o->device_ns[node];
+	}
+}
+
+static void allocate(struct own *o, size_t n)
+{
+	struct ops_tree *t = &o->tree;
+
+	if (!t->memory)
+		return;
+	for (size_t i = 0; i < 2; i++)
+		o->bytes[i] = xcalloc(n + 1, sizeof **o->bytes);
+	for (size_t i = 0; i < t->n; i++) {
+		uint32_t node = t->order[i], up = t->parent[node];
+		int64_t cpu, device;
+
+		if (op_is_device(ops_node(t, node)) || up == OPS_NONE)
+			continue;
+		ops_tree_memory(t, ops_node(t, node), &cpu, &device);
+		o->bytes[0][up] += cpu;
+		o->bytes[1][up] += device;
+	}
+}
+
+static bool is_within_itself(const struct own *o, uint32_t node)
+{
+	uint32_t up = o->tree.parent[node];
+
+	for (unsigned i = 0; i < OUTER && up != OPS_NONE; i++, up = o->tree.parent[up])
+		if (o->row[up] == o->row[node])
+			return true;
+	return false;
+}
+
+static void add_to_row(struct own *o, uint32_t node, struct ops_row *r)
+{
+	struct ops_tree *t = &o->tree;
+	const struct op_event *e = ops_node(t, node);
+	bool is_outer = !is_within_itself(o, node);
+	int64_t cpu, device;
+
+	if (!r->n_calls++)
+		r->is_nested = t->parent[node] != OPS_NONE;
+	r->self_cpu_us += (double)o->self_ns[node] / 1e3;
+	if (is_outer)
+		r->cpu_us += (double)e->duration_ns / 1e3;
+	if (o->device_ns) {
+		r->self_device_us += o->self_device_ns[node] / 1e3;
+		r->device_us += is_outer ? o->device_ns[node] / 1e3 : 0;
+		r->n_launches += o->n_launches[node];
+	}
+	if (!t->memory)
+		return;
+	ops_tree_memory(t, e, &cpu, &device);
+	r->cpu_bytes += is_outer ? cpu : 0;
+	r->device_bytes += is_outer ? device : 0;
+	r->self_cpu_bytes += cpu - o->bytes[0][node];
+	r->self_device_bytes += device - o->bytes[1][node];
+}
+
+static int by_length(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The durations of each row's calls, side by side in `self_ns`, which has done its duty. */
+static void find_percentiles(struct own *o, struct ops *ops)
+{
+	struct ops_tree *t = &o->tree;
+	size_t *at = xcalloc(ops->n + 1, sizeof *at), sum = 0;
+
+	for (size_t i = 0; i < ops->n; i++) {
+		at[i] = sum;
+		sum += ops->v[i].n_calls;
+	}
+	for (size_t i = 0; i < t->n; i++) {
+		uint32_t row = o->row[t->order[i]];
+
+		if (row != OPS_NONE)
+			o->self_ns[at[row]++] = ops_node(t, t->order[i])->duration_ns;
+	}
+	for (size_t i = 0; i < ops->n; i++) {
+		struct ops_row *r = &ops->v[i];
+		int64_t *v = o->self_ns + at[i] - r->n_calls;
+		size_t n = r->n_calls;
+
+		qsort(v, n, sizeof *v, by_length);
+		r->median_us = ((double)v[n / 2] + (double)v[(n - 1) / 2]) / 2e3;
+		r->p99_us = (double)v[(n * 99 + 99) / 100 - 1] / 1e3;
+		r->max_us = (double)v[n - 1] / 1e3;
+	}
+	free(at);
+}
+
+static void own_done(struct own *o)
+{
+	ops_tree_done(&o->tree);
+	free(o->self_ns);
+	free(o->end_ns);
+	free(o->device_ns);
+	free(o->self_device_ns);
+	free(o->n_launches);
+	free(o->bytes[0]);
+	free(o->bytes[1]);
+	free(o->row);
+}
+
+struct ops *ops_count(struct arena *a, struct op_events *x, const struct ops_options *options)
+{
+	struct own o = { 0 };
+	struct ops_rows rows;
+	struct ops *ops;
+	size_t n;
+
+	ops_tree_init(&o.tree, x, false);
+	n = o.tree.n_events + o.tree.extra.n;
+	o.self_ns = xcalloc(n + 1, sizeof *o.self_ns);
+	o.end_ns = xcalloc(n + 1, sizeof *o.end_ns);
+	o.row = xcalloc(n + 1, sizeof *o.row);
+	nest(&o);
+	launch(&o, n);
+	allocate(&o, n);
+	ops_rows_init(&rows, a, &o.tree, options);
+	for (size_t i = 0; i < o.tree.n; i++) {
+		uint32_t node = o.tree.order[i];
+		const struct op_event *e = ops_node(&o.tree, node);
+		struct ops_row *r;
+
+		o.row[node] = OPS_NONE;
+		if (op_is_device(e) || node >= o.tree.n_events)
+			continue;
+		r = ops_rows_of(&rows, e);
+		o.row[node] = (uint32_t)(r - rows.v.v);
+		add_to_row(&o, node, r);
+	}
+	ops = ops_rows_take(&rows);
+	find_percentiles(&o, ops);
+	own_done(&o);
+	return ops;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * What `report` shows of a PyTorch trace: its operators. */
+#ifndef CMD_REPORT_OPS_H
+#define CMD_REPORT_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/command.h"
+
+struct report_ops {
+	struct output output;
+	bool json, by_shape, top_level;
+	bool as_torch;
+	const char *version; /* of torch, "2.13"; NULL: guessed */
+	const char *
+		sort; /* one of torch's keys; NULL: self CPU time, under torch the order of the calls */
+	size_t limit; /* SIZE_MAX: all */
+};
+
+/* Returns the exit status. */
+int report_ops(const struct command *self, const char *path, const struct report_ops *o);
+
+#endif

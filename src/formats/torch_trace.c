@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT
+ * See torch_trace.h. */
+#include "formats/torch_trace.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/op_events.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "formats/input.h"
+#include "formats/torch_scan.h"
+#include "base/banned.h"
+
+enum { NO_CATEGORY = OP_N_CATEGORIES, TRACKS = UINT16_MAX };
+
+/* More than any machine has, and little enough that sums of them are numbers. */
+static const int64_t BYTES_MOST = INT64_C(1) << 44;
+
+struct trace {
+	struct scan_window w;
+	struct op_events *to;
+	struct err *e;
+	struct buf text;    /* a name being decoded */
+	uint64_t n_foreign; /* spans that are none of torch's */
+	uint32_t conv2d;    /* its name's number + 1, once seen */
+};
+
+struct fields { /* of the event at hand, as written */
+	struct scan_text phase, category, name, pid, tid, ts, duration;
+	struct scan_text dims, concrete, label;
+	int64_t external, correlation, bytes, device_type;
+	bool has_call_from;
+};
+
+/* ---- one event ------------------------------------------------------------------------------- */
+
+struct category_row {
+	const char *word;
+	enum op_category category;
+};
+
+/* The capitals are of 1.11 and before. */
+static const struct category_row categories[] = {
+	{ "cpu_op", OP_CPU },
+	{ "Operator", OP_CPU },
+	{ "user_annotation", OP_ANNOTATION },
+	{ "python_function", OP_PYTHON },
+	{ "cuda_runtime", OP_RUNTIME },
+	{ "cuda_driver", OP_RUNTIME },
+	{ "Runtime", OP_RUNTIME },
+	{ "xpu_runtime", OP_RUNTIME },
+	{ "privateuse1_runtime", OP_RUNTIME },
+	{ "privateuse1_driver", OP_RUNTIME },
+	{ "mtia_runtime", OP_RUNTIME },
+	{ "overhead", OP_OVERHEAD },
+	{ "kernel", OP_KERNEL },
+	{ "Kernel", OP_KERNEL },
+	{ "mtia_ccp_events", OP_KERNEL },
+	{ "hpu_op", OP_KERNEL },
+	{ "gpu_memcpy", OP_COPY },
+	{ "Memcpy", OP_COPY },
+	{ "gpu_memset", OP_SET },
+	{ "Memset", OP_SET },
+	{ "gpu_user_annotation", OP_DEVICE_ANNOTATION },
+};
+
+static unsigned category_of(const struct scan_text *word)
+{
+	for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
+		if (scan_is(word, categories[i].word))
+			return categories[i].category;
+	return NO_CATEGORY;
+}
+
+/* Where the value of an argument goes; nothing for most of them. */
+static void take_argument(
+	struct fields *f, const struct scan_text *key, const struct scan_text *value)
+{
+	switch (key->n) {
+	case 4: /* of "process_name" */
+		if (scan_is(key, "name"))
+			f->label = *value;
+		break;
+	case 5:
+		if (scan_is(key, "Bytes"))
+			scan_i64(value, &f->bytes);
+		break;
+	case 8:
+		f->has_call_from |= scan_is(key, "CallFrom");
+		break;
+	case 10:
+		if (scan_is(key, "Input Dims") || scan_is(key, "Input dims"))
+			f->dims = *value;
+		break;
+	case 11:
+		if (scan_is(key, "External id") || scan_is(key, "external id"))
+			scan_i64(value, &f->external);
+		else if (scan_is(key, "correlation"))
+			scan_i64(value, &f->correlation);
+		else if (scan_is(key, "Device Type"))
+			scan_i64(value, &f->device_type);
+		break;
+	case 15:
+		if (scan_is(key, "Concrete Inputs"))
+			f->concrete = *value;
+		break;
+	}
+}
+
+static bool scan_arguments(struct scan *s, struct fields *f)
+{
+	struct scan_text key, value;
+
+	if (scan_peek(s) != '{')
+		return scan_value(s, &value);
+	s->at++;
+	for (bool is_first = true; scan_key(s, &key, is_first); is_first = false) {
+		if (!scan_value(s, &value))
+			return false;
+		take_argument(f, &key, &value);
+	}
+	return s->status == SCAN_OK;
+}
+
+static struct scan_text *field_of(struct fields *f, const struct scan_text *key)
+{
+	switch (key->n) {
+	case 2:
+		return key->p[0] == 'p' && key->p[1] == 'h'    ? &f->phase
+			: key->p[0] == 't' && key->p[1] == 's' ? &f->ts
+							       : NULL;
+	case 3:
+		return scan_is(key, "cat")    ? &f->category
+			: scan_is(key, "pid") ? &f->pid
+			: scan_is(key, "tid") ? &f->tid
+			: scan_is(key, "dur") ? &f->duration
+					      : NULL;
+	case 4:
+		return scan_is(key, "name") ? &f->name : NULL;
+	}
+	return NULL;
+}
+
+/* From the '{' to behind the '}'. */
+static bool scan_event(struct scan *s, struct fields *f)
+{
+	struct scan_text key, ignored, *field;
+
+	*f = (struct fields){ .device_type = -1 };
+	s->at++;
+	for (bool is_first = true; scan_key(s, &key, is_first); is_first = false) {
+		if (key.n == 4 && scan_is(&key, "args")) {
+			if (!scan_arguments(s, f))
+				return false;
+			continue;
+		}
+		field = field_of(f, &key);
+		if (!scan_value(s, field ? field : &ignored))
+			return false;
+	}
+	return s->status == SCAN_OK;
+}
+
+/* ---- what it becomes ------------------------------------------------------------------------- */
+
+static uint32_t name_of(struct trace *t, const struct scan_text *name)
+{
+	if (!name->has_escapes)
+		return intern_add(&t->to->names, name->p ? name->p : "", name->n, NULL);
+	buf_clear(&t->text);
+	scan_decode(name, &t->text);
+	return intern_add(&t->to->names, t->text.data, t->text.n, NULL);
+}
+
+static int track_of(struct trace *t, const struct fields *f, uint16_t *ret)
+{
+	char key[128];
+	size_t n_pid = f->pid.n < 60 ? f->pid.n : 60, n_tid = f->tid.n < 60 ? f->tid.n : 60;
+	uint32_t track;
+
+	if (n_pid)
+		memcpy(key, f->pid.p, n_pid);
+	key[n_pid] = '\0';
+	if (n_tid)
+		memcpy(key + n_pid + 1, f->tid.p, n_tid);
+	track = intern_add(&t->to->tracks, key, n_pid + 1 + n_tid, NULL);
+	if (track >= TRACKS)
+		return err_set(t->e, ERR_BAD_FILE, "byte %" PRIu64 ": more than %d threads",
+			t->w.offset + t->w.at, TRACKS);
+	*ret = (uint16_t)track;
+	return 0;
+}
+
+/* Shapes are kept as written; of a convolution the arguments, too, which its FLOPs depend on. */
+static uint32_t shapes_of(struct trace *t, const struct fields *f, uint32_t name)
+{
+	struct buf *both = &t->text;
+
+	if (!t->conv2d && scan_is(&f->name, "aten::conv2d"))
+		t->conv2d = name + 1;
+	if (name + 1 != t->conv2d || !f->concrete.n)
+		return intern_add(&t->to->shapes, f->dims.p, f->dims.n, NULL) + 1;
+	buf_clear(both);
+	buf_add(both, f->dims.p, f->dims.n);
+	buf_addc(both, '\0');
+	buf_add(both, f->concrete.p, f->concrete.n);
+	return intern_add(&t->to->shapes, both->data, both->n, NULL) + 1;
+}
+
+static int take_span(struct trace *t, const struct fields *f)
+{
+	struct op_event x = { 0 };
+	unsigned category = category_of(&f->category);
+
+	if (category == NO_CATEGORY && !f->category.n && scan_is(&f->pid, "CPU functions"))
+		category = OP_CPU; /* written without Kineto */
+	if (category == NO_CATEGORY || !scan_milli(&f->ts, &x.start_ns) ||
+		!scan_milli(&f->duration, &x.duration_ns)) {
+		t->n_foreign += category == NO_CATEGORY && !scan_is(&f->category, "Trace");
+		t->to->n_skipped++;
+		return 0;
+	}
+	if (track_of(t, f, &x.track) < 0)
+		return -(int)t->e->code;
+	x.category = (uint8_t)category;
+	x.name = name_of(t, &f->name);
+	x.link = f->external > 0 && f->external <= UINT32_MAX ? (uint32_t)f->external : 0;
+	if (category == OP_DEVICE_ANNOTATION) { /* written 1 ns wider on each side */
+		x.start_ns++;
+		x.duration_ns -= 2;
+	}
+	if (x.duration_ns < 0)
+		x.duration_ns = 0;
+	if (category >= OP_RUNTIME)
+		x.detail = (uint32_t)f->correlation;
+	else if (f->dims.n)
+		x.detail = shapes_of(t, f, x.name);
+	t->to->has_device |= category >= OP_KERNEL;
+	t->to->has_shapes |= f->dims.n > 0;
+	t->to->has_call_from |= f->has_call_from;
+	vec_push(&t->to->v, x);
+	return 0;
+}
+
+static int take_instant(struct trace *t, const struct fields *f)
+{
+	struct op_memory x = { .bytes = f->bytes, .device_type = (uint8_t)f->device_type };
+
+	if (x.bytes > BYTES_MOST || x.bytes < -BYTES_MOST)
+		x.bytes = 0;
+	x.is_failure = scan_is(&f->name, "[OutOfMemory]");
+	if (f->name.n > 16 && memcmp(f->name.p, "Iteration Start:", 16) == 0 && !t->to->has_zero)
+		t->to->has_zero = scan_milli(&f->ts, &t->to->zero_ns);
+	if (!x.is_failure && !scan_is(&f->name, "[memory]")) {
+		t->to->n_skipped++;
+		return 0;
+	}
+	if (!scan_milli(&f->ts, &x.t_ns))
+		return 0;
+	t->to->has_memory = true;
+	if (track_of(t, f, &x.track) < 0)
+		return -(int)t->e->code;
+	vec_push(&t->to->memory, x);
+	return 0;
+}
+
+/* "python3.14": its sums are made otherwise than those of 3.11. */
+static void take_process_name(struct trace *t, const struct fields *f)
+{
+	struct scan_text minor = f->label;
+	int64_t value;
+
+	if (!scan_is(&f->name, "process_name") || minor.n < 9 ||
+		memcmp(minor.p, "python3.", 8) != 0)
+		return;
+	minor.p += 8;
+	minor.n -= 8;
+	if (scan_i64(&minor, &value) && value > 0 && value < 100)
+		t->to->py_minor = (unsigned)value;
+}
+
+static int take_event(struct trace *t, const struct fields *f)
+{
+	if (t->to->v.n >= UINT32_MAX - 1)
+		return err_set(t->e, ERR_BAD_FILE, "more events than can be numbered");
+	switch (f->phase.n == 1 ? *f->phase.p : 0) {
+	case 'X':
+		return take_span(t, f);
+	case 'i':
+	case 'I':
+		return take_instant(t, f);
+	case 'M':
+		take_process_name(t, f);
+		break;
+	}
+	t->to->n_skipped++;
+	return 0;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static bool follows_comma(const char *begin, const char *at)
+{
+	while (at > begin && strchr(" \n\r\t", at[-1]))
+		at--;
+	return at > begin && at[-1] == ',';
+}
+
+/* Where the next event begins after one that makes no sense: ", {" and then a key of an event's. */
+static bool find_event(struct scan *s)
+{
+	const char *begin = s->at, *at = begin + 1;
+	struct fields f;
+	struct scan_text key;
+
+	for (; at < s->end && (at = memchr(at, '{', (size_t)(s->end - at))); at++) {
+		struct scan ahead = { .at = at + 1, .end = s->end };
+
+		if (follows_comma(begin, at) && scan_key(&ahead, &key, true) &&
+			field_of(&f, &key)) {
+			s->at = at;
+			return true;
+		}
+		if (ahead.status == SCAN_MORE)
+			break;
+	}
+	s->at = at && at < s->end ? at : s->end - 1;
+	return false;
+}
+
+/* Goes on behind an event that cannot be read. */
+static bool skip_event(struct trace *t)
+{
+	struct scan s = scan_begin(&t->w);
+
+	t->to->n_lost++;
+	while (scan_peek(&s) && !find_event(&s)) {
+		t->w.at = (size_t)(s.at - t->w.data);
+		if (!scan_window_more(&t->w))
+			return false;
+		s = scan_begin(&t->w);
+	}
+	t->w.at = (size_t)(s.at - t->w.data);
+	return s.at < s.end;
+}
+
+/* 1 and the event, 0 after the last one. */
+static int next_event(struct trace *t, struct fields *f)
+{
+	for (bool is_careful = false;;) {
+		struct scan s = scan_begin(&t->w);
+		char next;
+
+		while ((next = scan_peek(&s)) == ',')
+			s.at++;
+		t->w.at = s.at - t->w.data;
+		if (next == ']') {
+			t->w.at++;
+			return 0;
+		}
+		s.is_careful = is_careful;
+		if (next == '{' && scan_event(&s, f)) {
+			t->to->n_repaired += s.n_forgiven > 0;
+			t->w.at = (size_t)(s.at - t->w.data);
+			return 1;
+		}
+		if (s.status == SCAN_MORE && scan_window_more(&t->w))
+			continue;
+		if (s.status == SCAN_MORE && t->w.has_ended) { /* nothing can follow */
+			t->to->is_cut = true;
+			t->to->n_lost += next == '{';
+			return 0;
+		}
+		if (!is_careful) {
+			is_careful = true;
+		} else if (skip_event(t)) {
+			is_careful = false;
+		} else {
+			t->to->is_cut = true;
+			return 0;
+		}
+	}
+}
+
+static int read_events(struct trace *t)
+{
+	struct fields f;
+
+	while (next_event(t, &f))
+		if (take_event(t, &f) < 0)
+			return -(int)t->e->code;
+	return 0;
+}
+
+/* What the file says of itself beside the events. */
+static void take_property(
+	struct trace *t, const struct scan_text *key, const struct scan_text *value)
+{
+	bool is_set = scan_is(value, "1");
+
+	if (scan_is(key, "profile_memory"))
+		t->to->has_memory |= is_set;
+	else if (scan_is(key, "with_flops"))
+		t->to->has_flops |= is_set;
+	else if (scan_is(key, "with_stack"))
+		t->to->has_stack |= is_set;
+	else if (scan_is(key, "record_shapes"))
+		t->to->has_shapes |= is_set;
+	else if (scan_is(key, "host_name"))
+		t->to->has_host = true;
+	else if (scan_is(key, "baseTimeNanoseconds"))
+		t->to->has_base = true;
+	else if (scan_is(key, "deviceProperties"))
+		t->to->has_device |= memchr(value->p, '{', value->n) != NULL;
+}
+
+/* One key of the object around the events; 1, 0 at its end. */
+static int read_property(struct trace *t, bool *is_first)
+{
+	for (;;) {
+		struct scan s = scan_begin(&t->w);
+		struct scan_text key, value;
+		bool is_there = scan_key(&s, &key, *is_first), is_events;
+
+		is_events = is_there && scan_is(&key, "traceEvents") && scan_take(&s, '[');
+		if (is_events || (is_there && scan_value(&s, &value))) {
+			*is_first = false;
+			t->w.at = (size_t)(s.at - t->w.data);
+			if (is_events)
+				return read_events(t) < 0 ? -(int)t->e->code : 1;
+			take_property(t, &key, &value);
+			return 1;
+		}
+		if (s.status == SCAN_OK)
+			return 0;
+		if (s.status == SCAN_MORE && scan_window_more(&t->w))
+			continue;
+		t->to->is_cut = true;
+		return 0;
+	}
+}
+
+static int read_all(struct trace *t)
+{
+	bool is_first = true;
+	int status = 1;
+	struct scan s;
+	char next;
+
+	scan_window_more(&t->w);
+	s = scan_begin(&t->w);
+	next = scan_peek(&s);
+	if (next != '[' && next != '{')
+		return err_set(t->e, ERR_BAD_FILE, "byte 0: neither an object nor an array");
+	t->w.at = (size_t)(s.at + 1 - t->w.data);
+	t->to->is_array = next == '[';
+	if (next == '[')
+		return read_events(t);
+	while (status > 0)
+		status = read_property(t, &is_first);
+	return status;
+}
+
+static int check(const struct trace *t)
+{
+	if (t->w.has_failed)
+		return err_set(t->e, ERR_SYSTEM, "reading failed");
+	if (t->to->v.n)
+		return 0;
+	if (t->n_foreign)
+		return err_set(t->e, ERR_BAD_FILE,
+			"it holds %" PRIu64 " spans, but none that torch.profiler writes: it is of "
+			"another tool",
+			t->n_foreign);
+	return err_set(t->e, ERR_BAD_FILE,
+		t->to->is_cut || t->to->n_lost ? "it ends before its first event"
+					       : "it holds no events: nothing was profiled");
+}
+
+static void find_zero(struct op_events *x)
+{
+	if (x->has_zero)
+		return;
+	x->zero_ns = x->v.n ? x->v.v[0].start_ns : 0;
+	if (x->is_array)
+		x->zero_ns = 0;
+	else
+		vec_each (&x->v, e)
+			x->zero_ns = e->start_ns < x->zero_ns ? e->start_ns : x->zero_ns;
+}
+
+int torch_trace_read(struct input *in, struct op_events *to, struct err *e)
+{
+	struct trace t = { .to = to, .e = e };
+	int status;
+
+	scan_window_init(&t.w, in);
+	status = read_all(&t);
+	if (status == 0)
+		status = check(&t);
+	if (status == 0)
+		find_zero(to);
+	buf_done(&t.text);
+	scan_window_done(&t.w);
+	return status;
+}
+
+int torch_trace_load(struct op_events *to, const char *path, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), status;
+	struct err why = ERR_INIT;
+	struct input in;
+
+	if (fd < 0)
+		return err_errno(e, ERR_SYSTEM, "%s", path);
+	input_init(&in, fd);
+	status = torch_trace_read(&in, to, e);
+	if (status < 0 && input_error(&in, &why) < 0)
+		*e = why;
+	input_done(&in);
+	return status < 0 ? err_note(e, "%s: read as a trace of torch", path) : 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Traces of torch.profiler (.pt.trace.json, also gzipped): every schema since 1.8, of Kineto, of torch's own Python
+ * writer and of the profiler without Kineto (an array alone). Read in one pass with memory bounded by the number of
+ * events; what is no JSON is repaired where that is clear, else left out and counted.
+ *
+ *	struct op_events x = { 0 };
+ *	if (torch_trace_load(&x, path, &e) < 0) …
+ *	op_events_done(&x); */
+#ifndef FORMATS_TORCH_TRACE_H
+#define FORMATS_TORCH_TRACE_H
+
+struct err;
+struct input;
+struct op_events;
+
+/* Fills *to, which is zeroed before; op_events_done also after a failure. A file without a single event of torch's is
+ * ERR_BAD_FILE. */
+int torch_trace_read(struct input *in, struct op_events *to, struct err *e);
+int torch_trace_load(struct op_events *to, const char *path, struct err *e);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ * See ops.h: our own table. Columns that would be empty are left out. */
+#include "view/ops.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+
+#include "analyze/op_events.h"
+#include "analyze/ops.h"
+#include "base/buf.h"
+#include "base/json_write.h"
+#include "base/table.h"
+#include "base/units.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+struct field {
+	const char *title, *key;
+	enum unit unit;
+	double (*value)(const struct ops *ops, const struct ops_row *r);
+	bool (*is_there)(const struct ops *ops);
+};
+
+#define VALUE(name, expression)                                            \
+	static double name(const struct ops *ops, const struct ops_row *r) \
+	{                                                                  \
+		(void)ops;                                                 \
+		return (double)(expression);                               \
+	}
+VALUE(share, ops->self_cpu_us > 0 ? r->self_cpu_us / ops->self_cpu_us : UNITS_UNKNOWN)
+VALUE(self_cpu, r->self_cpu_us / 1e6)
+VALUE(total_cpu, r->cpu_us / 1e6)
+VALUE(median, r->median_us / 1e6)
+VALUE(p99, r->p99_us / 1e6)
+VALUE(longest, r->max_us / 1e6)
+VALUE(self_device, r->self_device_us / 1e6)
+VALUE(total_device, r->device_us / 1e6)
+VALUE(launches, r->n_launches)
+VALUE(self_memory, r->self_cpu_bytes)
+VALUE(self_device_memory, r->self_device_bytes)
+VALUE(calls, r->n_calls)
+VALUE(flops, r->flops ? (double)r->flops : UNITS_UNKNOWN)
+
+static bool always(const struct ops *ops)
+{
+	return ops->n > 0;
+}
+
+static bool on_device(const struct ops *ops)
+{
+	return ops->has_device_time;
+}
+
+static bool with_memory(const struct ops *ops)
+{
+	return ops->has_memory;
+}
+
+static bool with_device_memory(const struct ops *ops)
+{
+	return ops->has_memory && ops->has_device;
+}
+
+static bool with_flops(const struct ops *ops)
+{
+	for (size_t i = 0; i < ops->n; i++)
+		if (ops->v[i].flops)
+			return true;
+	return false;
+}
+
+static const struct field fields[] = {
+	{ "self", "self_cpu_s", UNIT_SECONDS, self_cpu, always },
+	{ "%", "self_cpu_share", UNIT_SHARE, share, always },
+	{ "total", "cpu_s", UNIT_SECONDS, total_cpu, always },
+	{ "calls", "calls", UNIT_COUNT, calls, always },
+	{ "median", "median_s", UNIT_SECONDS, median, always },
+	{ "p99", "p99_s", UNIT_SECONDS, p99, always },
+	{ "max", "max_s", UNIT_SECONDS, longest, always },
+	{ "self GPU", "self_device_s", UNIT_SECONDS, self_device, on_device },
+	{ "total GPU", "device_s", UNIT_SECONDS, total_device, on_device },
+	{ "launches", "launches", UNIT_COUNT, launches, on_device },
+	{ "memory", "self_cpu_bytes", UNIT_BYTES, self_memory, with_memory },
+	{ "GPU memory", "self_device_bytes", UNIT_BYTES, self_device_memory, with_device_memory },
+	{ "FLOPs", "flops", UNIT_COUNT, flops, with_flops },
+};
+
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static struct table *new_table(const struct ops *ops)
+{
+	struct table_column columns[FIELDS + 2] = { 0 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < FIELDS; i++)
+		if (fields[i].is_there(ops))
+			columns[n++] = (struct table_column){ .title = fields[i].title,
+				.align = TABLE_RIGHT };
+	columns[n++] =
+		(struct table_column){ .title = "operator", .cut = TEXT_CUT_END, .min_width = 24 };
+	if (ops->has_shapes)
+		columns[n++] = (struct table_column){
+			.title = "shapes", .cut = TEXT_CUT_END, .min_width = 16
+		};
+	return table_new(columns, n);
+}
+
+void ops_print(const struct ops *ops, const struct ops_view *v, const char *what, struct buf *out)
+{
+	struct table *table = new_table(ops);
+	size_t n = 0, left = 0;
+
+	style_add(out, STYLE_BOLD, v->colour, "Operators");
+	buf_printf(out, " of %s\n", what);
+	for (size_t i = 0; i < ops->n; i++) {
+		const struct ops_row *r = &ops->v[i];
+
+		if (v->top_level && r->is_nested)
+			continue;
+		if (n >= v->limit) {
+			left++;
+			continue;
+		}
+		n++;
+		for (size_t k = 0; k < FIELDS; k++)
+			if (fields[k].is_there(ops))
+				table_cell_unit(table, fields[k].unit, fields[k].value(ops, r));
+		table_cell(table, "%s", r->name);
+		if (ops->has_shapes)
+			table_cell(table, "%s", r->shapes);
+	}
+	table_emit(table, out, v->width, v->colour);
+	table_free(table);
+	if (left)
+		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n", left);
+}
+
+void ops_json(const struct ops *ops, const struct ops_view *v, struct buf *out)
+{
+	struct json_writer w;
+	size_t n = 0;
+
+	json_init(&w, out, true);
+	json_object_begin(&w);
+	json_key(&w, "operators");
+	json_array_begin(&w);
+	for (size_t i = 0; i < ops->n && n < v->limit; i++) {
+		const struct ops_row *r = &ops->v[i];
+
+		if (v->top_level && r->is_nested)
+			continue;
+		n++;
+		json_object_begin(&w);
+		json_kv_string(&w, "name", r->name);
+		for (size_t k = 0; k < FIELDS; k++)
+			if (fields[k].is_there(ops) && units_is_known(fields[k].value(ops, r)))
+				json_kv_double(&w, fields[k].key, fields[k].value(ops, r));
+		if (ops->has_shapes)
+			json_kv_string(&w, "shapes", r->shapes);
+		json_object_end(&w);
+	}
+	json_array_end(&w);
+	json_object_end(&w);
+	buf_addc(out, '\n');
+}
+
+void ops_print_losses(const struct op_events *x, struct buf *out)
+{
+	if (x->is_cut)
+		buf_adds(out,
+			"the file ends before its events do: what follows is of the part that is "
+			"there\n");
+	if (x->n_lost)
+		buf_printf(out, "%" PRIu64 " events could not be read and are not counted\n",
+			x->n_lost);
+	if (x->n_repaired)
+		buf_printf(out, "%" PRIu64 " events were no valid JSON and were repaired\n",
+			x->n_repaired);
+}

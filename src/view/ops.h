@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * Operator tables: ours, the same as JSON, and the one torch.profiler prints. */
+#ifndef VIEW_OPS_H
+#define VIEW_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct buf;
+struct op_events;
+struct ops;
+struct ops_torch;
+
+struct ops_view {
+	size_t limit; /* rows; SIZE_MAX: all */
+	bool top_level;
+	bool colour;
+	size_t width;
+};
+
+/* Rows of ops_count. `what`: of which file. */
+void ops_print(const struct ops *ops, const struct ops_view *v, const char *what, struct buf *out);
+void ops_json(const struct ops *ops, const struct ops_view *v, struct buf *out);
+/* What reading had to leave out or repair, a line each; nothing where all was well. */
+void ops_print_losses(const struct op_events *x, struct buf *out);
+
+/* Rows of ops_as_torch, as key_averages().table() prints them. */
+void ops_print_torch(const struct ops *ops, const struct ops_torch *torch, const struct ops_view *v,
+	struct buf *out);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * Traces of torch against anything: reading, counting both ways and printing must not crash, and our own count has no
+ * negative times. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "analyze/op_events.h"
+#include "analyze/ops.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "formats/input.h"
+#include "formats/torch_trace.h"
+#include "view/ops.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void look(struct op_events *x, bool by_shape)
+{
+	struct ops_options o = { .by_shape = by_shape };
+	struct ops_view v = { .limit = 50, .width = 80 };
+	struct arena a = ARENA_INIT;
+	struct buf text = BUF_INIT;
+	struct ops_torch torch;
+	struct ops *ops;
+
+	ops_torch_version(x, NULL, &torch);
+	ops = ops_as_torch(&a, x, &o, &torch);
+	ops_sort(ops, "self_cuda_time_total");
+	ops_print_torch(ops, &torch, &v, &text);
+	ops = ops_count(&a, x, &o);
+	ops_sort(ops, "self_cpu_time_total");
+	for (size_t i = 0; i < ops->n; i++)
+		if (ops->v[i].self_cpu_us < 0)
+			abort();
+	ops_print(ops, &v, "x", &text);
+	buf_done(&text);
+	arena_done(&a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	struct op_events x = { 0 };
+	struct err e = ERR_INIT;
+	struct input in;
+	int fd = memfd_create("trace", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, data, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET) != 0)
+		abort();
+	input_init(&in, fd);
+	if (torch_trace_read(&in, &x, &e) == 0) {
+		look(&x, false);
+		look(&x, true);
+	}
+	input_done(&in);
+	op_events_done(&x);
+	return 0;
+}
