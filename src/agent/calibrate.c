@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * See calibrate.h. The same loops run without hooks and with them; the least of a few runs counts. What an event costs
- * in all comes from loops like those of real programs, whose calls are specialised by the interpreter as long as nobody
- * watches. How much of it is between a call's two stamps is read off the tree in loops of empty functions, less half of
- * what such a call costs untraced: the other half is before and after the stamps also in a traced one. */
+ * See calibrate.h. The same loops run without hooks and with them, in short rounds; the middle of the rounds counts. What an
+ * event costs in all comes from loops like those of real programs, whose calls are specialised by the interpreter as
+ * long as nobody watches. How much of it is between a call's two stamps is read off the tree in loops of empty functions,
+ * less half of what such a call costs untraced: the other half is before and after the stamps also in a traced one. */
 #include "agent/calibrate.h"
 
 #include "agent/calls.h"
 #include "agent/compat.h"
+#include "agent/middle.h"
+#include "agent/pace.h"
 #include "agent/tree.h"
 
-enum { CALLS = 1000, RUNS = 9 };
+enum { CALLS = 400, ROUNDS = 9, ROUNDS_MOST = 27, TRIES = 3 };
+
+#define STEADY      1.1 /* paces may differ so much */
+#define SURE_ENOUGH 0.1 /* else there are more rounds */
 
 static const char source[] = "def f(): pass\n"
 			     "def empty(r):\n"
@@ -26,11 +31,11 @@ static const char source[] = "def f(): pass\n"
 			     "        return self.x\n"
 			     "    def far(self, d): return self.step(d) + self.step(-d)\n"
 			     "def calls(r, p=P()):\n"
-			     "    for i in r[:10]: fib(9)\n"
-			     "    for i in r[:300]: p.far(i)\n"
+			     "    for i in r[:4]: fib(9)\n"
+			     "    for i in r[:120]: p.far(i)\n"
 			     "def builtins(r):\n"
 			     "    items = []\n"
-			     "    for i in r[:250]:\n"
+			     "    for i in r[:100]:\n"
 			     "        items.append(ord('a'))\n"
 			     "        len(items)\n"
 			     "        abs(i)\n"
@@ -49,22 +54,27 @@ static const struct {
 	[EMPTY] = { "empty", 0 },
 	[PYTHON] = { "python", CALLS },
 	[BUILTIN] = { "builtin", CALLS },
-	[MANY_CALLS] = { "calls", 10 * 109 + 300 * 3 },
-	[MANY_BUILTINS] = { "builtins", 250 * 4 },
+	[MANY_CALLS] = { "calls", 4 * 109 + 120 * 3 },
+	[MANY_BUILTINS] = { "builtins", 100 * 4 },
 	[MANY_RESUMES] = { "resumes", CALLS },
 };
 
+/* Of a round: a loop's time in units of the pace it ran at. */
 struct bench {
 	PyObject *space, *range; /* owned */
 	bool has_failed;
-	/* Ticks of the best run. */
-	uint64_t plain[SHAPES], traced[SHAPES];
-	uint64_t inside[SHAPES]; /* of the traced, in the called function's own node */
+	size_t n_rounds;
+	double pace[ROUNDS_MOST * 2 * SHAPES];
+	size_t n_paces;
+	double plain[SHAPES][ROUNDS_MOST], traced[SHAPES][ROUNDS_MOST];
+	double inside[SHAPES][ROUNDS_MOST]; /* of the traced, in the called function's own node */
 };
 
-/* Ticks of one run; *grown is what `node` (may be NULL) grew by. */
-static uint64_t run_once(
-	struct bench *b, enum shape shape, const struct trace_node *node, uint64_t *grown)
+struct timed {
+	uint64_t took, inside; /* ticks */
+};
+
+static struct timed run_once(struct bench *b, enum shape shape, const struct trace_node *node)
 {
 	PyObject *function = PyDict_GetItemString(b->space, shapes[shape].name);
 	uint64_t self = node ? node->self : 0, began = clock_read(tree_clock);
@@ -73,52 +83,54 @@ static uint64_t run_once(
 
 	b->has_failed |= !result;
 	Py_XDECREF(result);
-	*grown = node ? node->self - self : 0;
-	return took;
+	return (struct timed){ took, node ? node->self - self : 0 };
 }
 
-static void run_plain(struct bench *b, enum shape shape)
+/* A loop, and the pace before and after it. When that has changed meanwhile, once more. */
+static double run_paced(struct bench *b, enum shape shape, bool is_traced, double *ret_inside)
 {
-	uint64_t best = UINT64_MAX, unused;
+	struct timed best = { 0 };
+	double pace = 0, off = 0;
 
-	for (int i = 0; i < RUNS; i++) {
-		uint64_t took = run_once(b, shape, NULL, &unused);
+	run_once(b, shape, NULL); /* until the interpreter has specialised it */
+	for (int i = 0; i < TRIES; i++) {
+		const struct trace_node *node = is_traced ? tree_rehearsal_find(CALLS) : NULL;
+		double before = (double)pace_measure(tree_clock), after, apart;
+		struct timed now = run_once(b, shape, node);
 
-		best = took < best ? took : best;
-	}
-	b->plain[shape] = best;
-}
-
-static void run_traced(struct bench *b, enum shape shape)
-{
-	uint64_t best = UINT64_MAX, grown;
-
-	run_once(b, shape, NULL, &grown);
-	for (int i = 0; i < RUNS; i++) {
-		uint64_t took = run_once(b, shape, tree_rehearsal_find(CALLS), &grown);
-
-		if (took < best) {
-			best = took;
-			b->inside[shape] = grown;
+		after = (double)pace_measure(tree_clock);
+		apart = before > after ? before / after : after / before;
+		if (i == 0 || apart < off) {
+			best = now;
+			pace = (before + after) / 2;
+			off = apart;
 		}
+		if (off < STEADY)
+			break;
 	}
-	b->traced[shape] = best;
+	b->pace[b->n_paces++] = pace;
+	if (ret_inside)
+		*ret_inside = (double)best.inside / pace;
+	return (double)best.took / pace;
 }
 
-static bool run_all(struct bench *b)
+/* Rounds are short, so that one in which the CPU changes its pace is one of several. */
+static bool run_round(struct bench *b)
 {
+	size_t r = b->n_rounds;
 	char why[64];
 
 	for (enum shape s = 0; s < SHAPES; s++)
-		run_plain(b, s);
+		b->plain[s][r] = run_paced(b, s, false, NULL);
 	if (!tree_rehearse() || !calls_start(false, true, why, sizeof why)) {
 		tree_rehearsed();
 		return false;
 	}
 	for (enum shape s = PYTHON; s < SHAPES; s++)
-		run_traced(b, s);
+		b->traced[s][r] = run_paced(b, s, true, &b->inside[s][r]);
 	calls_stop();
 	tree_rehearsed();
+	b->n_rounds++;
 	return !b->has_failed;
 }
 
@@ -136,40 +148,84 @@ static bool prepare(struct bench *b)
 	return done != NULL;
 }
 
-/* Ticks × 256 that tracing adds to an event of this loop. */
-static uint64_t added(const struct bench *b, enum shape shape)
+/* ---- what the rounds say --------------------------------------------------------------------- */
+
+/* What a loop takes, less what it takes untraced, for each of its events; in units of the pace. */
+static struct middle added(const struct bench *b, enum shape shape)
 {
-	return b->traced[shape] > b->plain[shape]
-		? (b->traced[shape] - b->plain[shape]) * 256 / shapes[shape].n
-		: 0;
+	double each[ROUNDS_MOST];
+
+	for (size_t i = 0; i < b->n_rounds; i++) {
+		double more = b->traced[shape][i] - b->plain[shape][i];
+
+		each[i] = more > 0 ? more / (double)shapes[shape].n : 0;
+	}
+	return middle_of(each, b->n_rounds);
 }
 
 /* … and the part of `all` that is between the stamps, by a loop of empty functions. */
-static uint64_t between(const struct bench *b, enum shape shape, uint64_t all)
+static double between(const struct bench *b, enum shape shape, double all)
 {
-	uint64_t half =
-		b->plain[shape] > b->plain[EMPTY] ? (b->plain[shape] - b->plain[EMPTY]) / 2 : 0;
-	uint64_t inside = b->inside[shape] > half ? (b->inside[shape] - half) * 256 / CALLS : 0;
+	double each[ROUNDS_MOST], inside;
 
-	return inside < all ? inside : all;
+	for (size_t i = 0; i < b->n_rounds; i++)
+		each[i] = (b->inside[shape][i] - (b->plain[shape][i] - b->plain[EMPTY][i]) / 2) /
+			CALLS;
+	inside = middle_of(each, b->n_rounds).value;
+	return inside < 0 ? 0 : inside < all ? inside : all;
+}
+
+static double error(const struct bench *b)
+{
+	static const enum shape all[] = { MANY_CALLS, MANY_BUILTINS, MANY_RESUMES };
+	double most = 0;
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (added(b, all[i]).error > most)
+			most = added(b, all[i]).error;
+	return most;
+}
+
+static bool run_all(struct bench *b)
+{
+	for (size_t n = ROUNDS; n <= ROUNDS_MOST; n += ROUNDS) {
+		while (b->n_rounds < n)
+			if (!run_round(b))
+				return false;
+		if (error(b) < SURE_ENOUGH)
+			break;
+	}
+	return true;
+}
+
+static void conclude(struct bench *b, struct trace_cost *ret)
+{
+	struct middle pace = middle_of(b->pace, b->n_paces);
+	const struct {
+		enum shape many, empty;
+		uint64_t *inside, *outside;
+	} kinds[] = { { MANY_CALLS, PYTHON, &ret->call_inside, &ret->call_outside },
+		{ MANY_BUILTINS, BUILTIN, &ret->builtin_inside, &ret->builtin_outside },
+		{ MANY_RESUMES, PYTHON, &ret->resume_inside, &ret->resume_outside } };
+
+	ret->pace = (uint64_t)pace.value;
+	ret->error_permille = (uint64_t)(error(b) * 1000);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		double all = added(b, kinds[i].many).value;
+		double inside = between(b, kinds[i].empty, all);
+
+		*kinds[i].inside = (uint64_t)(inside * pace.value * 256);
+		*kinds[i].outside = (uint64_t)((all - inside) * pace.value * 256);
+	}
 }
 
 bool calibrate(struct trace_cost *ret)
 {
 	struct bench b = { 0 };
-	bool is_measured = prepare(&b) && run_all(&b);
+	bool is_measured = pace_start() && prepare(&b) && run_all(&b);
 
-	if (is_measured) {
-		uint64_t call = added(&b, MANY_CALLS), builtin = added(&b, MANY_BUILTINS),
-			 resume = added(&b, MANY_RESUMES);
-
-		ret->call_inside = between(&b, PYTHON, call);
-		ret->call_outside = call - ret->call_inside;
-		ret->builtin_inside = between(&b, BUILTIN, builtin);
-		ret->builtin_outside = builtin - ret->builtin_inside;
-		ret->resume_inside = between(&b, PYTHON, resume);
-		ret->resume_outside = resume - ret->resume_inside;
-	}
+	if (is_measured)
+		conclude(&b, ret);
 	Py_XDECREF(b.space);
 	Py_XDECREF(b.range);
 	PyErr_Clear();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a traced call costs in this interpreter on this machine, measured by tracing empty functions for a few
- * milliseconds. Reports subtract it. */
+ * What a traced call costs in this interpreter on this machine, measured by tracing small functions for some
+ * milliseconds. Reports subtract it. It is told together with the pace (pace.h) at which it was measured: the program may
+ * run at another. */
 #ifndef AGENT_CALIBRATE_H
 #define AGENT_CALIBRATE_H
 

@@ -10,6 +10,7 @@
 
 #include "agent/link.h"
 #include "agent/memory.h"
+#include "agent/pace.h"
 #include "agent/timeline.h"
 #include "wire/session_layout.h"
 
@@ -335,6 +336,17 @@ bool tree_suspended_take(struct tracer *t, const void *activation, struct suspen
 	*ret = s->items[i];
 	suspended_remove(s, i);
 	return true;
+}
+
+void tree_check(struct tracer *t, uint64_t now)
+{
+	uint64_t pace = now && t->first ? pace_measure(tree_clock) : 0;
+
+	if (pace) {
+		t->first->paces += pace;
+		t->first->n_paces++;
+	}
+	t->check_at = quiet_check(now);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */

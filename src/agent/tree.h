@@ -126,6 +126,8 @@ bool tree_resync(struct tracer *t, const void *key);
 bool tree_grow(struct tracer *t);
 void tree_suspended_put(struct tracer *t, const void *activation, uint64_t since, uint64_t ran);
 bool tree_suspended_take(struct tracer *t, const void *activation, struct suspended *ret);
+/* Now and then: whether anybody listens, and how fast the CPU is. now: 0 without a clock. */
+void tree_check(struct tracer *t, uint64_t now);
 /* Zeroed memory in the session's sparse area, in whole granules; NULL when there is no room. */
 void *tree_area(uint32_t n_bytes);
 /* What a node is called (wire/trace.h). */
@@ -207,7 +209,7 @@ static inline void tree_enter(struct tracer *t, const void *key, void *callable,
 	node->calls++;
 	tree_push(t, node, key, now);
 	if (unlikely(with_clock ? now >= t->check_at : node->calls % QUIET_CHECK_CALLS == 0))
-		t->check_at = quiet_check(now);
+		tree_check(t, now);
 }
 
 static inline void tree_leave(struct tracer *t, const void *key, bool with_clock)

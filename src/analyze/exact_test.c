@@ -327,6 +327,29 @@ static void the_cost_of_tracing_is_taken_off(void **state)
 	rig_done(&m);
 }
 
+static void a_cost_that_is_not_known_is_not_taken_off(void **state)
+{
+	static const char *const errors[] = { "0.24 1.00", "0.26 1.00", "nan", "inf" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+		const struct exact *x;
+		struct rig m;
+
+		rig_begin(&m);
+		writer_meta(m.w, "trace_cost_ns", "20000 0 0 0");
+		writer_meta(m.w, "trace_cost_error", errors[i]);
+		rig_node(&m, 0, 'f',
+			(struct rec_node){ .id = 1,
+				.calls = 100,
+				.inclusive_ns = 10 * MS,
+				.self_ns = 10 * MS });
+		x = build(&m);
+		assert_ms(get(x, "f")->cost.self_s, i == 0 ? 8 : 10);
+		rig_done(&m);
+	}
+}
+
 static void a_row_that_is_mostly_cost_is_doubtful(void **state)
 {
 	const struct exact *x;
@@ -446,6 +469,7 @@ int main(void)
 		cmocka_unit_test(the_last_record_of_a_context_counts),
 		cmocka_unit_test(resumptions_are_counted_apart),
 		cmocka_unit_test(the_cost_of_tracing_is_taken_off),
+		cmocka_unit_test(a_cost_that_is_not_known_is_not_taken_off),
 		cmocka_unit_test(a_row_that_is_mostly_cost_is_doubtful),
 		cmocka_unit_test(quantiles_lie_in_their_bucket),
 		cmocka_unit_test(contexts_that_are_their_own_ancestors_are_left_out),

@@ -27,6 +27,7 @@ struct builder {
 	VEC(uint32_t) parent_ids; /* of found */
 	struct event_cost python, c, resume;
 	bool is_calibrated;
+	double cost_error;
 };
 
 static uint64_t key_of(uint32_t thread, uint32_t id)
@@ -51,11 +52,16 @@ static void read_costs(struct builder *b)
 	struct record_iter it = record_iter(b->t, RECORD_meta);
 
 	for (const struct rec_meta *m; (m = record_next(&it));) {
+		const char *key = tables_string(b->t, m->key);
 		char *text, *end;
 
-		if (strcmp(tables_string(b->t, m->key), "trace_cost_ns") != 0)
+		if (strncmp(key, "trace_cost_", 11) != 0)
 			continue;
 		text = arena_strndup(b->a, m->value.p, m->value.n);
+		if (strcmp(key, "trace_cost_error") == 0)
+			b->cost_error = strtod(text, NULL);
+		if (strcmp(key, "trace_cost_ns") != 0)
+			continue;
 		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 			double ns = strtod(text, &end);
 
@@ -70,6 +76,8 @@ static void read_costs(struct builder *b)
 		b->is_calibrated = true;
 	}
 	record_iter_done(&it);
+	if (!(b->cost_error <= NODES_ERROR_MOST)) /* what nobody knows is not taken off */
+		b->python = b->c = b->resume = (struct event_cost){ 0, 0 };
 }
 
 static struct node node_of(struct builder *b, const struct rec_node *r)
@@ -218,6 +226,7 @@ const struct nodes *nodes_build(
 	r->n = put_in_order(&b, v);
 	r->v = v;
 	r->is_calibrated = b.is_calibrated;
+	r->cost_error = b.cost_error;
 	charge_costs(&b, v, r->n);
 	for (size_t i = 0; i < r->n; i++) {
 		r->n_events += v[i].calls + v[i].resumes;

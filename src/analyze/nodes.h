@@ -6,6 +6,8 @@
  * traced interpreter: of Python functions inside and outside, of C functions inside and outside, and
  * of resumptions.
  *
+ * Meta "trace_cost_error" tells by how much that may be off.
+ *
  *	self without the cost = self − n · inside − Σ children (n · outside), never below 0
  *
  * Contexts whose parents are not in the recording hang below the root; those that are their own ancestors
@@ -20,6 +22,8 @@
 struct arena;
 struct frames;
 struct tables;
+
+#define NODES_ERROR_MOST 0.25 /* a calibration that may be off by more is not used */
 
 enum { NODE_BUCKETS = 64 }; /* of the histogram: log2 of nanoseconds */
 
@@ -46,8 +50,9 @@ struct nodes {
 	const struct node *v;
 	size_t n;
 	bool is_calibrated; /* else costs are 0 because nobody knows them */
-	uint64_t n_events;  /* calls and resumptions */
-	double cost_s;      /* of all of them */
+	double cost_error; /* a cost may be off by so much, as a part of it; costs are 0 above the most */
+	uint64_t n_events; /* calls and resumptions */
+	double cost_s;     /* of all of them */
 };
 
 struct nodes_options {

@@ -48,6 +48,7 @@ enum {
 	NOTES_MOST = 16,
 };
 
+static const double PACE_FACTOR_LEAST = 0.25, PACE_FACTOR_MOST = 4; /* more is not believed */
 static const uint64_t MS = 1000000;
 static const uint64_t AREA_BYTES = (uint64_t)256 << 20; /* of calling contexts, per process */
 
@@ -81,7 +82,9 @@ struct trace {
 	struct buf notes; /* lines */
 	unsigned n_notes;
 	bool has_cost;
-	bool is_over; /* what is to be recorded is */
+	struct trace_cost cost;  /* of an event, as the first process measured it */
+	uint64_t n_paces, paces; /* the CPU's pace, of processes that have ended */
+	bool is_over;            /* what is to be recorded is */
 };
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -428,7 +431,7 @@ static void add_note(struct trace *t, const struct session_process *p, const cha
 static void note_folded(struct trace *t, const struct traced *p)
 {
 	char text[200];
-	uint64_t n = trace_tree_losses(&p->tree).n_folded;
+	uint64_t n = trace_tree_counters(&p->tree).n_folded;
 
 	if (!n)
 		return;
@@ -440,12 +443,47 @@ static void note_folded(struct trace *t, const struct traced *p)
 	add_note(t, p->process, text, strlen(text));
 }
 
+/* The program ran at its own pace, which may not be that of the moment in which costs were measured. */
+static double pace_factor(const struct trace *t)
+{
+	double factor;
+
+	if (!t->n_paces || !t->cost.pace)
+		return 1;
+	factor = (double)t->paces / (double)t->n_paces / (double)t->cost.pace;
+	return factor < PACE_FACTOR_LEAST   ? PACE_FACTOR_LEAST
+		: factor > PACE_FACTOR_MOST ? PACE_FACTOR_MOST
+					    : factor;
+}
+
+/* Again when a process has ended: the last one counts. */
+static void write_cost(struct trace *t)
+{
+	const struct trace_cost *c = &t->cost;
+	const uint64_t parts[] = { c->call_inside, c->call_outside, c->builtin_inside,
+		c->builtin_outside, c->resume_inside, c->resume_outside };
+	char text[200];
+	size_t n = 0;
+
+	if (!t->has_cost)
+		return;
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%.2f", i ? " " : "",
+			(double)to_ns(t, parts[i]) / 256 * pace_factor(t));
+	writer_meta(t->c.writer, "trace_cost_ns", text);
+	snprintf(text, sizeof text, "%.3f %.3f", (double)c->error_permille / 1000, pace_factor(t));
+	writer_meta(t->c.writer, "trace_cost_error", text);
+}
+
 static void traced_end(struct trace *t, struct traced *p, bool is_over)
 {
+	struct trace_tree_counters counted;
+
 	snapshot(t, p, is_over);
 	trace_budget_each(&p->tree.area, write_budget, &(struct writing){ .t = t, .p = p });
 	trace_args_each(&p->tree.area, write_arguments, &(struct writing){ .t = t, .p = p });
 	write_tree(t, p);
+	counted = trace_tree_counters(&p->tree);
 	write_loss(t, p, "agent records", p->process->counts.n_dropped + p->process->n_homeless);
 	write_loss(t, p, "agent nonsense", p->n_nonsense);
 	write_loss(t, p, "timeline events", p->events.n_lost);
@@ -453,27 +491,17 @@ static void traced_end(struct trace *t, struct traced *p, bool is_over)
 	t->n_event_bytes += p->events.n_bytes;
 	t->n_events_lost += p->events.n_lost;
 	note_folded(t, p);
-	write_loss(t, p, "contexts folded", trace_tree_losses(&p->tree).n_folded);
-	write_loss(t, p, "stacks found again", trace_tree_losses(&p->tree).n_resynced);
+	write_loss(t, p, "contexts folded", counted.n_folded);
+	write_loss(t, p, "stacks found again", counted.n_resynced);
+	t->n_paces += counted.n_paces;
+	t->paces += counted.paces;
+	write_cost(t);
 	for (size_t i = 0; i < t->processes.n; i++)
 		if (t->processes.v[i] == p) {
 			vec_remove_swap(&t->processes, i);
 			break;
 		}
 	traced_free(p);
-}
-
-static void write_cost(struct trace *t, const struct trace_cost *c)
-{
-	const uint64_t parts[] = { c->call_inside, c->call_outside, c->builtin_inside,
-		c->builtin_outside, c->resume_inside, c->resume_outside };
-	char text[200];
-	size_t n = 0;
-
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		n += (size_t)snprintf(text + n, sizeof text - n, "%s%.2f", i ? " " : "",
-			(double)to_ns(t, parts[i]) / 256);
-	writer_meta(t->c.writer, "trace_cost_ns", text);
 }
 
 static bool on_lines_record(struct trace *t, struct traced *p, const struct session_event *ev)
@@ -501,8 +529,9 @@ static void on_record(struct trace *t, struct traced *p, const struct session_ev
 	else if (ev->kind == TRACE_RECORD_COST && ev->n_bytes == sizeof(struct trace_cost) &&
 		!t->has_cost) {
 		t->has_cost = true;
+		memcpy(&t->cost, ev->data, sizeof t->cost);
 		clock_triple_take(&t->now);
-		write_cost(t, ev->data);
+		write_cost(t);
 	} else if (!trace_functions_add(&p->functions, ev->kind, ev->data, ev->n_bytes)) {
 		p->n_nonsense++;
 	}

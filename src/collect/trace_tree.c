@@ -138,15 +138,19 @@ void trace_tree_each(struct trace_tree *t, trace_tree_fn *on_node, void *ctx)
 	t->n_places = 0;
 }
 
-struct trace_tree_losses trace_tree_losses(const struct trace_tree *t)
+struct trace_tree_counters trace_tree_counters(const struct trace_tree *t)
 {
-	struct trace_tree_losses sum = { 0 };
+	struct trace_tree_counters sum = { 0 };
 
 	for (size_t i = 0; i < n_granules(&t->before); i++) {
 		const struct trace_granule *g = granule_at(&t->before, i);
 
-		sum.n_resynced += g ? g->n_resynced : 0;
-		sum.n_folded += g ? g->n_folded : 0;
+		if (!g || g->kind != TRACE_GRANULE_NODES)
+			continue;
+		sum.n_resynced += g->n_resynced;
+		sum.n_folded += g->n_folded;
+		sum.n_paces += g->n_paces;
+		sum.paces += g->paces;
 	}
 	return sum;
 }

@@ -40,11 +40,12 @@ typedef void trace_tree_fn(void *ctx, const struct trace_tree_node *node);
 void trace_tree_take(struct trace_tree *t, struct buf *area);
 void trace_tree_each(struct trace_tree *t, trace_tree_fn *on_node, void *ctx);
 /* Counters of all threads, as of the last trace_tree_each. */
-struct trace_tree_losses {
+struct trace_tree_counters {
 	uint64_t n_resynced, n_folded;
+	uint64_t n_paces, paces; /* the CPU's pace: measurements and their sum, in ticks */
 };
 
-struct trace_tree_losses trace_tree_losses(const struct trace_tree *t);
+struct trace_tree_counters trace_tree_counters(const struct trace_tree *t);
 void trace_tree_done(struct trace_tree *t);
 
 #endif

@@ -226,6 +226,11 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 			"Traced: %s calls and resumptions; what that cost was not calibrated, so "
 			"it is in the times.",
 			events);
+	else if (x->nodes->cost_error > NODES_ERROR_MOST)
+		snprintf(text, sizeof text,
+			"Traced: %s calls and resumptions; what one costs could not be measured "
+			"(to %s only: other programs had the CPU), so it is in the times.",
+			events, units_format(share, UNIT_SHARE, x->nodes->cost_error));
 	else
 		snprintf(text, sizeof text,
 			"Traced: %s calls and resumptions; they cost %s (%s each, calibrated), %s "
@@ -307,6 +312,7 @@ void exact_json_functions(const struct exact *x, const struct profile *p, struct
 	json_kv_double(w, "raw_self_s", x->unit == UNIT_SECONDS ? x->raw_self_s : UNITS_UNKNOWN);
 	json_kv_u64(w, "estimated_functions", x->n_estimated);
 	json_kv_double(w, "cost_s", x->is_calibrated ? x->cost_s : UNITS_UNKNOWN);
+	json_kv_double(w, "cost_error", x->is_calibrated ? x->nodes->cost_error : UNITS_UNKNOWN);
 	json_object_end(w);
 	json_key(w, "functions");
 	json_array_begin(w);

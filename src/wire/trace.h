@@ -79,7 +79,9 @@ struct trace_cost {
 	uint64_t call_inside, call_outside;       /* of one call of a Python function */
 	uint64_t builtin_inside, builtin_outside; /* of one call of a C function */
 	uint64_t resume_inside,
-		resume_outside; /* of one resumption, and the suspension that ends it */
+		resume_outside;  /* of one resumption, and the suspension that ends it */
+	uint64_t pace;           /* the CPU's when it was measured, in ticks of the clock */
+	uint64_t error_permille; /* by how much of it a cost may be off */
 };
 
 /* ---- the sparse area ------------------------------------------------------------------------- */
@@ -108,9 +110,9 @@ struct trace_granule {
 	uint64_t start; /* when the thread was first seen, in the session's clock */
 	uint64_t n;     /* items in use */
 	/* Of the thread, written into its first granule of nodes only. */
-	uint64_t n_resynced; /* times the stack had to be found again: frames ended unseen */
-	uint64_t n_folded;   /* calling contexts without a node of their own: no room */
-	uint64_t reserved[2];
+	uint64_t n_resynced;     /* times the stack had to be found again: frames ended unseen */
+	uint64_t n_folded;       /* calling contexts without a node of their own: no room */
+	uint64_t n_paces, paces; /* how often the CPU's pace was measured, and the sum, in ticks */
 };
 
 /* One calling context. The first node of a thread stands for the thread itself: its function is 0 and its
