@@ -182,6 +182,31 @@ struct interval distribution_mean_interval(const double *v, size_t n, double con
 	return (struct interval){ mean - half, mean + half };
 }
 
+/* How many of n fair coins at most show heads with a probability of at most `tail`; −1: not even none does. */
+static int64_t coin_limit(size_t n, double tail)
+{
+	double log_way = -(double)n * M_LN2, sum = 0; /* of k heads */
+	int64_t k = -1;
+
+	for (size_t heads = 0; heads < n; heads++) {
+		sum += exp(log_way);
+		if (sum > tail)
+			break;
+		k = (int64_t)heads;
+		log_way += log((double)(n - heads)) - log((double)(heads + 1));
+	}
+	return k;
+}
+
+struct interval distribution_median_interval(const double *sorted, size_t n, double confidence)
+{
+	int64_t k = coin_limit(n, (1 - confidence) / 2);
+
+	if (k < 0)
+		return (struct interval){ -INFINITY, INFINITY };
+	return (struct interval){ sorted[k], sorted[n - 1 - (size_t)k] };
+}
+
 /* The largest k for which a signed-rank sum of at most k has a probability of at most `tail`; −1: none has. */
 static int64_t signed_rank_limit(size_t n, double tail)
 {

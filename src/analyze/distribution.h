@@ -31,6 +31,10 @@ double distribution_normal(double p);
 /* Of the mean of n independent values; unknown ([−∞, ∞]) below two of them. */
 struct interval distribution_mean_interval(const double *v, size_t n, double confidence);
 
+/* Of the median of n independent values, whatever their distribution: between two of the values themselves, so many from
+ * either end that the binomial distribution allows; unknown ([−∞, ∞]) where they are too few (below 6 at 95 %). */
+struct interval distribution_median_interval(const double *sorted, size_t n, double confidence);
+
 /* Hodges and Lehmann's estimate of the centre (median of the means of all pairs), and the values that Wilcoxon's signed-rank
  * test does not reject at level alpha (exact up to 50 values, then by the normal distribution). It assumes values that
  * scatter alike to both sides of the centre, nothing else. Where n is too small for alpha the interval is infinite.

@@ -152,6 +152,25 @@ static void two_groups_are_told_from_one(void **state)
 	assert_false(distribution_is_bimodal(one, 40));
 }
 
+static void the_median_lies_between_values_that_coins_allow(void **state)
+{
+	double v[1000];
+	struct interval i;
+
+	(void)state;
+	for (size_t k = 0; k < 1000; k++)
+		v[k] = (double)k + 1;
+	assert_true(isinf(distribution_median_interval(v, 0, 0.95).high));
+	assert_true(isinf(distribution_median_interval(v, 5, 0.95).low));
+	i = distribution_median_interval(v, 6, 0.95); /* 2 · 2^-6 is below 5 % */
+	assert_true(i.low == 1 && i.high == 6);
+	i = distribution_median_interval(v, 10, 0.95);
+	assert_true(i.low == 2 && i.high == 9);
+	i = distribution_median_interval(
+		v, 1000, 0.95); /* the table of the binomial distribution */
+	assert_true(i.low == 469 && i.high == 532);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -164,6 +183,7 @@ int main(void)
 		cmocka_unit_test(a_warm_up_is_found_where_it_ends),
 		cmocka_unit_test(trends_and_dependence_are_seen),
 		cmocka_unit_test(two_groups_are_told_from_one),
+		cmocka_unit_test(the_median_lies_between_values_that_coins_allow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,6 +44,28 @@ double series_time(struct arena *a, const struct series *s)
 	return distribution_quantile(times, s->n, 0.5);
 }
 
+struct interval series_median_interval(struct arena *a, const struct series *s)
+{
+	double *medians = arena_new_n(a, double, s->n), *values = NULL;
+	size_t n_medians = 0, n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct series_process *p = &s->processes[i];
+
+		n = p->n - p->n_warmup;
+		values = arena_new_n(a, double, n);
+		for (size_t k = 0; k < n; k++)
+			values[k] = p->v[p->n_warmup + k].seconds;
+		distribution_sort(values, n);
+		if (n)
+			medians[n_medians++] = distribution_quantile(values, n, 0.5);
+	}
+	if (s->n == 1)
+		return distribution_median_interval(values, n, 0.95);
+	distribution_sort(medians, n_medians);
+	return distribution_median_interval(medians, n_medians, 0.95);
+}
+
 static size_t count_values(const struct series *s)
 {
 	size_t n = 0;

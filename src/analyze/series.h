@@ -71,6 +71,10 @@ void series_cut_warmup(struct series *s);
 /* n is at least one process with a value. */
 struct series_summary series_summarise(struct arena *a, const struct series *s);
 
+/* Of the median, 95 %: over the medians of processes where there are several (values of one process are alike), else over the values;
+ * infinite where they are too few. */
+struct interval series_median_interval(struct arena *a, const struct series *s);
+
 /* The one number of a process for a comparison: its least value (delays only add). */
 double series_process_time(const struct series_process *p);
 /* The one number of all: the median of those. */

@@ -17,6 +17,8 @@
 #include "cmd/commands.h"
 #include "cmd/report_ops.h"
 #include "cmd/result.h"
+#include "cmd/stored.h"
+#include "formats/results.h"
 #include "store/reader.h"
 #include "store/tables.h"
 #include "base/banned.h"
@@ -197,6 +199,37 @@ static struct result_page page_of(const struct options *o, const struct result *
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+/* Of all the options only these say anything of benchmark results. */
+static bool asks_for_profile(const struct options *o)
+{
+	struct options rest;
+	static const struct options none;
+
+	memcpy(&rest, o, sizeof rest);
+	rest.json = rest.no_legend = false;
+	rest.color = 0;
+	return memcmp(&rest, &none, sizeof rest) != 0;
+}
+
+static int report_benchmarks(const struct command *self, const char *path, const struct options *o)
+{
+	struct buf text = BUF_INIT;
+	struct err e = ERR_INIT;
+	int status;
+
+	if (asks_for_profile(o))
+		status = err_set(&e, ERR_USAGE,
+			"%s holds benchmark results: of these options only --json and --color "
+			"apply",
+			path);
+	else
+		status = stored_report(
+			path, o->json, output_for(STDOUT_FILENO, o->color), &text, &e);
+	status = status < 0 ? command_fail(self, &e) : output_write(STDOUT_FILENO, &text);
+	buf_done(&text);
+	return status;
+}
+
 static int report(const struct command *self, const char *path, const struct options *o)
 {
 	struct result_choice choice = choice_of(o);
@@ -273,6 +306,8 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE, "--group-by-shape, --top-level and --torch need --ops");
 	if (e.code)
 		return command_fail(self, &e);
+	if (results_are_in(argv[first]))
+		return report_benchmarks(self, argv[first], &o);
 	return o.ops ? show_ops(self, argv[first], &o) : report(self, argv[first], &o);
 }
 
@@ -283,10 +318,12 @@ const struct command command_report = {
 	.summary = "Show a recording as tables",
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,
-	.examples = "  leadline report run.lead\n"
-		    "  leadline run.lead                  the same\n"
-		    "  leadline report run.lead --lines --only-mine\n"
-		    "  leadline report run.lead --tree\n"
-		    "  leadline report run.lead --callers forward --state cpu\n",
+	.examples =
+		"  leadline report run.lead\n"
+		"  leadline run.lead                  the same\n"
+		"  leadline report run.lead --lines --only-mine\n"
+		"  leadline report run.lead --tree\n"
+		"  leadline report run.lead --callers forward --state cpu\n"
+		"  leadline report results.json       of pyperf, pytest-benchmark or hyperfine\n",
 	.run = run,
 };

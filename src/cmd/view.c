@@ -70,8 +70,12 @@ static int open_one(struct library *l, const char *path, struct err *e)
 {
 	const struct recording *r;
 
+	size_t n = l->recordings.n;
+
 	if (library_open(l, path, e) < 0)
 		return -(int)e->code;
+	if (l->recordings.n == n)
+		return 0;
 	r = l->recordings.v[l->recordings.n - 1];
 	result_tell_damage(r->reader, r->tables, path);
 	return 0;
@@ -279,6 +283,8 @@ const struct command command_view = {
 	.n_options = sizeof options_table / sizeof *options_table,
 	.examples = "  leadline view run.lead\n"
 		    "  leadline view run.lead -o run.html             one file to keep or send\n"
+		    "  leadline view before.lead after.lead           what changed\n"
+		    "  leadline view monday.json today.json           results of benchmarks\n"
 		    "  leadline view run.lead --no-browser --port 8000\n",
 	.run = run,
 };

@@ -95,7 +95,7 @@ int format_open(struct reader **ret, const char *path, struct err *e)
 	else if (input_error(&in, e) < 0)
 		status = err_note(e, "%s", path);
 	else if (has_results(&in))
-		status = err_set(e, ERR_BAD_FILE,
+		status = err_set(e, ERR_USAGE,
 			"%s holds benchmark results, not a profile; leadline report and view show "
 			"them",
 			path);

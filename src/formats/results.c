@@ -328,7 +328,8 @@ static void take_text(struct file *f, enum place place)
 		f->python_kind = text_of(f);
 		break;
 	case COMMIT:
-		to->commit = text_of(f);
+		if (!json_text_is(&f->r, "unversioned")) /* pytest-benchmark's word for none */
+			to->commit = text_of(f);
 		break;
 	default: /* not a text's place */
 		break;

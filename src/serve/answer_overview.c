@@ -132,8 +132,10 @@ static void write_counts(const struct selection *s, struct json_writer *w)
 }
 
 /* What can be filled is ""; else why not, and what to type. */
-static void write_views(struct selection *s, struct json_writer *w)
+static void write_views(struct selection *s, bool has_results, struct json_writer *w)
 {
+	static const char no_results[] =
+		"results of benchmarks can stand beside: leadline view FILE results.json";
 	static const char *const none = "nothing was sampled: record with leadline run";
 	bool has_profile = s->profile != NULL, is_foreign = s->recording->origin.is_foreign;
 	bool has_stacks = has_profile && (!s->exact || s->exact->has_contexts) && s->stacks->n;
@@ -165,6 +167,7 @@ static void write_views(struct selection *s, struct json_writer *w)
 	json_kv_string(w, "kernel", "kernel frames are not recorded yet");
 	json_kv_string(w, "gpu", "GPU activity is not recorded yet");
 	json_kv_string(w, "memory", "memory is not recorded yet");
+	json_kv_string(w, "bench", has_results ? "" : no_results);
 	json_object_end(w);
 }
 
@@ -199,12 +202,36 @@ static void write_rows(const struct selection *s, struct json_writer *w)
 	answer_line_rows(s, p, 0, TOP, w);
 }
 
+/* Where there are benchmark results and no recording. */
+static void write_results_only(const struct library *l, struct json_writer *w)
+{
+	static const char *const views[] = { "flame", "source", "timeline", "graph", "table" };
+	const struct results *r = &l->results.v[0];
+
+	json_kv_string(w, "version", LEADLINE_VERSION);
+	write_recordings(l, w);
+	json_kv_string(w, "name", r->name);
+	json_kv_string(w, "format", r->format);
+	json_kv_string(w, "unit", "s");
+	json_kv_bool(w, "is_exact", true);
+	json_key(w, "views");
+	json_object_begin(w);
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		json_kv_string(w, views[i], "no recording is open");
+	json_kv_string(w, "bench", "");
+	json_object_end(w);
+}
+
 int answer_overview(struct library *l, struct params *p, struct json_writer *w, struct err *e)
 {
 	struct selection *s;
 	const struct recording *r;
 	double sampled_s, wall_s, from_s = 0, to_s = 0;
 
+	if (!l->recordings.n && l->results.n) {
+		write_results_only(l, w);
+		return 0;
+	}
 	if (library_select(l, p, LIBRARY_ROWS, &s, e) < 0 ||
 		params_number(p, "from", 0, 1e9, &from_s, e) < 0 ||
 		params_number(p, "to", 0, 1e9, &to_s, e) < 0)
@@ -227,7 +254,7 @@ int answer_overview(struct library *l, struct params *p, struct json_writer *w, 
 	write_verdict(r, w);
 	write_states(s, from_s, to_s, w);
 	write_counts(s, w);
-	write_views(s, w);
+	write_views(s, l->results.n > 0, w);
 	write_rows(s, w);
 	write_report(s, w);
 	return 0;

@@ -23,7 +23,8 @@ struct selection;
 typedef int answer_fn(struct library *l, struct params *p, struct json_writer *w, struct err *e);
 
 answer_fn answer_overview, answer_tree, answer_sandwich, answer_table, answer_search, answer_files,
-	answer_source, answer_bytecode, answer_timeline, answer_graph, answer_diff, answer_difftree;
+	answer_source, answer_bytecode, answer_timeline, answer_graph, answer_diff, answer_difftree,
+	answer_bench;
 
 struct comparison;
 void comparison_free(struct comparison *c); /* NULL is fine */

@@ -85,6 +85,8 @@ void library_done(struct library *l)
 		recording_free(*r);
 	vec_done(&l->recordings);
 	comparison_free(l->comparison);
+	vec_done(&l->results);
+	arena_done(&l->arena);
 }
 
 int library_find(
@@ -94,6 +96,8 @@ int library_find(
 
 	if (params_u32(p, "r", UINT32_MAX, &number, e) < 0)
 		return -(int)e->code;
+	if (!l->recordings.n)
+		return err_set(e, ERR_UNSUPPORTED, "only benchmark results are open, no recording");
 	if (number >= l->recordings.n)
 		return err_set(e, ERR_NO_FILE, "there is no recording %u; %zu %s open", number,
 			l->recordings.n, l->recordings.n == 1 ? "is" : "are");
@@ -372,10 +376,23 @@ static int prepare(struct library *l, struct err *e)
 	return status;
 }
 
+static int open_results(struct library *l, const char *path, struct err *e)
+{
+	struct results r;
+
+	if (results_load(&l->arena, path, &r, e) < 0)
+		return -(int)e->code;
+	vec_push(&l->results, r);
+	return 0;
+}
+
 int library_open(struct library *l, const char *path, struct err *e)
 {
-	struct recording *r = xcalloc(1, sizeof *r);
+	struct recording *r;
 
+	if (results_are_in(path))
+		return open_results(l, path, e);
+	r = xcalloc(1, sizeof *r);
 	if (load(r, path, e) < 0) {
 		recording_free(r);
 		return -(int)e->code;

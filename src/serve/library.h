@@ -22,6 +22,7 @@
 #include "analyze/origin.h"
 #include "base/arena.h"
 #include "base/vec.h"
+#include "formats/results.h"
 
 struct blocks;
 struct comparison;
@@ -68,13 +69,15 @@ struct recording {
 
 struct library {
 	VEC(struct recording *) recordings;
+	VEC(struct results) results; /* of benchmarks; what they point to lives in the arena */
+	struct arena arena;
 	struct comparison *comparison; /* the one last asked for (answer_diff.c), or NULL */
 	uint64_t n_asked;
 };
 
 #define LIBRARY_INIT ((struct library){ 0 })
 
-/* Opens a recording, or another tool's file, and adds it. */
+/* Opens a recording, or another tool's file, and adds it: to the recordings, or to the results of benchmarks. */
 int library_open(struct library *l, const char *path, struct err *e);
 void library_done(struct library *l);
 

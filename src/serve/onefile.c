@@ -397,6 +397,13 @@ int onefile_make(
 		m.left += all / (n + 1);
 		take_comparisons(&m);
 	}
+	m.r = 0;
+	if (!n)
+		m.left = all;
+	if (!n && take(&m, "overview", "", NULL, 0, 1) != TAKEN)
+		status = err_set(e, ERR_USAGE, "--max-size is too small");
+	if (status == 0 && l->results.n && take(&m, "bench", "", NULL, 0, 1) != TAKEN)
+		buf_adds(dropped, "results of benchmarks\n");
 	if (status == 0)
 		write_file(&m, out);
 	buf_done(&m.answers);

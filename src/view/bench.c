@@ -147,7 +147,9 @@ static void add_procedure(const struct bench_view *v, size_t i, struct buf *out)
 			sum->loops == 1 ? "" : "s");
 		if (sum->n_warmup)
 			buf_printf(out, ", %zu warm-up batches left out", sum->n_warmup);
-		buf_printf(out, "; garbage collection %s", v->gc ? "on" : "off, as in timeit");
+		if (!v->is_stored)
+			buf_printf(
+				out, "; garbage collection %s", v->gc ? "on" : "off, as in timeit");
 	}
 	if (sum->max_rss_bytes)
 		buf_printf(out, "; peak memory %s",

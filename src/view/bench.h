@@ -29,6 +29,7 @@ struct bench_view {
 	int precision;            /* digits of timeit's numbers */
 	enum bench_unit unit;     /* of timeit's line */
 	bool gc;                  /* garbage collection was on */
+	bool is_stored;           /* read from a file, which does not say that */
 	bool colour;
 	size_t width;
 };

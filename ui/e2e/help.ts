@@ -10,6 +10,8 @@ import { Browser, BrowserContextOptions, chromium, Page } from "playwright-core"
 const ROOT = resolve(__dirname, "../..");
 export const LEADLINE = process.env.LEADLINE ?? join(ROOT, "build/leadline");
 export const DATA = join(ROOT, "tests/data");
+/** As pyperf, hyperfine and pytest-benchmark have written them. */
+export const RESULTS = ["pyperf", "hyperfine", "pytest_benchmark"].map((name) => join(ROOT, "tests/fuzz/corpus/results", name));
 export const FOLDER = mkdtempSync(join(tmpdir(), "leadline-page-"));
 
 /** Far more than anything takes: a loaded machine must not fail a test. */
@@ -120,4 +122,5 @@ export const READY: Record<string, string> = {
 	graph: ".graph .node",
 	table: ".grid tbody tr",
 	diff: ".diffview .picture canvas",
+	bench: ".benchview .grid tbody tr",
 };

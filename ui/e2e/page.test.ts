@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DATA, FOLDER, go, launch, open, Opened, PATIENCE_MS, READY, report, serve, Server, slower, tool } from "./help";
+import { DATA, FOLDER, go, launch, open, Opened, PATIENCE_MS, READY, report, RESULTS, serve, Server, slower, tool } from "./help";
 
 const ORDERS = join(DATA, "orders.lead");
 const TRACED = join(DATA, "traced.lead");
@@ -17,7 +17,7 @@ let opened: Opened;
 
 beforeAll(async () => {
 	browser = await launch();
-	server = await serve(ORDERS, TRACED, join(DATA, "gil.lead"), SLOWER);
+	server = await serve(ORDERS, TRACED, join(DATA, "gil.lead"), SLOWER, ...RESULTS);
 	opened = await open(browser, server.url);
 });
 
@@ -78,6 +78,30 @@ test("a comparison has the numbers of leadline diff, and its boxes are walked wi
 	await page.waitForSelector(".answer >> text=per unit of work");
 	expect(errors).toEqual([]);
 	await page.context().close();
+});
+
+test("results of benchmarks stand alone, with the numbers of the report", async () => {
+	const one = await serve(...RESULTS);
+	const { page, errors, strangers } = await open(browser, one.url);
+	await page.waitForSelector(READY.bench);
+	expect(page.url()).toContain("#/bench");
+	expect(await page.$$eval(".tabs a", (all) => all.length)).toBe(1);
+	const wanted = RESULTS.flatMap((file) => report(file).benchmarks as { name: string; least: number; median: number; mean: number }[]);
+	const shown = await page.$$eval(".grid tbody tr", (rows) =>
+		rows.map((row) => {
+			const cells = [...row.querySelectorAll<HTMLElement>("td")];
+			return [cells[7].textContent, ...[0, 1, 3].map((i) => Number(cells[i].dataset.value))] as [string, ...number[]];
+		}),
+	);
+	const sorted = (rows: unknown[]) => rows.map((row) => JSON.stringify(row)).sort();
+	expect(sorted(shown)).toEqual(sorted(wanted.map((b) => [b.name, b.least, b.median, b.mean])));
+	await page.locator(".grid td.code button", { hasText: "sleep" }).focus();
+	await page.keyboard.press("Enter");
+	await expect.poll(() => page.locator(".grid tbody tr").count(), { timeout: PATIENCE_MS }).toBe(1);
+	expect(page.url()).toContain("bench=sleep");
+	expect([errors, strangers]).toEqual([[], []]);
+	await page.context().close();
+	await one.stop();
 });
 
 test("the overview names what the report has first", async () => {
@@ -251,7 +275,7 @@ test("at 360 pixels nothing is wider than the screen", async () => {
 
 test("one file holds the same page, from the disk, without a network", async () => {
 	const file = join(FOLDER, "one.html");
-	tool("view", ORDERS, SLOWER, "-o", file);
+	tool("view", ORDERS, SLOWER, ...RESULTS, "-o", file);
 	const { page, errors, strangers } = await open(browser, `file://${file}`, { offline: true });
 	for (const name of [...Object.keys(READY), "diff?r=1&with=0&normalize=run&side=a", "table"]) {
 		await go(page, `#/${name}`);

@@ -2,7 +2,7 @@
 // The frame: what was recorded, tabs, chips, the view, the lead line at its right, details below; keys for all.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Overview } from "./api/types";
-import { amount, count, percent } from "./model/format";
+import { amount, baseOf, count, percent } from "./model/format";
 import { Chips } from "./parts/chips";
 import { Drawer } from "./parts/drawer";
 import { Guard } from "./parts/guard";
@@ -112,15 +112,15 @@ function Head({ onHelp }: { onHelp: () => void }) {
 						))}
 					</select>
 				) : (
-					<span>{overview.name}</span>
+					<span>{baseOf(overview.name)}</span>
 				)}
 			</h1>
 			{command && <span class="command code" title={Array.isArray(command) ? command.join(" ") : command}>{Array.isArray(command) ? command.join(" ") : command}</span>}
 			{typeof overview.report.wall_s === "number" && <span class="num">{amount(overview.report.wall_s, "s")}</span>}
 			{overview.verdict && <span class="verdict">{overview.verdict}</span>}
-			<Fidelity />
+			{overview.recordings.length > 0 && <Fidelity />}
 			<span class="grow" />
-			<SearchBox />
+			{overview.recordings.length > 0 && <SearchBox />}
 			<span class="buttons">
 				<button type="button" onClick={share} title="copy a link to what you see; as a file: leadline view FILE -o page.html">share</button>
 				<button type="button" onClick={nextTheme} aria-label="light or dark">◐</button>
@@ -185,18 +185,24 @@ function Page() {
 	const view = VIEWS.find((one) => one.name === place.view);
 	const missing = view ? view.missing(overview) : "";
 	const Body = view?.body;
+	const hasRecording = overview.recordings.length > 0;
+	// Results of benchmarks have no functions and no selection.
+	const isOfRecording = hasRecording && place.view !== "bench";
+	useEffect(() => {
+		if (!hasRecording && place.view === "overview") store.go({ view: "bench" }, true);
+	}, [hasRecording]);
 	return (
 		<>
 			<Head onHelp={() => help(true)} />
 			<Tabs names={names} />
-			<Chips />
+			{isOfRecording && <Chips />}
 			<main class="main" id="main">
 				<div class={`view view-${place.view}`}>
 					{!Body ? <Notice title="There is no such view" text="Choose one of the tabs above." /> : missing ? <Notice title={`${view.title}: not recorded`} text={missing} /> : <Guard name={place.view}><Body /></Guard>}
 				</div>
-				<Guard name={`${place.f}:${place.line}`}><LeadLine /></Guard>
+				{isOfRecording && <Guard name={`${place.f}:${place.line}`}><LeadLine /></Guard>}
 			</main>
-			<Guard name={String(place.f)}><Drawer /></Guard>
+			{isOfRecording && <Guard name={String(place.f)}><Drawer /></Guard>}
 			{(store.source.dropped.length > 0 || overview.note) && (
 				<footer class="soft">
 					{overview.note && <p>{overview.note}</p>}
@@ -208,6 +214,9 @@ function Page() {
 	);
 }
 
+/** What an overview lacks where nothing but results of benchmarks is open. */
+const EMPTY = { note: "", verdict: "", verdict_why: "", states: [], counts: {}, functions: [], lines: [], report: {}, sampled: 0, length_s: 0 };
+
 export function App() {
 	const place = usePlace();
 	const answer = useAnswer<Overview>("overview", { r: place.r });
@@ -217,7 +226,7 @@ export function App() {
 	if (answer.error) return <main class="alone"><Notice title="The recording cannot be shown" text={answer.error.message} /></main>;
 	if (!answer.data) return <main class="alone">{answer.isSlow && <Skeleton />}</main>;
 	return (
-		<OverviewContext.Provider value={answer.data}>
+		<OverviewContext.Provider value={{ ...EMPTY, ...answer.data }}>
 			<Page />
 		</OverviewContext.Provider>
 	);

@@ -322,6 +322,48 @@ export interface DiffTree {
 	boxes: DiffBoxes;
 }
 
+export interface Benchmark {
+	name: string;
+	full_name: string;
+	unit: Unit;
+	is_command: boolean;
+	n: number;
+	n_processes: number;
+	n_warmup: number;
+	loops: number;
+	least: number;
+	q1: number;
+	median: number;
+	/** 95 %; null: too few values. */
+	median_low: number | null;
+	median_high: number | null;
+	q3: number;
+	most: number;
+	mean: number;
+	mean_low: number | null;
+	mean_high: number | null;
+	sd: number | null;
+	/** In the order taken, every `every`-th. */
+	values: number[];
+	every: number;
+	/** Where each process begins in `values`. */
+	processes: number[];
+	/** At 0 %, 1 % … 100 %. */
+	quantiles: number[];
+}
+
+export interface BenchFile {
+	file: string;
+	format: string;
+	date: string;
+	begun: number | null;
+	host: string;
+	cpu: string;
+	python: string;
+	commit: string;
+	benchmarks: Benchmark[];
+}
+
 export interface Search {
 	n: number;
 	value: number;

@@ -41,6 +41,9 @@ export interface Place {
 	side: string;
 	step: string;
 	all: boolean;
+	/* The benchmark that is looked at, "" all of them; and its axis. */
+	bench: string;
+	scale: string;
 }
 
 export const START: Place = {
@@ -72,6 +75,8 @@ export const START: Place = {
 	side: "b",
 	step: "0",
 	all: false,
+	bench: "",
+	scale: "",
 };
 
 const LISTS = new Set(["focus", "drop", "merge"]);

@@ -2,6 +2,7 @@
 // The views, in the order of the tabs. A new one is a row here and a file beside.
 import { ComponentType } from "preact";
 import { Overview } from "../api/types";
+import { BenchView } from "./bench";
 import { DiffView } from "./diff";
 import { FlameView } from "./flame";
 import { GraphView } from "./graph";
@@ -21,7 +22,7 @@ export interface View {
 const needs = (key: string) => (overview: Overview) => overview.views[key] ?? "";
 
 export const VIEWS: View[] = [
-	{ name: "overview", title: "Overview", missing: () => "", body: OverviewView },
+	{ name: "overview", title: "Overview", missing: (overview) => (overview.recordings.length ? "" : "No recording is open"), body: OverviewView },
 	{ name: "flame", title: "Flame", missing: needs("flame"), body: FlameView },
 	{ name: "source", title: "Source", missing: needs("source"), body: SourceView },
 	{ name: "timeline", title: "Timeline", missing: needs("timeline"), body: TimelineView },
@@ -33,4 +34,5 @@ export const VIEWS: View[] = [
 		missing: (overview) => (overview.recordings.length > 1 ? "" : "Open two recordings to compare them: leadline view before.lead after.lead"),
 		body: DiffView,
 	},
+	{ name: "bench", title: "Benchmarks", missing: (overview) => overview.views.bench ?? "No results of benchmarks are open: leadline view results.json", body: BenchView },
 ];
