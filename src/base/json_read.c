@@ -66,13 +66,6 @@ uint64_t json_offset(const struct json_reader *r)
 	return r->end_offset - (uint64_t)(r->end - r->at);
 }
 
-bool json_text_is(const struct json_reader *r, const char *s)
-{
-	size_t n = strlen(s);
-
-	return r->n == n && memcmp(r->text, s, n) == 0;
-}
-
 void json_copy_text(const struct json_reader *r, char *to, size_t size)
 {
 	size_t n = r->n < size - 1 ? r->n : size - 1;
@@ -504,16 +497,28 @@ int json_next(struct json_reader *r, enum json_token *ret, struct err *e)
 	return r->status; /* not reached: all cases are above */
 }
 
+/* Where the next item of the array at hand begins; NULL where json_next must see to it. */
+static const char *next_in_array(const struct json_reader *r)
+{
+	if (r->status < 0 || !r->depth || r->is_object[r->depth - 1] || r->at == r->end)
+		return NULL;
+	if (r->expect == EXPECT_SEPARATOR && *r->at == ',')
+		return r->at + 1;
+	return r->expect == EXPECT_FIRST_ITEM || r->expect == EXPECT_VALUE ? r->at : NULL;
+}
+
+static void took(struct json_reader *r, const char *to)
+{
+	r->at = to;
+	r->expect = EXPECT_VALUE;
+}
+
 size_t json_take_u32s(struct json_reader *r, uint32_t *to, size_t n)
 {
-	const char *at = r->at;
+	const char *at = next_in_array(r);
 	size_t taken = 0;
 
-	if (r->status < 0 || !r->depth || r->is_object[r->depth - 1] || at == r->end)
-		return 0;
-	if (r->expect == EXPECT_SEPARATOR && *at == ',')
-		at++;
-	else if (r->expect != EXPECT_FIRST_ITEM && r->expect != EXPECT_VALUE)
+	if (!at)
 		return 0;
 	/* Ten bytes are nine digits and what ends them. */
 	while (taken < n && r->end - at >= 10) {
@@ -529,10 +534,44 @@ size_t json_take_u32s(struct json_reader *r, uint32_t *to, size_t n)
 		to[taken++] = value;
 		at++;
 	}
-	if (taken) {
-		r->at = at;
-		r->expect = EXPECT_VALUE;
+	if (taken)
+		took(r, at);
+	return taken;
+}
+
+/* Powers of ten that are exact. */
+static const double powers[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12,
+	1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+
+size_t json_take_doubles(struct json_reader *r, double *to, size_t n)
+{
+	enum { DIGITS = 15 }; /* so many are below 2^53: one division gives the nearest double */
+	const char *at = next_in_array(r);
+	size_t taken = 0;
+
+	/* Those, a point, and what ends them. */
+	while (at && taken < n && r->end - at >= DIGITS + 2) {
+		const char *begin = at, *point = NULL;
+		uint64_t digits = 0;
+
+		for (; at - begin <= DIGITS; at++) {
+			if (is_digit(*at))
+				digits = digits * 10 + (uint64_t)(*at - '0');
+			else if (*at == '.' && !point && at > begin)
+				point = at;
+			else
+				break;
+		}
+		if (at == begin || *at != ',' || at - begin > DIGITS || at - 1 == point ||
+			(*begin == '0' && at - begin > 1 && point != begin + 1)) {
+			at = begin;
+			break;
+		}
+		to[taken++] = (double)digits / powers[point ? at - point - 1 : 0];
+		at++;
 	}
+	if (taken)
+		took(r, at);
 	return taken;
 }
 
@@ -565,8 +604,6 @@ static size_t take_digits(const char *s, const char *end, uint64_t *value, bool 
  * factors are exact and one rounding gives the nearest double. False: not such a number. */
 static bool short_double(const char *s, const char *end, double *ret_value)
 {
-	static const double powers[] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
-		1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
 	bool is_negative = *s == '-', more;
 	uint64_t digits = 0;
 	size_t after = 0;

@@ -34,6 +34,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/buf.h"
 
@@ -99,11 +100,19 @@ int json_skip(struct json_reader *r, struct err *e);
  * always is. Makes long arrays of small numbers three times as fast. */
 size_t json_take_u32s(struct json_reader *r, uint32_t *to, size_t n);
 
+/* The same for numbers of up to fifteen digits, with or without a fraction. */
+size_t json_take_doubles(struct json_reader *r, double *to, size_t n);
+
 /* Bytes of input read so far, for progress. */
 uint64_t json_offset(const struct json_reader *r);
 
 /* Whether the text of the last token is s. */
-bool json_text_is(const struct json_reader *r, const char *s);
+static inline bool json_text_is(const struct json_reader *r, const char *s)
+{
+	size_t n = strlen(s);
+
+	return r->n == n && memcmp(r->text, s, n) == 0;
+}
 
 /* Copies as much of the text of the last token as fits, and a NUL; size is not 0. */
 void json_copy_text(const struct json_reader *r, char *to, size_t size);

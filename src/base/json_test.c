@@ -887,6 +887,40 @@ static void small_numbers_are_taken_at_once(void **state)
 	assert_taken("[1,2", 0, 0, JSON_NUMBER); /* too near to the end to be sure */
 }
 
+/* Whatever json_take_doubles takes is what json_next would have said. */
+static void numbers_with_fractions_are_taken_at_once(void **state)
+{
+	static const char *const arrays[] = { "[1,2.5,0.001,123456789012345,0,0.5,7,8]            ",
+		"[1.,2,3]                       ", "[01.5,2]                       ",
+		"[.5,2]                         ", "[1.2.3,4]                      ",
+		"[1234567890123456,2]           ", "[1.23456789012345,2]           ",
+		"[1e5,2]                        ", "[-1,2]                         ",
+		"[0.1,0.2,0.3,4.7,1794783672.02]             " };
+	static const size_t taken[] = { 6, 0, 0, 0, 0, 0, 0, 0, 0, 3 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
+		struct json_reader fast, slow;
+		struct err e = ERR_INIT;
+		enum json_token t;
+		double v[6];
+		size_t n;
+
+		json_reader_init_memory(&fast, arrays[i], strlen(arrays[i]));
+		json_reader_init_memory(&slow, arrays[i], strlen(arrays[i]));
+		assert_int_equal(json_next(&fast, &t, &e), 0);
+		assert_int_equal(json_next(&slow, &t, &e), 0);
+		n = json_take_doubles(&fast, v, 6);
+		assert_true(n >= taken[i] && (taken[i] || !n));
+		for (size_t k = 0; k < n; k++) {
+			assert_int_equal(json_next(&slow, &t, &e), 0);
+			assert_true(v[k] == json_number_double(&slow));
+		}
+		json_reader_done(&fast);
+		json_reader_done(&slow);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -910,6 +944,7 @@ int main(void)
 		cmocka_unit_test(doubles_survive_the_round_trip),
 		cmocka_unit_test(tokens_cross_the_edge_of_the_window),
 		cmocka_unit_test(small_numbers_are_taken_at_once),
+		cmocka_unit_test(numbers_with_fractions_are_taken_at_once),
 		cmocka_unit_test(random_damage_does_no_harm),
 	};
 

@@ -60,7 +60,7 @@ static const struct {
 	{ "funcTable", "lineNumber", offsetof(struct scope, func_line) },
 	{ "sources", "filename", offsetof(struct scope, source_name) },
 	{ "resourceTable", "name", offsetof(struct scope, resource_name) } };
-enum { COLUMNS = sizeof columns / sizeof *columns };
+enum { COLUMNS = sizeof columns / sizeof *columns, TAKEN = 64 }; /* numbers at a time */
 
 enum weight_type { WEIGHT_SAMPLES, WEIGHT_MS, WEIGHT_BYTES, WEIGHT_OTHER };
 
@@ -121,8 +121,8 @@ static int read_indices(struct file *f, struct column *to)
 
 	vec_clear(&to->v);
 	do {
-		uint32_t many[64];
-		size_t n = json_take_u32s(&f->r, many, sizeof many / sizeof *many);
+		uint32_t many[TAKEN];
+		size_t n = json_take_u32s(&f->r, many, TAKEN);
 
 		for (size_t i = 0; i < n; i++)
 			vec_push(&to->v, (int32_t)many[i]);
@@ -139,8 +139,13 @@ static int read_numbers(struct file *f, struct numbers *to)
 	int status;
 
 	vec_clear(&to->v);
-	while ((status = next_item(f, &value)) > 0)
-		vec_push(&to->v, value);
+	do {
+		vec_reserve(&to->v, TAKEN + 1);
+		to->v.n += json_take_doubles(&f->r, to->v.v + to->v.n, TAKEN);
+		status = next_item(f, &value);
+		if (status > 0)
+			vec_push(&to->v, value);
+	} while (status > 0);
 	return status;
 }
 
@@ -266,15 +271,18 @@ static int make_rows(struct file *f)
 	const struct scope *s = scope_for(f, f->thread.own.stack_frame.v.n);
 	size_t n = s->stack_frame.v.n;
 	uint16_t *depth;
+	uint32_t *frame_rows; /* by frame; 0: not made yet */
+	size_t n_frames = scope_for(f, f->thread.own.frame_func.v.n)->frame_func.v.n;
 	int status = 0;
 
 	if (f->rows_of == s && s == &f->shared)
 		return 0;
 	depth = xcalloc(n + 1, sizeof *depth);
+	frame_rows = xcalloc(n_frames + 1, sizeof *frame_rows);
 	vec_clear(&f->rows);
 	for (size_t i = 0; i < n && status == 0; i++) {
 		int32_t prefix = at(&s->stack_prefix, (int32_t)i),
-			back = at(&s->stack_back, (int32_t)i);
+			back = at(&s->stack_back, (int32_t)i), frame;
 
 		if (s->stack_back.v.n)
 			prefix = back > 0 ? (int32_t)i - back : -1;
@@ -285,11 +293,16 @@ static int make_rows(struct file *f)
 		if (status < 0)
 			break;
 		depth[i] = prefix >= 0 ? (uint16_t)(depth[prefix] + 1) : 0;
+		frame = s->stack_frame.v.v[i];
+		frame = frame >= 0 && (size_t)frame < n_frames ? frame : (int32_t)n_frames;
+		if (!frame_rows[frame])
+			frame_rows[frame] = frame_row(f, frame);
 		vec_push(&f->rows,
-			foreign_stack(f->to, prefix >= 0 ? f->rows.v[prefix] : 0,
-				frame_row(f, s->stack_frame.v.v[i])));
+			foreign_stack(
+				f->to, prefix >= 0 ? f->rows.v[prefix] : 0, frame_rows[frame]));
 	}
 	free(depth);
+	free(frame_rows);
 	f->rows_of = s;
 	return status;
 }

@@ -15,12 +15,21 @@
 #include "store/writer.h"
 #include "base/banned.h"
 
-/* Rows of stacks: a profile comes back to the same ones, and the writer's table of all of them is large. */
-enum { SEEN = 1 << 18 };
+enum { FRAMES = 1 << 14, FEW = 8 };
 
+/* A program comes back to where it was: callees lie in a list, the one last asked for first; most are found at once, in
+ * memory that is needed next. */
 struct foreign_stack {
-	uint64_t key; /* parent and frame */
-	uint32_t row; /* 0: none yet */
+	uint32_t frame;
+	uint32_t callee,
+		next; /* rows: the first callee, the next one of the same caller; 0: none */
+};
+
+struct foreign_frame {
+	uint64_t hash, line;
+	char *texts; /* name and file; owned */
+	size_t name_n, file_n;
+	uint32_t first_line, row;
 };
 
 int foreign_begin(struct foreign *to, const char *format, struct err *e)
@@ -29,14 +38,21 @@ int foreign_begin(struct foreign *to, const char *format, struct err *e)
 	if (writer_open(&to->w, NULL, NULL, e) < 0)
 		return -(int)e->code;
 	writer_meta(to->w, "format", format);
-	to->seen = xcalloc(SEEN, sizeof *to->seen);
+	to->frames = xcalloc(FRAMES, sizeof *to->frames);
+	to->capacity = 1 << 10;
+	to->stacks = xcalloc(to->capacity, sizeof *to->stacks);
 	return 0;
 }
 
 void foreign_done(struct foreign *to)
 {
-	free(to->seen);
-	to->seen = NULL;
+	for (size_t i = 0; to->frames && i < FRAMES; i++)
+		free(to->frames[i].texts);
+	free(to->frames);
+	free(to->stacks);
+	map_done(&to->many);
+	to->frames = NULL;
+	to->stacks = NULL;
 }
 
 void foreign_unit(struct foreign *to, enum foreign_unit unit, const char *measure)
@@ -77,16 +93,38 @@ uint32_t foreign_thread(struct foreign *to, uint32_t pid, uint32_t tid, const ch
 			.process = process, .tid = tid, .name = writer_string(to->w, name) });
 }
 
+static bool is_same(const struct foreign_frame *x, uint64_t hash, const char *name, size_t name_n,
+	const char *file, size_t file_n)
+{
+	return x->texts && x->hash == hash && x->name_n == name_n && x->file_n == file_n &&
+		memcmp(x->texts, name, name_n) == 0 && memcmp(x->texts + name_n, file, file_n) == 0;
+}
+
 uint32_t foreign_frame_n(struct foreign *to, const char *name, size_t name_n, const char *file,
 	size_t file_n, uint64_t line, uint32_t first_line)
 {
-	struct rec_frame frame = { .tag = FRAME_FOREIGN,
-		.name = writer_string_n(to->w, name, name_n),
-		.file = writer_string_n(to->w, file, file_n),
-		.position = line,
-		.first_line = first_line };
+	uint64_t hash = hash_bytes(name, name_n) ^ hash_u64(line + first_line + file_n);
+	struct foreign_frame *x = &to->frames[hash % FRAMES];
 
-	return writer_row(to->w, RECORD_frame, &frame);
+	if (is_same(x, hash, name, name_n, file, file_n) && x->line == line &&
+		x->first_line == first_line)
+		return x->row;
+	free(x->texts);
+	*x = (struct foreign_frame){ .hash = hash,
+		.line = line,
+		.texts = xmalloc(name_n + file_n + 1),
+		.name_n = name_n,
+		.file_n = file_n,
+		.first_line = first_line };
+	memcpy(x->texts, name, name_n);
+	memcpy(x->texts + name_n, file, file_n);
+	x->row = writer_row(to->w, RECORD_frame,
+		&(struct rec_frame){ .tag = FRAME_FOREIGN,
+			.name = writer_string_n(to->w, name, name_n),
+			.file = writer_string_n(to->w, file, file_n),
+			.position = line,
+			.first_line = first_line });
+	return x->row;
 }
 
 uint32_t foreign_frame(
@@ -95,17 +133,58 @@ uint32_t foreign_frame(
 	return foreign_frame_n(to, name, strlen(name), file, strlen(file), line, first_line);
 }
 
+static uint64_t key_of(uint32_t parent, uint32_t frame)
+{
+	return (uint64_t)parent << 32 | frame;
+}
+
+static uint32_t add_stack(struct foreign *to, uint32_t parent, uint32_t frame)
+{
+	uint32_t row = writer_row_new(
+		to->w, RECORD_stack, &(struct rec_stack){ .parent = parent, .frame = frame });
+
+	if (row >= to->capacity) {
+		to->capacity *= 2;
+		to->stacks = xrealloc(to->stacks, to->capacity, sizeof *to->stacks);
+	}
+	to->stacks[row] =
+		(struct foreign_stack){ .frame = frame, .next = to->stacks[parent].callee };
+	to->stacks[parent].callee = row;
+	return row;
+}
+
+/* A caller that has more callees than are looked through: theirs are found by hash from now on. */
+static void remember(struct foreign *to, uint32_t parent, uint32_t row, bool is_first)
+{
+	map_put(&to->many, key_of(parent, to->stacks[row].frame), row);
+	for (uint32_t at = to->stacks[row].next; is_first && at; at = to->stacks[at].next)
+		map_put(&to->many, key_of(parent, to->stacks[at].frame), at);
+}
+
 uint32_t foreign_stack(struct foreign *to, uint32_t parent, uint32_t frame)
 {
-	uint64_t key = (uint64_t)parent << 32 | frame;
-	struct foreign_stack *x = &to->seen[hash_u64(key) % SEEN];
+	uint32_t before = 0, at = to->stacks[parent].callee;
+	uint64_t found;
+	unsigned n = 0;
 
-	if (x->row && x->key == key)
-		return x->row;
-	x->key = key;
-	x->row = writer_row(
-		to->w, RECORD_stack, &(struct rec_stack){ .parent = parent, .frame = frame });
-	return x->row;
+	for (; at && to->stacks[at].frame != frame && n < FEW; n++) {
+		before = at;
+		at = to->stacks[at].next;
+	}
+	if (at && to->stacks[at].frame == frame) {
+		if (before) { /* to the front */
+			to->stacks[before].next = to->stacks[at].next;
+			to->stacks[at].next = to->stacks[parent].callee;
+			to->stacks[parent].callee = at;
+		}
+		return at;
+	}
+	if (at && map_find(&to->many, key_of(parent, frame), &found))
+		return (uint32_t)found;
+	found = add_stack(to, parent, frame);
+	if (n == FEW)
+		remember(to, parent, (uint32_t)found, !at);
+	return (uint32_t)found;
 }
 
 void foreign_weight(struct foreign *to, uint32_t thread, uint32_t stack, uint64_t t_ns,

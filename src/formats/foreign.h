@@ -13,13 +13,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
+
 struct err;
 struct writer;
 
 struct foreign {
 	struct writer *w; /* for records that have no function here */
 	uint64_t n_weights;
-	struct foreign_stack *seen; /* owned: stacks that were asked for lately, by hash */
+	/* Owned: all stacks as a tree, callees of those that have many by hash, and frames that were asked for lately. */
+	struct foreign_stack *stacks; /* by row; 0: the root */
+	size_t capacity;
+	struct map many;
+	struct foreign_frame *frames;
 };
 
 enum foreign_unit { FOREIGN_NS, FOREIGN_BYTES, FOREIGN_COUNT };

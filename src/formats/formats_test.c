@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 #include <cmocka.h>
@@ -59,6 +60,30 @@ static void what_is_written_reads_the_same(void **state)
 	opened_done(&again);
 	buf_done(&once);
 	buf_done(&twice);
+}
+
+static void a_caller_of_many_keeps_each_apart(void **state)
+{
+	struct buf text = BUF_INIT;
+	struct opened o;
+	char stack[40];
+
+	(void)state;
+	for (unsigned i = 0; i < 400; i++) /* each of 100 four times, not in one order */
+		buf_printf(&text, "main;f%u;g%u %u\n", i * 37 % 100, i * 37 % 7, i * 37 % 100 + 1);
+	opened_init(&o, "collapsed", text.data, text.n);
+	assert_int_equal(o.status, 0);
+	for (unsigned i = 0; i < 100; i++) {
+		double sum = 0;
+
+		for (unsigned k = 0; k < 7; k++) {
+			snprintf(stack, sizeof stack, "main;f%u;g%u", i, k);
+			sum += opened_value(&o, stack);
+		}
+		assert_true(sum == 4 * (i + 1));
+	}
+	opened_done(&o);
+	buf_done(&text);
 }
 
 static void gzip_is_undone(void **state)
@@ -133,6 +158,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(collapsed_stacks_have_files_and_lines),
 		cmocka_unit_test(what_is_written_reads_the_same),
+		cmocka_unit_test(a_caller_of_many_keeps_each_apart),
 		cmocka_unit_test(gzip_is_undone),
 		cmocka_unit_test(other_files_are_refused_in_one_line),
 		cmocka_unit_test(suffixes_choose_the_format),

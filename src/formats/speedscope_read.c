@@ -53,6 +53,9 @@ struct profile {
 	int unit; /* −1: none that is known */
 	double begin, last;
 	size_t n_samples, n_weights;
+	bool has_begin;
+	uint32_t thread; /* row, once it is kept */
+	bool is_kept;    /* as it comes, since what it is stood before */
 };
 
 /* ---- what JSON is made of -------------------------------------------------------------------- */
@@ -182,6 +185,33 @@ static int open_frame(struct file *f, uint32_t frame, size_t depth)
 	return 0;
 }
 
+/* Whether the profile is in the unit of the first, which it is where there was none yet. */
+static bool counts(struct file *f, const struct profile *p)
+{
+	if (p->unit >= 0 && f->unit < 0) {
+		f->unit = p->unit;
+		foreign_unit(f->to, units[p->unit].unit, "");
+	}
+	return p->unit >= 0 && units[p->unit].unit == units[f->unit].unit;
+}
+
+static void begin_thread(struct file *f, struct profile *p)
+{
+	p->thread = foreign_thread(f->to, 0, ++f->n_profiles, p->name);
+}
+
+static void keep_item(struct file *f, const struct profile *p, const struct item *x)
+{
+	double scale = units[p->unit].scale;
+	bool has_time = units[p->unit].unit == FOREIGN_NS;
+
+	if (!x->stack || !(x->value > 0))
+		return;
+	foreign_weight(f->to, p->thread, x->stack,
+		has_time ? foreign_value((x->t - p->begin) * scale) : 0, p->is_evented ? 0 : 1,
+		foreign_value(x->value * scale));
+}
+
 /* Samples and weights come in two arrays, in any order. */
 static struct item *item_at(struct file *f, size_t i)
 {
@@ -242,8 +272,8 @@ static int read_weights(struct file *f, struct profile *p)
 	int status;
 
 	do {
-		uint32_t many[64];
-		size_t n = json_take_u32s(&f->r, many, sizeof many / sizeof *many);
+		double many[64];
+		size_t n = json_take_doubles(&f->r, many, sizeof many / sizeof *many);
 
 		for (size_t i = 0; i < n; i++)
 			item_at(f, p->n_weights++)->value = many[i];
@@ -300,9 +330,14 @@ static int take_event(struct file *f, struct profile *p, size_t *depth)
 	if (at < p->last)
 		return err_set(f->e, ERR_BAD_FILE,
 			"byte %" PRIu64 ": an event lies before the last", json_offset(&f->r));
-	if (*depth && at > p->last)
-		vec_push(
-			&f->items, (struct item){ f->stacks.v[*depth - 1], p->last, at - p->last });
+	if (*depth && at > p->last) {
+		struct item x = { f->stacks.v[*depth - 1], p->last, at - p->last };
+
+		if (p->is_kept)
+			keep_item(f, p, &x);
+		else
+			vec_push(&f->items, x);
+	}
 	p->last = at;
 	if (is_open)
 		return open_frame(f, row, (*depth)++);
@@ -320,6 +355,9 @@ static int read_events(struct file *f, struct profile *p)
 	enum json_token t;
 
 	p->last = -INFINITY;
+	p->is_kept = *p->name && p->has_begin && counts(f, p);
+	if (p->is_kept)
+		begin_thread(f, p);
 	while (json_next(&f->r, &t, f->e) == 0 && t == JSON_OBJECT_BEGIN)
 		if (take_event(f, p, &depth) < 0)
 			return -(int)f->e->code;
@@ -356,22 +394,19 @@ static int read_key(struct file *f, struct profile *p)
 			p->unit = i;
 	if (t == JSON_NUMBER && strcmp(key, "startValue") == 0)
 		p->begin = json_number_double(&f->r);
+	p->has_begin |= strcmp(key, "startValue") == 0;
 	return t == JSON_OBJECT_BEGIN || t == JSON_ARRAY_BEGIN ? json_skip(&f->r, f->e) : 0;
 }
 
-static void keep(struct file *f, const struct profile *p)
+static void keep(struct file *f, struct profile *p)
 {
-	uint32_t thread = foreign_thread(f->to, 0, ++f->n_profiles, p->name);
-	double at = p->begin, scale = units[p->unit].scale;
-	bool has_time = units[p->unit].unit == FOREIGN_NS;
+	double at = p->begin;
 
+	begin_thread(f, p);
 	vec_each (&f->items, x) {
-		if (p->is_evented)
-			at = x->t;
-		if (x->stack && x->value > 0)
-			foreign_weight(f->to, thread, x->stack,
-				has_time ? foreign_value((at - p->begin) * scale) : 0,
-				p->is_evented ? 0 : 1, foreign_value(x->value * scale));
+		if (!p->is_evented)
+			x->t = at;
+		keep_item(f, p, x);
 		at += x->value;
 	}
 }
@@ -393,11 +428,9 @@ static int read_profile(struct file *f)
 		return err_set(f->e, ERR_BAD_FILE,
 			"byte %" PRIu64 ": a profile of %zu samples and %zu weights",
 			json_offset(&f->r), p.n_samples, p.n_weights);
-	if (p.unit >= 0 && f->unit < 0) {
-		f->unit = p.unit;
-		foreign_unit(f->to, units[p.unit].unit, "");
-	}
-	if (p.unit >= 0 && units[p.unit].unit == units[f->unit].unit)
+	if (p.is_kept)
+		return 0;
+	if (counts(f, &p))
 		keep(f, &p);
 	else
 		f->n_left_out++;

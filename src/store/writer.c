@@ -45,6 +45,7 @@ struct pending {
 	uint64_t oldest_ns;       /* clock of the last poll when records[0] came */
 	uint64_t t_first, t_last; /* of the time column */
 	struct intern rows;       /* tables: key bytes → row number - 1 */
+	uint32_t n_new;           /* tables: rows that have no key here (writer_row_new) */
 	size_t time_offset;       /* of the TIME column, SIZE_MAX without one */
 	bool has_contents;
 };
@@ -336,6 +337,14 @@ static void make_key(struct buf *key, const struct record_type *type, const char
 	}
 }
 
+static void append_row(struct writer *w, struct pending *p, const void *record)
+{
+	/* A full table chunk must follow the tables it refers to, too. */
+	if (p->n + 1 >= FLUSH_RECORDS || p->contents.n >= FLUSH_BYTES)
+		flush_tables(w);
+	append(w, p, record);
+}
+
 static uint32_t add_row(struct writer *w, enum record_kind table, const void *record, bool is_again)
 {
 	struct pending *p = pending_get(w, table);
@@ -347,13 +356,18 @@ static uint32_t add_row(struct writer *w, enum record_kind table, const void *re
 	if (is_again) /* a key that no other row has: readers go by the columns */
 		buf_printf(&w->key, "again %zu", p->rows.items.n);
 	row = intern_add(&p->rows, w->key.data, w->key.n, &added);
-	if (added) {
-		/* A full table chunk must follow the tables it refers to, too. */
-		if (p->n + 1 >= FLUSH_RECORDS || p->contents.n >= FLUSH_BYTES)
-			flush_tables(w);
-		append(w, p, record);
-	}
+	if (added)
+		append_row(w, p, record);
 	return row + 1;
+}
+
+uint32_t writer_row_new(struct writer *w, enum record_kind table, const void *record)
+{
+	struct pending *p = pending_get(w, table);
+
+	assert(p->type->role == RECORD_TABLE && !p->rows.items.n);
+	append_row(w, p, record);
+	return ++p->n_new;
 }
 
 uint32_t writer_row(struct writer *w, enum record_kind table, const void *record)
@@ -409,6 +423,7 @@ static void next_segment(struct writer *w)
 			continue;
 		intern_clear(&w->pending[kind]->rows);
 		w->pending[kind]->first_row = 1;
+		w->pending[kind]->n_new = 0;
 	}
 	w->segment++;
 	w->segment_offset = w->offset;

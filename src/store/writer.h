@@ -55,6 +55,9 @@ uint32_t writer_segment(const struct writer *w);
 
 void writer_add(struct writer *w, enum record_kind kind, const void *record);
 uint32_t writer_row(struct writer *w, enum record_kind table, const void *record);
+/* A row whose key the caller knows to be new: nothing is looked up and nothing kept. All rows of that table must be made so,
+ * and no segment may end (writer_poll) meanwhile. */
+uint32_t writer_row_new(struct writer *w, enum record_kind table, const void *record);
 /* Writes a row once more, because a column beside its key has become known: readers merge the two. */
 uint32_t writer_row_again(struct writer *w, enum record_kind table, const void *record);
 /* Rows of the string table; 0 for "" and NULL. */
