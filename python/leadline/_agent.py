@@ -41,8 +41,9 @@ def _load(session: str) -> Any:
     tag = "cp%d%d%s" % (*sys.version_info[:2], getattr(sys, "abiflags", ""))
     path = f"{session}/agents/{tag}.so"
     if sys.implementation.name != "cpython" or not os.path.exists(path):
-        name = tag if sys.implementation.name == "cpython" else sys.implementation.name
-        raise Error(f"this leadline has no agent for {name}: build it where that interpreter's headers are", 6)
+        if sys.implementation.name != "cpython":
+            raise Error(f"{sys.implementation.name} cannot be traced, only CPython", 6)
+        raise Error(f"this leadline has no agent for {tag}: leadline doctor --build-agent {sys.executable} makes one", 6)
     loader = ExtensionFileLoader("_leadline_agent", path)
     try:
         agent = module_from_spec(ModuleSpec("_leadline_agent", loader, origin=path))

@@ -13,8 +13,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "cmd/build_agent.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "collect/agents.h"
 #include "collect/checks.h"
 #include "sys/interpreters.h"
 #include "view/doctor.h"
@@ -22,10 +24,19 @@
 
 struct doctor_options {
 	bool json, no_legend;
+	const char *build_agent;
 	int color;
 };
 
 static const struct opt options[] = {
+	{
+		.name = "build-agent",
+		.kind = OPT_STRING,
+		.value = "PYTHON",
+		.help = "make the agent that traces this interpreter, where this leadline has none",
+		.offset = offsetof(struct doctor_options, build_agent),
+		.given_offset = SIZE_MAX,
+	},
 	{
 		.name = "json",
 		.kind = OPT_FLAG,
@@ -94,6 +105,26 @@ static void ask_collectors(struct arena *a, struct doctor *d)
 	d->n_collectors = n_collectors;
 }
 
+static const char *propose(struct arena *a, char *const argv[])
+{
+	struct buf line = BUF_INIT;
+	const char *text;
+
+	text_add_command(&line, argv);
+	text = arena_strdup(a, buf_str(&line));
+	buf_done(&line);
+	return text;
+}
+
+static bool has_agent(const struct interpreter *it)
+{
+	char tag[AGENTS_TAG];
+
+	snprintf(
+		tag, sizeof tag, "cp%u%u%s", it->major, it->minor, it->is_free_threaded ? "t" : "");
+	return it->is_supported && agents_has(tag);
+}
+
 static void take_interpreters(struct arena *a, const struct interpreters *all, struct doctor *d)
 {
 	struct doctor_interpreter *rows = arena_new_n(a, struct doctor_interpreter, all->n);
@@ -102,7 +133,12 @@ static void take_interpreters(struct arena *a, const struct interpreters *all, s
 		const struct interpreter *it = &all->v[i];
 
 		rows[i] = (struct doctor_interpreter){ it->path, it->version, it->implementation,
-			it->is_free_threaded, it->is_supported, it->reason, it->chosen_by };
+			it->is_free_threaded, it->is_supported, it->reason, it->chosen_by,
+			has_agent(it), "" };
+		if (it->is_supported && !rows[i].has_agent)
+			rows[i].remedy = propose(a,
+				(char *const[]){ (char *)"leadline", (char *)"doctor",
+					(char *)"--build-agent", it->path, NULL });
 	}
 	d->interpreters = rows;
 	d->n_interpreters = all->n;
@@ -123,19 +159,6 @@ static const struct interpreter *find_supported(const struct interpreters *all)
 		if (all->v[i].is_supported)
 			return &all->v[i];
 	return NULL;
-}
-
-static const char *propose(struct arena *a, char *path)
-{
-	char words[][16] = { "leadline", "run", "--python", "script.py" };
-	char *const argv[] = { words[0], words[1], words[2], path, words[3], NULL };
-	struct buf line = BUF_INIT;
-	const char *text;
-
-	text_add_command(&line, argv);
-	text = arena_strdup(a, buf_str(&line));
-	buf_done(&line);
-	return text;
 }
 
 /* `run` works by default where it can read the memory of what it starts, and the interpreter it
@@ -165,7 +188,9 @@ static void judge(struct arena *a, const struct interpreters *all, struct doctor
 		d->verdict =
 			"`leadline run` will not work here because there is no python3 on the PATH";
 	if (other)
-		d->remedy = propose(a, other->path);
+		d->remedy = propose(a,
+			(char *const[]){ (char *)"leadline", (char *)"run", (char *)"--python",
+				other->path, (char *)"script.py", NULL });
 	else
 		d->remedy = "install CPython 3.8 or newer, or put its folder on the PATH";
 }
@@ -191,6 +216,17 @@ static int show(const struct doctor *d, const struct doctor_options *o)
 	return status;
 }
 
+static int build(const struct command *self, const char *python)
+{
+	struct buf said = BUF_INIT;
+	struct err e = ERR_INIT;
+	int status = build_agent(python, &said, &e) < 0 ? command_fail(self, &e)
+							: output_write(STDOUT_FILENO, &said);
+
+	buf_done(&said);
+	return status;
+}
+
 static int run_doctor(const struct command *self, int argc, char **argv)
 {
 	struct doctor_options o = { .color = COLOR_AUTO };
@@ -209,6 +245,8 @@ static int run_doctor(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE, "%s: takes no arguments, not '%.60s'", argv[0], argv[first]);
 		return command_fail(self, &e);
 	}
+	if (o.build_agent)
+		return build(self, o.build_agent);
 	places = interpreter_places_read(own_folder, sizeof own_folder);
 	interpreters_find(&all, &places);
 	ask_checks(&a, &d);
@@ -231,6 +269,7 @@ const struct command command_doctor = {
 	.options = options,
 	.n_options = sizeof options / sizeof *options,
 	.examples = "  leadline doctor\n"
+		    "  leadline doctor --build-agent python3.13\n"
 		    "  leadline doctor --json | jq '.checks[] | select(.answer != \"yes\")'\n",
 	.run = run_doctor,
 };

@@ -12,9 +12,12 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "collect/agents.h"
 #include "collect/embedded.h"
 #include "wire/session_layout.h"
 #include "base/banned.h"
+
+enum { PYTHON_BYTES = 4096 }; /* of a path */
 
 /* The folders on the way to a file. */
 static int make_folders(char *path, size_t from, struct err *e)
@@ -31,18 +34,25 @@ static int make_folders(char *path, size_t from, struct err *e)
 	return 0;
 }
 
-static int save(const char *dir, const char *name, const void *data, size_t n, struct err *e)
+int bootstrap_save(const char *dir, const struct embedded_file *f, struct err *e)
 {
-	struct buf contents = { .data = (char *)(uintptr_t)data, .n = n };
+	struct buf contents = { .data = (char *)(uintptr_t)f->data, .n = f->n_bytes };
 	struct buf path = BUF_INIT;
 	int status;
 
-	buf_printf(&path, "%s/%s", dir, name);
+	buf_printf(&path, "%s/%s", dir, f->name);
 	status = make_folders(path.data, strlen(dir) + 1, e);
 	if (status == 0)
 		status = buf_save(&contents, path.data, e);
 	buf_done(&path);
 	return status;
+}
+
+static int save_text(const char *dir, const char *name, const char *text, struct err *e)
+{
+	struct embedded_file f = { name, (const unsigned char *)text, strlen(text) };
+
+	return bootstrap_save(dir, &f, e);
 }
 
 /* What the program inherits: where the session is, and the folder that starts the agent. */
@@ -80,19 +90,46 @@ static void link_executable(const char *dir)
 int bootstrap_prepare(const char *dir, const struct bootstrap_options *o, struct err *e)
 {
 	/* The file whose being there tells the agents to count lines. */
-	if (o->lines && save(dir, "lines", o->lines, strlen(o->lines), e) < 0)
+	if (o->lines && save_text(dir, "lines", o->lines, e) < 0)
 		return -(int)e->code;
 	for (const struct embedded_file *f = embedded_files; f->name; f++)
-		if ((o->with_agents || strncmp(f->name, "agents/", 7) != 0) &&
-			save(dir, f->name, f->data, f->n_bytes, e) < 0)
+		if (strncmp(f->name, "source/", 7) != 0 &&
+			(o->with_agents || strncmp(f->name, "agents/", 7) != 0) &&
+			bootstrap_save(dir, f, e) < 0)
 			return -(int)e->code;
-	if (save(dir, "version", LEADLINE_VERSION, strlen(LEADLINE_VERSION), e) < 0)
+	if (o->with_agents)
+		agents_copy(dir);
+	if (save_text(dir, "version", LEADLINE_VERSION, e) < 0)
 		return -(int)e->code;
 	link_executable(dir);
 	return set_environment(dir, e);
 }
 
-/* Interpreters that found no agent left a file named after them. */
+static void tell_missing(const char *dir, const char *file, struct buf *out)
+{
+	const char *tag = file + strlen("without-");
+	struct buf path = BUF_INIT, python = BUF_INIT;
+	struct err ignored = ERR_INIT;
+
+	buf_printf(&path, "%s/%s", dir, file);
+	if (strncmp(tag, "cp", 2) != 0)
+		buf_printf(out, "%.40s cannot be traced, only CPython; it can be sampled\n", tag);
+	else if (buf_load(&python, buf_str(&path), PYTHON_BYTES, &ignored) == 0 && python.n &&
+		!memchr(python.data, '\n', python.n))
+		buf_printf(out,
+			"this leadline has no agent for %.40s: leadline doctor --build-agent %s "
+			"makes one\n",
+			tag, buf_str(&python));
+	else
+		buf_printf(out,
+			"this leadline has no agent for %.40s: leadline doctor --build-agent "
+			"PYTHON makes one\n",
+			tag);
+	buf_done(&path);
+	buf_done(&python);
+}
+
+/* Interpreters that found no agent left a file named after them, with their path. */
 unsigned bootstrap_missing(const char *dir, unsigned most, struct buf *out)
 {
 	DIR *files = opendir(dir);
@@ -101,10 +138,7 @@ unsigned bootstrap_missing(const char *dir, unsigned most, struct buf *out)
 
 	while (files && n < most && (one = readdir(files)))
 		if (strncmp(one->d_name, "without-", 8) == 0) {
-			buf_printf(out,
-				"no agent for %.40s in this leadline: build it where that "
-				"interpreter's headers are\n",
-				one->d_name + strlen("without-"));
+			tell_missing(dir, one->d_name, out);
 			n++;
 		}
 	if (files)

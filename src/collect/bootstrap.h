@@ -14,6 +14,7 @@
 #include <stdbool.h>
 
 struct buf;
+struct embedded_file;
 struct err;
 
 struct bootstrap_options {
@@ -23,6 +24,9 @@ struct bootstrap_options {
 
 /* Fills the directory and sets the environment of this process, which the program inherits. */
 int bootstrap_prepare(const char *dir, const struct bootstrap_options *o, struct err *e);
+
+/* One file, with the folders on the way to it. */
+int bootstrap_save(const char *dir, const struct embedded_file *f, struct err *e);
 
 /* Appends a line for each kind of interpreter that found no agent; returns how many. */
 unsigned bootstrap_missing(const char *dir, unsigned most, struct buf *out);

@@ -176,10 +176,15 @@ static void add_interpreter_title(struct buf *out, const struct doctor_interpret
 static void add_interpreter(struct page *p, const struct doctor_interpreter *i)
 {
 	struct buf title = BUF_INIT, more = BUF_INIT;
-	struct row r = { .answer = i->is_supported ? DOCTOR_YES : DOCTOR_NO, .remedy = "" };
+	struct row r = { .answer = !i->is_supported ? DOCTOR_NO
+			: i->has_agent              ? DOCTOR_YES
+						    : DOCTOR_PARTLY,
+		.remedy = i->remedy };
 
 	add_interpreter_title(&title, i);
 	buf_adds(&more, i->reason);
+	if (i->is_supported && !i->has_agent)
+		buf_adds(&more, "this leadline has no agent for it: it can be sampled, not traced");
 	if (i->is_free_threaded)
 		buf_printf(&more, "%sfree-threaded", more.n ? "; " : "");
 	if (i->chosen_by)
@@ -343,6 +348,8 @@ static void put_interpreter(struct json_writer *w, const struct doctor_interpret
 	json_kv_bool(w, "supported", i->is_supported);
 	json_kv_string(w, "reason", i->reason);
 	json_kv_string(w, "chosen_by", i->chosen_by);
+	json_kv_bool(w, "agent", i->has_agent);
+	json_kv_string(w, "remedy", i->remedy);
 	json_object_end(w);
 }
 

@@ -32,6 +32,8 @@ struct doctor_interpreter {
 	bool is_free_threaded, is_supported;
 	const char *reason;    /* why not; "" when supported */
 	const char *chosen_by; /* NULL, or what makes `run` take it */
+	bool has_agent;        /* calls and lines can be traced */
+	const char *remedy;    /* when they cannot; "": none */
 };
 
 struct doctor_collector {

@@ -40,7 +40,9 @@ def _start(folder):
     try:
         posix.stat(path)
     except OSError:
-        posix.close(posix.open("%s/without-%s" % (session, tag), posix.O_CREAT | posix.O_WRONLY, 0o600))
+        fd = posix.open("%s/without-%s" % (session, tag), posix.O_CREAT | posix.O_WRONLY, 0o600)
+        posix.write(fd, (sys.executable or "").encode("utf-8", "surrogateescape"))
+        posix.close(fd)
         return
     loader = external.ExtensionFileLoader("_leadline_agent", path)
     spec = bootstrap.ModuleSpec("_leadline_agent", loader, origin=path)
