@@ -134,13 +134,29 @@ static void on_line(void *ctx, const char *text, size_t n)
 	json_reader_done(&r);
 }
 
+/* The interpreter with the worker, behind the words that stand before it. */
+static const char *const *words_of(const struct statement *s, struct arena *a)
+{
+	const char **words;
+	size_t n = 0;
+
+	while (s->before && s->before[n])
+		n++;
+	words = arena_new_n(a, const char *, n + 4);
+	for (size_t i = 0; i < n; i++)
+		words[i] = s->before[i];
+	words[n] = s->python;
+	words[n + 1] = "-c";
+	words[n + 2] = arena_strndup(a, (const char *)bench_worker, n_bench_worker);
+	words[n + 3] = NULL;
+	return words;
+}
+
 int statement_measure(const struct statement *s, const struct statement_plan *plan, uint64_t seed,
 	struct arena *a, struct series_process *ret, struct statement_notes *notes, struct err *e)
 {
-	const char *worker = arena_strndup(a, (const char *)bench_worker, n_bench_worker);
-	const char *argv[] = { s->python, "-c", worker, NULL };
 	struct layout layout = layout_of(seed);
-	struct child_options o = { .argv = argv,
+	struct child_options o = { .argv = words_of(s, a),
 		.environment = layout.environment,
 		.in = CHILD_NULL,
 		.out = s->out,

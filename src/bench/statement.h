@@ -14,7 +14,9 @@ struct arena;
 struct err;
 
 struct statement {
-	const char *python;       /* executable */
+	const char *python; /* executable */
+	const char *const
+		*before; /* words in front of it, ended by NULL: what records it; NULL: none */
 	const char *stmt, *setup; /* texts; setup may be "" */
 	const char *function;     /* "module:name" instead of both, or NULL */
 	const char *arguments;    /* what it is called with; NULL: nothing */

@@ -18,6 +18,7 @@
 #include "bench/environment.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/explain.h"
 #include "cmd/revisions.h"
 #include "cmd/subject.h"
 #include "formats/blockfile.h"
@@ -27,9 +28,9 @@
 struct options {
 	struct subject_options subject;
 	struct opt_list commands, revisions;
-	const char *json, *build, *equivalence, *gate, *judge;
+	const char *json, *build, *equivalence, *gate, *judge, *explain;
 	uint64_t time_ns, blocks;
-	bool has_json, no_control;
+	bool has_json, has_explain, no_control;
 	int format, color;
 };
 
@@ -55,6 +56,10 @@ static const struct opt options_table[] = {
 	{ 0, "fail-if-slower", OPT_STRING, "PERCENT", false,
 		"exit status 1 when B takes longer than A by more than that, 3 when undecided",
 		FIELD(gate), SIZE_MAX, NULL },
+	{ 0, "explain", OPT_STRING, "PREFIX", true,
+		"record each side once more and tell in which functions the difference is; =PREFIX "
+		"keeps PREFIX.a.lead and PREFIX.b.lead",
+		FIELD(explain), FIELD(has_explain), NULL },
 	{ 0, "no-control", OPT_FLAG, NULL, false, "do not run A against itself", FIELD(no_control),
 		SIZE_MAX, NULL },
 	{ 0, "judge", OPT_STRING, "FILE", false,
@@ -93,7 +98,7 @@ struct side {
 	struct subject subject;
 	struct arena *arena;
 	const struct side *other;
-	double loop_s;   /* 0: not yet known */
+	double loop_s;   /* of a loop, or the last run of a command; 0: not yet known */
 	struct buf said; /* stderr of the last run of a command */
 };
 
@@ -143,7 +148,7 @@ static int time_side(void *ctx, uint64_t seed, double *ret_s, struct err *e)
 		return err_set(e, ERR_MEASURED,
 			"'%s' ended with status %d; -i measures it all the same", c->name,
 			r.status);
-	*ret_s = r.wall_s;
+	*ret_s = s->loop_s = r.wall_s;
 	return 0;
 }
 
@@ -253,6 +258,25 @@ static int exit_status(const struct verdict *v)
 	return 0;
 }
 
+/* A verdict without a reason is still a verdict: what fails is told. */
+static void explain_view(const struct command *self, const struct options *o,
+	const struct side sides[2], struct verdict_view *v)
+{
+	struct explain_options options = { .sides = { &sides[0].subject, &sides[1].subject },
+		.loop_s = fmax(sides[0].loop_s, sides[1].loop_s),
+		.ratio = v->verdict->ratio,
+		.keep = o->explain };
+	struct verdict_cause *causes = NULL;
+	struct err e = ERR_INIT;
+
+	if (explain(sides[0].arena, &options, &causes, &v->n_causes, &e) < 0) {
+		command_fail(self, &e);
+		return;
+	}
+	v->causes = causes;
+	v->is_explained = true;
+}
+
 static int compare(const struct command *self, const struct options *o, struct side sides[2],
 	const struct verdict_options *verdict, struct err *e)
 {
@@ -289,6 +313,8 @@ static int compare(const struct command *self, const struct options *o, struct s
 			.width = output.width };
 		struct err writing = ERR_INIT;
 
+		if (o->has_explain && status == 0 && !child_was_interrupted())
+			explain_view(self, o, sides, &v);
 		gate = exit_status(&c.verdict);
 		if (emit(o, &v, &writing) < 0)
 			gate = command_fail(self, &writing);
@@ -376,7 +402,7 @@ const struct command command_compare = {
 	.examples =
 		"  leadline compare -s 'x = list(range(1000))' 'x[::-1]' 'list(reversed(x))'\n"
 		"  leadline compare -c 'python3 old.py' -c 'python3 new.py'\n"
-		"  leadline compare old.py new.py\n"
+		"  leadline compare --explain old.py new.py\n"
 		"  leadline compare --python python3.11 --python python3.13 'sum(range(1000))'\n"
 		"  leadline compare --rev main --rev HEAD --fail-if-slower 3% 'python3 bench.py'\n",
 	.run = run,

@@ -100,6 +100,40 @@ static void add_oddities(const struct verdict *d, struct buf *out)
 			d->autocorrelation);
 }
 
+static const char *sign_of(double value)
+{
+	return value < 0 ? "−" : "+";
+}
+
+/* "−7.9 %, of which" and the functions, in points of A's time. */
+static void add_causes(const struct verdict_view *v, struct buf *out)
+{
+	const struct verdict *d = v->verdict;
+	double change = 100 * (d->ratio - 1), low = 100 * (d->interval.low - 1),
+	       high = 100 * (d->interval.high - 1);
+
+	if (!v->is_explained)
+		return;
+	buf_printf(out, "  %s%.1f %%", sign_of(change), fabs(change));
+	if (isfinite(high))
+		buf_printf(out, " (%s%.1f to %s%.1f)", sign_of(low), fabs(low), sign_of(high),
+			fabs(high));
+	buf_adds(out,
+		v->n_causes ? ", of which in the own time of\n"
+			    : ": no function stands out between one recorded run of each\n");
+	for (size_t i = 0; i < v->n_causes; i++) {
+		const struct verdict_cause *c = &v->causes[i];
+		const char *slash = strrchr(c->file, '/'), *file = slash ? slash + 1 : c->file;
+
+		buf_printf(out, "    %s%.1f ±%.1f  ", sign_of(c->change), fabs(100 * c->change),
+			100 * c->plus_minus);
+		text_add_printable(out, c->name, strlen(c->name));
+		buf_adds(out, "  ");
+		text_add_printable(out, file, strlen(file));
+		buf_printf(out, c->line ? ":%u\n" : "\n", (unsigned)c->line);
+	}
+}
+
 void verdict_print(const struct verdict_view *v, struct buf *out)
 {
 	const struct verdict *d = v->verdict;
@@ -126,6 +160,7 @@ void verdict_print(const struct verdict_view *v, struct buf *out)
 			100 * d->detectable);
 	}
 	add_more(d, v->elapsed_s, out);
+	add_causes(v, out);
 	style_begin(out, STYLE_WARNING, v->colour);
 	add_oddities(d, out);
 	style_end(out, STYLE_WARNING, v->colour);
@@ -158,6 +193,34 @@ void verdict_print_markdown(const struct verdict_view *v, struct buf *out)
 		buf_printf(out, "; control A/A %.4f (%.4f … %.4f)", d->control_ratio,
 			d->control.low, d->control.high);
 	buf_adds(out, ".\n");
+	if (v->n_causes)
+		buf_adds(out, "\n| points of A's time | in the own time of |\n|---:|---|\n");
+	for (size_t i = 0; i < v->n_causes; i++) {
+		buf_printf(out, "| %s%.1f ± %.1f | ", sign_of(v->causes[i].change),
+			fabs(100 * v->causes[i].change), 100 * v->causes[i].plus_minus);
+		markdown_name(out, v->causes[i].name);
+		buf_adds(out, " |\n");
+	}
+}
+
+static void json_causes(struct json_writer *w, const struct verdict_view *v)
+{
+	json_key(w, "explained");
+	if (!v->is_explained) {
+		json_null(w);
+		return;
+	}
+	json_array_begin(w);
+	for (size_t i = 0; i < v->n_causes; i++) {
+		json_object_begin(w);
+		json_kv_string(w, "name", v->causes[i].name);
+		json_kv_string(w, "file", v->causes[i].file);
+		json_kv_u64(w, "line", v->causes[i].line);
+		json_kv_double(w, "change", v->causes[i].change);
+		json_kv_double(w, "plus_minus", v->causes[i].plus_minus);
+		json_object_end(w);
+	}
+	json_array_end(w);
 }
 
 void verdict_json(const struct verdict_view *v, struct buf *out)
@@ -210,6 +273,7 @@ void verdict_json(const struct verdict_view *v, struct buf *out)
 	for (size_t i = 0; i < d->n_blocks; i++)
 		json_bool(&w, v->blocks[i].b_first);
 	json_array_end(&w);
+	json_causes(&w, v);
 	json_kv_bool(&w, "final", d->is_final);
 	json_kv_u64(&w, "next_look", verdict_next_look(d->n_blocks));
 	json_object_end(&w);

@@ -6,17 +6,29 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "analyze/verdict.h"
 
 struct buf;
+
+/* A function that the difference is in. */
+struct verdict_cause {
+	const char *name, *file;
+	uint32_t line;
+	double change;     /* of its own time, as a share of A's time */
+	double plus_minus; /* half the 95 % interval */
+};
 
 struct verdict_view {
 	const struct verdict *verdict;
 	const struct verdict_block *blocks;
 	const char *a, *b; /* names */
 	double equivalence;
-	double elapsed_s; /* NAN: unknown */
+	double elapsed_s;                   /* NAN: unknown */
+	const struct verdict_cause *causes; /* the largest first */
+	size_t n_causes;
+	bool is_explained; /* they were looked for */
 	bool colour;
 	size_t width;
 };

@@ -409,6 +409,44 @@ def test_bad_comparisons_get_a_line_and_a_status(tool, args, status, words):
     assert r.returncode == status and words in r.stderr, r.stderr
 
 
+SCRIPT = """
+def parse(n):
+    s = 0
+    for i in range(n):
+        s += i * i % 7
+    return s
+def load(n):
+    return [str(i) for i in range(n)]
+for _ in range(10):
+    parse(COUNT); load(20000)
+"""
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("how", ["commands", "statements"])
+def test_a_difference_is_found_in_its_function(tool, how):
+    for name, n in (("old", 120000), ("new", 40000)):
+        (tool.tmp / f"{name}.py").write_text(SCRIPT.replace("COUNT", str(n)))
+    both = {"commands": ["-c", f"{sys.executable} old.py", "-c", f"{sys.executable} new.py"],
+            "statements": ["-s", SCRIPT.partition("for _")[0], "parse(60000); load(10000)", "parse(20000); load(10000)"]}[how]
+    r, v = compare(tool, "--blocks", 2, "--explain=why", *both, cwd=tool.tmp)
+    assert r.returncode == 0 and v["blocks"] == len(v["times"]) == 2, r.stderr
+    first = v["explained"][0]
+    assert first["name"].endswith("parse") and first["change"] + first["plus_minus"] < 0 and v["ratio"] < 1, v["explained"]
+    assert all(abs(other["change"]) < abs(first["change"]) / 2 for other in v["explained"][1:])
+    assert ", of which in the own time of\n    −" in r.stdout and (tool.tmp / "why.a.lead").exists() and (tool.tmp / "why.b.lead").exists()
+
+
+def test_what_cannot_be_explained_is_decided_all_the_same(tool):
+    (tool.tmp / "there.a.lead").write_text("")
+    r, v = compare(tool, "--blocks", 2, "--explain=there", "-c", "true", "-c", "true", cwd=tool.tmp)
+    assert r.returncode == 0 and "--explain" in r.stderr and "there.a.lead" in r.stderr and v["blocks"] == 2 and v["explained"] is None
+    folder = tool.tmp / "tmp"
+    folder.mkdir()
+    r, v = compare(tool, "--blocks", 2, "--explain", "-c", "true", "-c", "true", env={**os.environ, "TMPDIR": str(folder)})
+    assert r.returncode == 0 and "saw no Python" in r.stderr and not list(folder.iterdir())
+
+
 def test_blocks_are_judged_again(tool):
     _, first = compare(tool, "--blocks", 12, "--equivalence", "2%", "-c", "true", "-c", "true")
     _, again = compare(tool, "--equivalence", "2%", "--judge", tool.tmp / "compare.json")
