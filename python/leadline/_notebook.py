@@ -40,6 +40,19 @@ class Report:
         return self._html
 
 
+class Page:
+    """A recording as the page of `leadline view`; where nobody can draw it, as text."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def __repr__(self) -> str:
+        return self._recorder.report("--no-legend")
+
+    def _repr_html_(self) -> Optional[str]:
+        return self._recorder._repr_html_()
+
+
 def table(title: str, heads: List[str], rows: List[List[str]]) -> str:
     """One table; the last column is text, the others are numbers."""
 
@@ -118,16 +131,17 @@ class LeadlineMagics(Magics):
 
     -s SORT   order of rows        -n ROWS   how many (20)        -o FILE   save the recording
     -r HZ     samples a second     -q        show nothing         -f FUNC   whose lines; several times
+    -p        show the page of `leadline view` instead of tables
     """
 
     @needs_local_scope
     @line_cell_magic
     def lead(self, line: str, cell: Optional[str] = None, local_ns: Optional[Dict[str, Any]] = None) -> None:
         """Runs the statement or cell under the sampler and shows where its time went."""
-        options, code, names = self._prepare(line, cell, "r:s:n:o:q", local_ns)
+        options, code, names = self._prepare(line, cell, "r:s:n:o:qp", local_ns)
         recorder = _CellSampler(self.shell, options.get("r"))
         self._run(recorder, code, names, options)
-        if "q" in options:
+        if self._is_shown(recorder, options):
             return
         limit = self._rows(options)
         text = recorder.report("--sort", options.get("s", "self"), "--limit", str(limit), "--no-legend")
@@ -137,10 +151,10 @@ class LeadlineMagics(Magics):
     @line_cell_magic
     def leadtrace(self, line: str, cell: Optional[str] = None, local_ns: Optional[Dict[str, Any]] = None) -> None:
         """Runs the statement or cell under the tracer and shows its calls, as %prun does."""
-        options, code, names = self._prepare(line, cell, "s:n:o:q", local_ns)
+        options, code, names = self._prepare(line, cell, "s:n:o:qp", local_ns)
         recorder = _CellTracer(self.shell)
         self._run(recorder, code, names, options)
-        if "q" in options:
+        if self._is_shown(recorder, options):
             return
         limit, sort = self._rows(options), options.get("s", "tottime")
         stats, text = recorder.stats, io.StringIO()
@@ -152,7 +166,7 @@ class LeadlineMagics(Magics):
     @line_cell_magic
     def leadlines(self, line: str, cell: Optional[str] = None, local_ns: Optional[Dict[str, Any]] = None) -> None:
         """Runs the statement or cell and shows every line of the functions named: %leadlines -f func statement."""
-        options, code, names = self._prepare(line, cell, "f:n:o:q", local_ns)
+        options, code, names = self._prepare(line, cell, "f:n:o:qp", local_ns)
         wanted: Any = options.get("f") or []
         if not wanted:
             raise UsageError("which functions? For example: %leadlines -f work work()")
@@ -164,7 +178,7 @@ class LeadlineMagics(Magics):
                 raise UsageError(f"-f {word}: {error}") from None
         recorder = _CellLines(self.shell, *functions)
         self._run(recorder, code, names, options)
-        if "q" not in options:
+        if not self._is_shown(recorder, options):
             text = recorder.report("--lines", "--limit", str(self._rows(options, 0)), "--no-legend")
             display(Report(text, [counted_table(self.shell, recorder.json())]))
 
@@ -221,6 +235,13 @@ class LeadlineMagics(Magics):
             recorder.stop()
             if "o" in options:
                 recorder.save(options["o"])
+
+    @staticmethod
+    def _is_shown(recorder: Recorder, options: Dict[str, str]) -> bool:
+        """Nothing is to be shown, or the page was; else tables are wanted."""
+        if "p" in options and "q" not in options:
+            display(Page(recorder))
+        return "p" in options or "q" in options
 
     @staticmethod
     def _rows(options: Dict[str, str], rows: int = ROWS) -> int:

@@ -12,6 +12,15 @@ Path = Union[str, "os.PathLike[str]"]
 Self = TypeVar("Self", bound="Recorder")
 
 REGIONS_AT_ONCE = 512
+INLINE_SIZE = "1MB"  # of a page inside a notebook, which is saved with it
+INLINE_HEIGHT = 640  # pixels
+
+
+def framed(page: str) -> str:
+    """A page inside another: its scripts run, and reach nothing of what is around it."""
+    escaped = page.replace("&", "&amp;").replace('"', "&quot;")
+    return (f'<iframe srcdoc="{escaped}" sandbox="allow-scripts" title="leadline" '
+            f'style="width: 100%; height: {INLINE_HEIGHT}px; border: 1px solid #8884; border-radius: 6px"></iframe>')
 
 
 class Recorder:
@@ -56,6 +65,15 @@ class Recorder:
         self.stop()
         document: Dict[str, Any] = json.loads(self._connection().ask("report", "--json", "@"))
         return document
+
+    def html(self, max_size: str = "5MB") -> str:
+        """Ends the recording; the page of `leadline view` as one file of HTML that needs no server, pruned to max_size."""
+        self.stop()
+        return self._connection().ask("view", "-o", "-", "--max-size", max_size, "@").decode("utf-8")
+
+    def _repr_html_(self) -> Optional[str]:
+        """In a notebook: the page. While it records, or before, there is none, and looking must not end it."""
+        return None if self._is_on or self._host is None else framed(self.html(INLINE_SIZE))
 
     def __enter__(self: Self) -> Self:
         self.start()

@@ -29,7 +29,7 @@
 extern char **environ;
 
 struct options {
-	const char *output, *max_size;
+	const char *output, *max_size, *editor;
 	bool no_browser, has_port;
 	uint64_t port;
 	const char *unix_path;
@@ -40,11 +40,15 @@ struct options {
 
 static const struct opt options_table[] = {
 	{ 'o', "output", OPT_STRING, "FILE", false,
-		"write the page as one HTML file that needs no server", FIELD(output), SIZE_MAX,
-		NULL },
+		"write the page as one HTML file that needs no server; -: to standard output",
+		FIELD(output), SIZE_MAX, NULL },
 	{ 0, "max-size", OPT_STRING, "SIZE", false,
 		"largest size of that file: 500KB, 20MB (else 5MB); what does not fit is left out",
 		FIELD(max_size), SIZE_MAX, NULL },
+	{ 0, "editor", OPT_STRING, "NAME", false,
+		"link source lines to an editor: vscode, vscodium, cursor, zed, pycharm, idea, "
+		"sublime, or an address with {file} and {line} in it",
+		FIELD(editor), SIZE_MAX, NULL },
 	{ 0, "no-browser", OPT_FLAG, NULL, false, "only print the address", FIELD(no_browser),
 		SIZE_MAX, NULL },
 	{ 0, "port", OPT_U64, "N", false,
@@ -116,6 +120,45 @@ static int open_all(struct library *l, char **paths, struct err *e)
 		status = stat(*paths, &st) == 0 && S_ISDIR(st.st_mode) ? open_folder(l, *paths, e)
 								       : open_one(l, *paths, e);
 	return status;
+}
+
+/* ---- the editor ------------------------------------------------------------------------------ */
+
+static const struct {
+	const char *name, *address;
+} editors[] = {
+	{ "cursor", "cursor://file{file}:{line}" },
+	{ "idea", "idea://open?file={file}&line={line}" },
+	{ "pycharm", "pycharm://open?file={file}&line={line}" },
+	{ "sublime", "subl://open?url=file://{file}&line={line}" },
+	{ "vscode", "vscode://file{file}:{line}" },
+	{ "vscodium", "vscodium://file{file}:{line}" },
+	{ "zed", "zed://file{file}:{line}" },
+};
+
+/* An address of the user's own must not be a script. */
+static bool is_address(const char *text)
+{
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789+.-");
+
+	return n && strncmp(text + n, "://", 3) == 0 && strstr(text, "{file}") &&
+		strncmp(text, "javascript:", 11) != 0 && strncmp(text, "data:", 5) != 0;
+}
+
+static int find_editor(const char *name, const char **ret, struct err *e)
+{
+	for (size_t i = 0; name && i < sizeof editors / sizeof *editors; i++)
+		if (strcmp(editors[i].name, name) == 0) {
+			*ret = editors[i].address;
+			return 0;
+		}
+	if (name && !is_address(name))
+		return err_set(e, ERR_USAGE,
+			"--editor wants cursor, idea, pycharm, sublime, vscode, vscodium, zed, or "
+			"an address such as myeditor://open?file={file}&line={line}, not '%s'",
+			name);
+	*ret = name;
+	return 0;
 }
 
 /* ---- the browser ----------------------------------------------------------------------------- */
@@ -215,9 +258,9 @@ static int write_page(struct library *l, const struct options *o, struct err *e)
 
 	if (status == 0)
 		status = onefile_make(l, most, &page, &dropped, e);
-	if (status == 0)
-		status = buf_save(&page, o->output, e);
-	if (status == 0) {
+	if (status == 0 && strcmp(o->output, "-") == 0) {
+		output_write(STDOUT_FILENO, &page);
+	} else if (status == 0 && (status = buf_save(&page, o->output, e)) == 0) {
 		printf("%s: %s, opens in any browser\n", o->output,
 			units_format(size, UNIT_BYTES, (double)page.n));
 		if (dropped.n)
@@ -268,7 +311,7 @@ static int run(const struct command *self, int argc, char **argv)
 	else if (o.output && (o.has_port || o.unix_path || o.allow_hosts.n))
 		err_set(&e, ERR_USAGE,
 			"-o writes a file: it needs no --port, --unix or --allow-host");
-	else if (open_all(&l, argv + first, &e) == 0)
+	else if (find_editor(o.editor, &l.editor, &e) == 0 && open_all(&l, argv + first, &e) == 0)
 		o.output ? write_page(&l, &o, &e) : serve(&l, &o, &e);
 	library_done(&l);
 	return e.code ? command_fail(self, &e) : 0;

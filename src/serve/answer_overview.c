@@ -240,6 +240,7 @@ int answer_overview(struct library *l, struct params *p, struct json_writer *w, 
 	sampled_s = (double)recording_strips(s->recording)->end_ns / 1e9;
 	wall_s = units_is_known(r->usage->wall_s) ? r->usage->wall_s : 0;
 	json_kv_string(w, "version", LEADLINE_VERSION);
+	json_kv_string(w, "editor", l->editor ? l->editor : "");
 	write_recordings(l, w);
 	for (size_t i = 0; i < l->recordings.n; i++)
 		if (l->recordings.v[i] == r)

@@ -64,6 +64,9 @@ static int load(struct recording *r, const char *path, struct err *e)
 
 	r->path = arena_strdup(&r->arena, path);
 	r->name = slash ? r->path + (slash + 1 - path) : r->path;
+	if (strncmp(path, "/proc/", 6) ==
+		0) /* a descriptor, as host has it: its number says nothing */
+		r->name = "this recording";
 	if (format_open(&r->reader, path, e) < 0)
 		return -(int)e->code;
 	if (tables_load(&r->tables, r->reader, e) < 0)

@@ -71,6 +71,8 @@ struct library {
 	VEC(struct recording *) recordings;
 	VEC(struct results) results; /* of benchmarks; what they point to lives in the arena */
 	struct arena arena;
+	const char *
+		editor; /* address of a line in the user's editor, with {file} and {line} in it; NULL: none */
 	struct comparison *comparison; /* the one last asked for (answer_diff.c), or NULL */
 	uint64_t n_asked;
 };

@@ -1,8 +1,11 @@
 """The magics in a real Jupyter kernel: what a reader of the notebook sees, and what is in the recording."""
+import base64
+import html
 import json
 import os
 import re
 import sys
+import zlib
 
 import pytest
 from conftest import LEADLINE, ROOT
@@ -29,6 +32,8 @@ CELLS = [
     "r = %leadtime -o -n 10 -r 3 slow(5)\nprint(r.loops, r.repeat, len(r.timings), r.best <= r.median <= r.worst)",
     "%%leadtime -q -n 1 -r 1 seen = []\nseen.append(slow(2))\nprint('ran', len(seen))",
     "%leadtime -n many slow(1)",
+    "%lead -p slow(5000000)",
+    "import leadline\nrecorder = leadline.sample()\nprint(recorder._repr_html_())\nwith recorder:\n    slow(5000000)\n    print(recorder._repr_html_())\nrecorder",
 ]
 
 
@@ -121,3 +126,17 @@ def test_statements_and_cells_are_timed(notebook):
     assert text[1] == "10 3 3 True"
     assert "ran 1" in shown(cells[15])  # the magic's own line is the set-up, -q prints nothing
     assert "UsageError: -n, -r and -p want a number" in shown(cells[16])
+
+
+def test_the_page_shows_inline(notebook):
+    cells, _ = notebook
+    for cell in cells[17:19]:
+        page = shown(cell, "text/html")
+        text = html.unescape(re.search(r'srcdoc="([^"]*)"', page).group(1))
+        assert text.startswith("<!doctype html>") and 'sandbox="allow-scripts"' in page
+        packed = re.search(r'id="leadline-data">([^<]*)<', text).group(1)
+        answers = json.loads(zlib.decompress(base64.b64decode(packed), -15))["answers"]
+        names = [f["name"] for f in answers["table?r=0&what=functions"]["rows"]]
+        assert "slow" in names and answers["overview?r=0"]["name"] == "this recording"
+    # A recorder that has nothing yet, or still records, is not ended by being looked at.
+    assert "None\nNone" in "".join(o.get("text", "") for o in cells[18].outputs)

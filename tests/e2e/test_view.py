@@ -557,3 +557,13 @@ def test_what_cannot_be_compared_is_told(changed):
             response = s.ask(f"/api/diff?{query}")
             assert (response.status, why in json.loads(response.body)["error"]) == (status, True), response.body
         assert s.ask("/api/difftree?r=0&with=1&node=99999999").status == 404
+
+
+def test_source_lines_link_to_an_editor_when_asked(tool):
+    with view("--editor=pycharm", ORDERS) as s:
+        assert s.get("overview", r=0)["editor"] == "pycharm://open?file={file}&line={line}"
+    with view(ORDERS) as s:
+        assert s.get("overview", r=0)["editor"] == ""
+    for bad in ("nano", "javascript://{file}", "my://open"):
+        done = tool("view", "--no-browser", f"--editor={bad}", ORDERS)
+        assert (done.returncode, f"not '{bad}'" in done.stderr) == (2, True)

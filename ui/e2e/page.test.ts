@@ -40,6 +40,10 @@ test("tables have the numbers of report --json", async () => {
 		await expect.poll(async () => (await shown()).map(([self]) => self), { timeout: PATIENCE_MS }).toEqual(wanted.slice(0, 200).map(([self]: number[]) => self));
 		expect((await shown()).length).toBeGreaterThan(3);
 	}
+	// No link to an editor unless it was asked for.
+	await go(page, "#/source?f=1");
+	await page.waitForSelector(".view-source .grid tr");
+	expect(await page.locator("a.editor").count()).toBe(0);
 });
 
 test("the total column is the report's, too, and counted calls stand beside", async () => {
@@ -215,9 +219,10 @@ test("a line opens to its bytecode where the recording holds it", async () => {
 	const recording = join(FOLDER, "hot.lead");
 	writeFileSync(script, "# </script><img src=x onerror=alert(1)>\ndef work(n):\n    total = 0\n    for i in range(n):\n        total += i * i\n    return total\n\nwork(9_000_000)\n");
 	tool("run", "-o", recording, script);
-	const one = await serve(recording);
+	const one = await serve(recording, "--editor=vscode");
 	const { page, errors } = await open(browser, `${one.url}#/source`);
 	await page.waitForSelector(READY.source);
+	expect(await page.locator(".listing a.editor").nth(4).getAttribute("href")).toBe(`vscode://file${script}:5`);
 	expect(await page.textContent(".listing")).toContain("# </script><img src=x onerror=alert(1)>");
 	await page.locator(".listing button[aria-expanded=false]").first().click();
 	await page.waitForSelector(".grid.ops tbody tr");
@@ -291,6 +296,21 @@ test("one file holds the same page, from the disk, without a network", async () 
 	await page.waitForSelector(".crumbs [aria-current=location]");
 	await go(page, "#/table?from=0.5");
 	await page.waitForSelector(".notice >> text=leadline view FILE");
+	expect([errors, strangers]).toEqual([[], []]);
+	await page.context().close();
+});
+
+test("inside a notebook the page works without an address of its own", async () => {
+	const html = tool("view", ORDERS, "-o", "-").replaceAll("&", "&amp;").replaceAll('"', "&quot;");
+	const file = join(FOLDER, "notebook.html");
+	writeFileSync(file, `<!doctype html><main id="main">a cell</main><iframe srcdoc="${html}" sandbox="allow-scripts" style="width: 900px; height: 640px"></iframe>`);
+	const { page, errors, strangers } = await open(browser, `file://${file}`, { offline: true });
+	const frame = page.frameLocator("iframe");
+	await frame.locator(READY.overview).first().waitFor();
+	for (const title of ["Table", "Flame", "Source"]) {
+		await frame.locator(".tabs a", { hasText: title }).click();
+		await frame.locator(READY[title.toLowerCase()]).first().waitFor();
+	}
 	expect([errors, strangers]).toEqual([[], []]);
 	await page.context().close();
 });

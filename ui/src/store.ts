@@ -30,7 +30,11 @@ export class Store {
 	go(change: Partial<Place>, isSmall = false): void {
 		this.place = { ...this.place, ...change };
 		const hash = formatPlace(this.place);
-		if (hash !== location.hash) history[isSmall ? "replaceState" : "pushState"](null, "", hash);
+		try {
+			if (hash !== location.hash) history[isSmall ? "replaceState" : "pushState"](null, "", hash);
+		} catch {
+			// Inside another document (a notebook) the page has no address of its own.
+		}
 		this.tell();
 	}
 

@@ -97,6 +97,8 @@ export interface Report {
 
 export interface Overview {
 	version: string;
+	/** Address of a line in the user's editor; "": none. */
+	editor?: string;
 	recordings: { r: number; name: string; path: string; command: string }[];
 	r: number;
 	name: string;

@@ -5,6 +5,7 @@ import { amount, count, percent, place as placeOf } from "../model/format";
 import { selectionOf } from "../model/place";
 import { useAnswer, useOverview, usePlace, useStore } from "../store";
 import { Spread } from "./bars";
+import { EditorLink } from "./editor";
 import { useFunction } from "./leadline";
 import { showSource, transform } from "./select";
 import { Wait } from "./states";
@@ -60,7 +61,7 @@ export function Drawer() {
 		<aside class="drawer" aria-label={`details of ${fn.name}`}>
 			<header>
 				<h2 class="code">{fn.name}</h2>
-				<span class="soft">{placeOf(fn.file, fn.line)}</span>
+				<span class="soft"><EditorLink file={fn.file} line={fn.line}>{placeOf(fn.file, fn.line)}</EditorLink></span>
 				<span class="grow" />
 				{!store.source.isEmbedded && (
 					<span class="steps">

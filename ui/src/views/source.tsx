@@ -6,6 +6,7 @@ import { heat } from "../model/colour";
 import { amount, baseOf, count, percent, Scale, scaled, scaleFor } from "../model/format";
 import { selectionOf } from "../model/place";
 import { marked, Piece, piecesOf, placeOfByte } from "../model/python";
+import { EditorLink } from "../parts/editor";
 import { Notice, Wait } from "../parts/states";
 import { useAnswer, useDark, useOverview, usePlace, useStore } from "../store";
 
@@ -123,11 +124,10 @@ function SourceRow(p: RowProps) {
 								store.go({ line: p.number, f: line?.all.find((f) => p.source.bytecode.includes(f)), open: p.isOpen ? "" : String(p.number) });
 							}}
 						>
-							{p.isOpen ? "▾" : "▸"} {p.number}
+							{p.isOpen ? "▾" : "▸"}
 						</button>
-					) : (
-						p.number
-					)}
+					) : null}{" "}
+					<EditorLink file={p.source.file} line={p.number} label={`line ${p.number} in the editor`}>{p.number}</EditorLink>
 				</td>
 				<td class="num heat" style={colour ? { background: colour.fill, color: colour.ink } : undefined} data-value={line?.self}>
 					{line && line.self > 0 ? scaled(line.self, p.scale) : ""}
@@ -278,7 +278,7 @@ export function SourceView() {
 						))}
 					</select>
 				</label>
-				<span class="soft path">{file}</span>
+				<span class="soft path"><EditorLink file={file} line={place.line ?? null}>{file}</EditorLink></span>
 			</div>
 			<Wait answer={answer}>{(source) => (source.text.length ? <Listing source={source} /> : <NoText source={source} />)}</Wait>
 		</div>
