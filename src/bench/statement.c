@@ -36,6 +36,7 @@ static void write_job(const struct statement *s, const struct statement_plan *pl
 	json_kv_string(&w, "arguments", s->arguments ? s->arguments : "");
 	json_kv_bool(&w, "gc", s->gc);
 	json_kv_bool(&w, "process_time", s->process_time);
+	json_kv_bool(&w, "sync_torch", s->sync_torch);
 	json_kv_bool(&w, "exact", s->exact);
 	json_kv_u64(&w, "threads", s->threads);
 	json_kv_u64(&w, "loops", plan->loops);

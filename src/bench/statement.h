@@ -22,6 +22,7 @@ struct statement {
 	const char *arguments;    /* what it is called with; NULL: nothing */
 	bool gc;                  /* leave garbage collection on */
 	bool process_time;        /* CPU time instead of time that passes */
+	bool sync_torch;          /* wait for the GPU at the begin and end of each batch */
 	unsigned threads;      /* that run it at the same time; 0: one, and no thread is started */
 	bool exact;            /* timeit's own procedure: set-up before each batch, no first call */
 	enum child_stream out; /* where what it prints goes */

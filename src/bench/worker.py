@@ -112,6 +112,24 @@ def resolve(job):
     job["stmt"] = "%s(%s)" % (name, job["arguments"])
 
 
+def synced(clock):
+    """A clock that waits for the device first. Clocks are read before and after a batch, so the device is waited for once per batch: what
+    the calls of a batch queue up may overlap, as it does in a program."""
+    try:
+        import torch
+    except ImportError as e:
+        raise Failed("--sync torch: torch cannot be imported here (%s)" % e)
+    if not torch.cuda.is_available():
+        raise Failed("--sync torch: torch sees no GPU here; without --sync the CPU's part is timed")
+    wait = torch.cuda.synchronize
+
+    def read():
+        wait()
+        return clock()
+
+    return read
+
+
 def usage():
     u = resource.getrusage(resource.RUSAGE_SELF)
     return u.ru_nivcsw, u.ru_minflt, u.ru_majflt, u.ru_utime, u.ru_stime
@@ -177,7 +195,7 @@ def measure(job, answers, timer):
     inner = compiled(job)
     guarded(inner, m.batches(), timer, m.record, lambda r: found.append(kind_of(r)))
     if job["threads"]:
-        Crowd(job, answers, m.loops).run(inner)
+        Crowd(job, answers, m.loops, timer).run(inner)
     return found[0] if found else ""
 
 
@@ -185,11 +203,11 @@ class Crowd:
     """Several threads run the same batch at the same time, each with a set-up of its own; a batch lasts from the first start to
     the last end. Between batches all of them wait for each other."""
 
-    def __init__(self, job, answers, loops):
+    def __init__(self, job, answers, loops, read):
         import threading
 
         n = job["threads"]
-        self.job, self.answers, self.loops = job, answers, loops
+        self.job, self.answers, self.loops, self.read = job, answers, loops, read
         self.threading, self.clocks = threading, [[] for _ in range(n)]
         self.start, self.end = threading.Barrier(n, self.begin), threading.Barrier(n, self.tell)
         self.done, self.n_batches, self.started, self.failed = False, 0, time.perf_counter(), []
@@ -216,7 +234,7 @@ class Crowd:
 
     def one(self, inner, clock):
         def timer():
-            clock.append(time.perf_counter())
+            clock.append(self.read())
             return clock[-1]
 
         try:
@@ -269,7 +287,11 @@ def main():
         answers.tell(gil=getattr(sys, "_is_gil_enabled", lambda: True)())
         if not job["gc"]:
             gc.disable()
+        if job["sync_torch"]:
+            timer = synced(timer)
         kind = (exact if job["exact"] else measure)(job, answers, timer)
+        if job["sync_torch"] and kind == "CUDA tensor":
+            kind = ""  # it was waited for
     except Failed as e:
         answers.tell(failed=str(e))
         sys.exit(1)

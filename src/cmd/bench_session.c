@@ -307,8 +307,8 @@ static const char *pitfalls(
 			"it\n");
 	else if (n->kind[0])
 		buf_printf(&text,
-			"  the result is a %s: the device may still be at work; end with "
-			"torch.cuda.synchronize()\n",
+			"  the result is a %s: the device may still be at work; --sync "
+			"torch waits for it\n",
 			n->kind);
 	if (n->rebinds[0])
 		buf_printf(&text,

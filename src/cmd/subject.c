@@ -16,6 +16,8 @@
 #include "sys/interpreters.h"
 #include "base/banned.h"
 
+const char *const subject_syncs[] = { "none", "torch", NULL };
+
 static const char *shell_of(const struct subject_options *o)
 {
 	return o->shell ? o->shell : "/bin/sh";
@@ -113,6 +115,7 @@ int subject_parse(struct subject *ret, const struct subject_options *o, const ch
 		.function = is_function(word) ? word : NULL,
 		.gc = o->gc,
 		.process_time = o->process_time,
+		.sync_torch = o->sync == SUBJECT_SYNC_TORCH,
 		.out = o->show_output ? CHILD_TO_STDERR : CHILD_NULL,
 		.cpu = o->has_cpu ? (int)o->cpu : -1 };
 	return 0;

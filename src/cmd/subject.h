@@ -23,7 +23,11 @@ struct subject_options {
 	const char *shell, *prepare, *conclude, *cleanup, *input;
 	bool no_shell, ignore_failure, show_output, gc, process_time, has_cpu;
 	uint64_t cpu;
+	int sync; /* enum subject_sync */
 };
+
+enum subject_sync { SUBJECT_SYNC_NONE, SUBJECT_SYNC_TORCH };
+extern const char *const subject_syncs[]; /* their names */
 
 #define SUBJECT_FIELD(f) offsetof(struct subject_options, f)
 #define SUBJECT_STRING(letter, name, value, help, field)                                           \
@@ -45,6 +49,9 @@ struct subject_options {
 		SUBJECT_FLAG('p', "process", "measure CPU time instead of time that passes",       \
 			process_time),                                                             \
 		SUBJECT_FLAG(0, "gc", "leave garbage collection on (timeit has it off)", gc),      \
+		{ 0, "sync", OPT_CHOICE, "WHAT", false,                                            \
+			"wait for the GPU once per batch of a statement: torch (else none)",       \
+			SUBJECT_FIELD(sync), SIZE_MAX, subject_syncs },                            \
 		SUBJECT_STRING(0, "prepare", "CMD", "shell command before each run of a command",  \
 			prepare),                                                                  \
 		SUBJECT_STRING(0, "conclude", "CMD", "shell command after each run", conclude),    \

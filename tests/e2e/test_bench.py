@@ -92,6 +92,42 @@ def test_pitfalls_are_told(tool, args, words):
     assert r.returncode == 0 and words in r.stdout, r.stdout + r.stderr
 
 
+TORCH = """
+import os
+log = os.open(os.environ.get("TORCH_LOG", os.devnull), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+class cuda:
+    is_available = staticmethod(lambda: AVAILABLE)
+    synchronize = staticmethod(lambda: os.write(log, b"s"))
+class Tensor:
+    is_cuda = True
+def work():
+    os.write(log, b"w")
+    return Tensor()
+"""
+
+
+@pytest.mark.parametrize("args, expected", [
+    # The first call alone, then each batch, between two waits; the look at the result comes last, outside of all.
+    (["--processes", 1, "--time", 0.01], r"sws(sw+s)+w"),
+    (["-n", 4, "-r", 3], r"(swwwws){3}")])
+def test_the_device_is_waited_for_once_per_batch(tool, args, expected):
+    (tool.tmp / "torch.py").write_text(TORCH.replace("AVAILABLE", "True"))
+    env = {**os.environ, "PYTHONPATH": str(tool.tmp), "TORCH_LOG": str(tool.tmp / "log")}
+    r = tool("bench", "--sync", "torch", *args, "-s", "from torch import work", "work()", env=env)
+    assert r.returncode == 0 and "CUDA tensor" not in r.stdout, r.stdout + r.stderr
+    assert re.fullmatch(expected, (tool.tmp / "log").read_text()), (tool.tmp / "log").read_text()[:200]
+    r = tool("bench", "--processes", 1, "--time", 0.01, "-s", "from torch import work", "work()", env=env)
+    assert "the result is a CUDA tensor" in r.stdout and "--sync torch" in r.stdout
+
+
+@pytest.mark.parametrize("text, words", [(TORCH.replace("AVAILABLE", "False"), "torch sees no GPU here"), ("raise ImportError('broken')", "torch cannot be imported here (broken)")])
+def test_without_a_gpu_there_is_nothing_to_wait_for(tool, text, words):
+    (tool.tmp / "torch.py").write_text(text)
+    for command in (["bench"], ["compare", "pass"]):
+        r = tool(*command, "--sync", "torch", "pass", env={**os.environ, "PYTHONPATH": str(tool.tmp)})
+        assert r.returncode == 8 and words in r.stderr and "Traceback" not in r.stderr
+
+
 def test_a_statement_without_pitfalls_has_none(tool):
     r = tool("bench", "--processes", 2, "--time", 0.1, "-s", "x = 1", "y = x + 1")
     assert "the result" not in r.stdout and "anew" not in r.stdout
