@@ -286,6 +286,59 @@ struct centre distribution_centre(const double *v, size_t n, double alpha)
 	return c;
 }
 
+/* The largest u for which Mann and Whitney's statistic is at most u with a probability of at most `tail`; −1: none has. */
+static int64_t rank_sum_limit(size_t n, size_t m, double tail)
+{
+	double *ways, sum = 0, all;
+	int64_t u = -1;
+	size_t most = n * m;
+
+	if (most > 400) {
+		double sd = sqrt((double)most * (double)(n + m + 1) / 12);
+
+		return (int64_t)floor((double)most / 2 + distribution_normal(tail) * sd - 0.5);
+	}
+	/* Coefficients of the Gaussian binomial: times (1 − x^(m+i)), divided by (1 − x^i), for i = 1 … n. */
+	ways = xcalloc(most + 1, sizeof *ways);
+	ways[0] = 1;
+	for (size_t i = 1; i <= n; i++) {
+		for (size_t s = most + 1; s-- > m + i;)
+			ways[s] -= ways[s - m - i];
+		for (size_t s = i; s <= most; s++)
+			ways[s] += ways[s - i];
+	}
+	all = exp(lgamma((double)(n + m + 1)) - lgamma((double)(n + 1)) - lgamma((double)(m + 1)));
+	while (u + 1 <= (int64_t)most && (sum + ways[u + 1]) / all <= tail)
+		sum += ways[++u];
+	free(ways);
+	return u;
+}
+
+struct centre distribution_shift(
+	const double *a, size_t n_a, const double *b, size_t n_b, double alpha)
+{
+	struct centre c = { NAN, { -INFINITY, INFINITY } };
+	size_t n = n_a < DISTRIBUTION_PAIRED ? n_a : DISTRIBUTION_PAIRED;
+	size_t m = n_b < DISTRIBUTION_PAIRED ? n_b : DISTRIBUTION_PAIRED, n_pairs = n * m, at = 0;
+	int64_t limit;
+	double *d;
+
+	if (n_pairs == 0)
+		return c;
+	d = xmalloc(n_pairs * sizeof *d);
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = 0; j < m; j++)
+			d[at++] = b[j * n_b / m] - a[i * n_a / n];
+	c.estimate =
+		(select_at(d, n_pairs, (n_pairs - 1) / 2) + select_at(d, n_pairs, n_pairs / 2)) / 2;
+	limit = rank_sum_limit(n, m, alpha / 2);
+	if (limit >= 0)
+		c.interval = (struct interval){ select_at(d, n_pairs, (size_t)limit),
+			select_at(d, n_pairs, n_pairs - 1 - (size_t)limit) };
+	free(d);
+	return c;
+}
+
 double distribution_autocorrelation(const double *v, size_t n)
 {
 	double mean, sum = 0, all;

@@ -48,6 +48,12 @@ struct centre {
 
 struct centre distribution_centre(const double *v, size_t n, double alpha);
 
+/* The same for two groups that were not measured in pairs: how far b lies above a (median of all differences), and the shifts that
+ * Mann and Whitney's test does not reject (exact for small groups, then by the normal distribution). Of groups above
+ * DISTRIBUTION_PAIRED values that many are taken, evenly. */
+struct centre distribution_shift(
+	const double *a, size_t n_a, const double *b, size_t n_b, double alpha);
+
 /* How neighbours in time depend on each other, −1 … 1; 0 below four values or where all are equal. */
 double distribution_autocorrelation(const double *v, size_t n);
 

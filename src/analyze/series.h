@@ -20,6 +20,14 @@ struct series_value {
 	uint32_t n_minor_faults, n_major_faults;
 };
 
+/* The machine when a process began; NAN: not known. */
+struct series_state {
+	double load;         /* of the last minute */
+	double pressure_pct; /* of the last 10 s that some task waited for a CPU */
+	double stolen_s;     /* by other machines so far, of all CPUs */
+	double frequency_hz; /* of the first CPU */
+};
+
 struct series_process {
 	struct series_value *v;
 	size_t n;
@@ -29,6 +37,8 @@ struct series_process {
 	uint64_t max_rss_bytes; /* 0: unknown */
 	double first_s;         /* the very first call, apart from all values; NAN: not taken */
 	int exit_status;        /* of a command; 128 + n: signal n */
+	uint64_t t_ns;          /* when it began (CLOCK_MONOTONIC); 0: not known */
+	struct series_state state;
 };
 
 /* What a thing was measured with, of several that differ in it: "n" is "1000". */
@@ -44,6 +54,7 @@ struct series {
 	bool is_command; /* one value per process */
 	const struct series_parameter *parameters;
 	size_t n_parameters;
+	const char *notes; /* lines about it; NULL: none */
 };
 
 /* Why values lie far above the others, as far as the system told. */

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/progress.h"
 #include "base/vec.h"
+#include "bench/environment.h"
 #include "bench/layout.h"
 #include "base/banned.h"
 
@@ -34,6 +35,14 @@ struct bench_plan bench_plan_default(void)
 		.least_runs = LEAST_RUNS,
 		.most_runs = 100000,
 		.seed = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec };
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 static double seconds_since(const struct timespec *start)
@@ -88,10 +97,15 @@ int bench_statement(struct arena *a, const struct statement *s, const struct ben
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	while (all.n < wanted) {
 		struct series_process p;
+		struct series_state state;
+		uint64_t began_ns = now_ns();
 
+		environment_state(&state);
 		status = statement_measure(s, &each, layout_random(&seed), a, &p, notes, e);
 		if (status < 0)
 			break;
+		p.state = state;
+		p.t_ns = began_ns;
 		vec_push(&all, p);
 		each.loops = p.loops;
 		show(progress, (double)all.n / wanted);
@@ -144,7 +158,10 @@ int bench_command(struct arena *a, const struct commandline *c, const struct ben
 	*ret = (struct series){ .name = c->name, .unit_of_run = "run", .is_command = true };
 	for (unsigned i = 0; !is_enough(plan, all.n, elapsed) && !child_was_interrupted(); i++) {
 		struct child_result r;
+		struct series_state state;
+		uint64_t began_ns = now_ns();
 
+		environment_state(&state);
 		status = commandline_run(c, layout_random(&seed), &r, ret_stderr, e);
 		if (status < 0)
 			break;
@@ -159,6 +176,8 @@ int bench_command(struct arena *a, const struct commandline *c, const struct ben
 		if (i < plan->warmup)
 			continue;
 		vec_push(&all, run_as_process(a, &r, c->subtract_s));
+		all.v[all.n - 1].state = state;
+		all.v[all.n - 1].t_ns = began_ns;
 		elapsed += r.wall_s;
 		show(progress,
 			plan->runs

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/series.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "sys/proc.h"
@@ -88,6 +89,25 @@ static void read_commit(char *to, size_t size)
 	to[strcspn(to, "\n")] = '\0';
 }
 
+static double read_load(void)
+{
+	char text[64];
+
+	read_line(text, sizeof text, "/proc/loadavg");
+	return text[0] ? strtod(text, NULL) : NAN;
+}
+
+void environment_state(struct series_state *ret)
+{
+	char text[64];
+
+	read_line(text, sizeof text, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq");
+	*ret = (struct series_state){ .load = read_load(),
+		.pressure_pct = read_pressure(),
+		.stolen_s = read_stolen(),
+		.frequency_hz = text[0] ? 1000 * strtod(text, NULL) : NAN };
+}
+
 void environment_read(struct environment *ret)
 {
 	struct utsname u;
@@ -95,7 +115,7 @@ void environment_read(struct environment *ret)
 	time_t now = time(NULL);
 	struct tm utc;
 
-	*ret = (struct environment){ .load = NAN, .cpus = cpus_read() };
+	*ret = (struct environment){ .cpus = cpus_read() };
 	if (uname(&u) == 0) {
 		snprintf(ret->host, sizeof ret->host, "%s", u.nodename);
 		snprintf(ret->kernel, sizeof ret->kernel, "%s %s %s", u.sysname, u.release,
@@ -110,9 +130,7 @@ void environment_read(struct environment *ret)
 	read_commit(ret->commit, sizeof ret->commit);
 	gmtime_r(&now, &utc);
 	strftime(ret->date, sizeof ret->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-	read_line(text, sizeof text, "/proc/loadavg");
-	if (text[0])
-		ret->load = strtod(text, NULL);
+	ret->load = read_load();
 	read_line(text, sizeof text, "/proc/sys/kernel/randomize_va_space");
 	ret->has_aslr = text[0] && text[0] != '0';
 	ret->pressure_pct = read_pressure();

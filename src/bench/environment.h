@@ -11,6 +11,7 @@
 #include "sys/cpus.h"
 
 struct buf;
+struct series_state;
 
 struct environment {
 	char host[65], kernel[200], cpu[128]; /* model name */
@@ -27,6 +28,9 @@ struct environment {
 
 /* Reads all of it; runs git where there is one. */
 void environment_read(struct environment *ret);
+
+/* What of it changes while things are measured. */
+void environment_state(struct series_state *ret);
 
 /* One line each: what makes noise to be expected here, and the remedy. `after` (may be NULL): the same at the end. */
 void environment_warn(const struct environment *before, const struct environment *after,

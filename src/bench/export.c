@@ -45,8 +45,17 @@ static void pyperf_metadata(struct json_writer *w, const struct export_results *
 	kv_known(w, "hostname", e->host);
 	kv_known(w, "platform", e->kernel);
 	kv_known(w, "cpu_model_name", e->cpu);
-	json_kv_u64(w, "cpu_count", (uint64_t)e->cpus.online);
-	kv_known(w, "aslr", e->has_aslr ? "Full randomization" : "No randomization");
+	if (*e->governor) {
+		struct buf config = BUF_INIT;
+
+		buf_printf(&config, "governor:%s", e->governor);
+		json_kv_string(w, "cpu_config", buf_str(&config));
+		buf_done(&config);
+	}
+	if (e->cpus.online) { /* stored results do not tell */
+		json_kv_u64(w, "cpu_count", (uint64_t)e->cpus.online);
+		kv_known(w, "aslr", e->has_aslr ? "Full randomization" : "No randomization");
+	}
 	kv_known(w, "timer", "clock_gettime(CLOCK_MONOTONIC)");
 	kv_known(w, "commit_id", e->commit);
 	if (r->python && *r->python) {

@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "bench/bench.h"
 #include "bench/export.h"
+#include "bench/keep.h"
 #include "cmd/command.h"
 #include "base/banned.h"
 
@@ -364,8 +365,8 @@ static int measure(struct bench_session *s, const struct subject *what, struct p
 	one.parameters = what->parameters;
 	one.n_parameters = what->n_parameters;
 	if (one.n) {
+		one.notes = one.is_command ? "" : pitfalls(&s->arena, &s->statement, &one);
 		vec_push(&s->series, one);
-		vec_push(&s->notes, one.is_command ? "" : pitfalls(&s->arena, &s->statement, &one));
 	}
 	return status;
 }
@@ -491,6 +492,10 @@ int bench_session_export(struct bench_session *s, struct err *e)
 	for (size_t i = 0; i < o->exports.n && status == 0; i++)
 		if ((status = split_export(o->exports.v[i], name, &file, e)) == 0)
 			status = write_export(s, name, file, e);
+	if (status == 0 && o->output)
+		status = keep_save(&(struct export_results){ s->series.v, s->series.n, &s->before,
+					   s->statement.python },
+			o->output, e);
 	if (status == 0 && o->export_json)
 		status = write_export(s, "hyperfine", o->export_json, e);
 	if (status == 0 && o->export_csv)
@@ -526,6 +531,5 @@ void bench_session_close(struct bench_session *s)
 	vec_done(&s->items);
 	vec_done(&s->groups);
 	vec_done(&s->series);
-	vec_done(&s->notes);
 	arena_done(&s->arena);
 }

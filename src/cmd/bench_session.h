@@ -24,7 +24,8 @@ struct bench_options {
 	struct subject_options subject;
 	struct opt_list commands, exports, lists, ranges;
 	uint64_t loops, repeat, processes, warmup, runs, least_runs, most_runs, time_ns;
-	const char *json, *export_json, *export_csv, *export_markdown, *step, *scan, *scale;
+	const char *json, *export_json, *export_csv, *export_markdown, *step, *scan, *scale,
+		*output;
 	bool has_json, verbose, has_loops, has_repeat, has_least;
 	int unit, color;
 };
@@ -51,7 +52,6 @@ struct bench_session {
 	VEC(struct bench_item) items;
 	VEC(struct bench_group) groups;
 	VEC(struct series) series;
-	VEC(const char *) notes;          /* of each series, lines in the arena */
 	struct statement_notes statement; /* of the last one */
 	struct environment before, after;
 	double elapsed_s;

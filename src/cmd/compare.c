@@ -18,6 +18,7 @@
 #include "bench/environment.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/compare_stored.h"
 #include "cmd/explain.h"
 #include "cmd/revisions.h"
 #include "cmd/subject.h"
@@ -28,9 +29,9 @@
 struct options {
 	struct subject_options subject;
 	struct opt_list commands, revisions;
-	const char *json, *build, *equivalence, *gate, *judge, *explain;
+	const char *json, *build, *equivalence, *gate, *judge, *explain, *unit;
 	uint64_t time_ns, blocks;
-	bool has_json, has_explain, no_control;
+	bool has_json, has_explain, no_control, force;
 	int format, color;
 };
 
@@ -65,6 +66,12 @@ static const struct opt options_table[] = {
 	{ 0, "judge", OPT_STRING, "FILE", false,
 		"run nothing: judge the blocks of a former --json (-: standard input)",
 		FIELD(judge), SIZE_MAX, NULL },
+	{ 0, "unit", OPT_STRING, "NAME", false,
+		"of two recordings: compare the regions of that name, such as step", FIELD(unit),
+		SIZE_MAX, NULL },
+	{ 0, "force", OPT_FLAG, NULL, false,
+		"judge stored results of unlike machines or versions all the same", FIELD(force),
+		SIZE_MAX, NULL },
 	SUBJECT_OPTIONS,
 	{ 0, "json", OPT_STRING, "FILE", true, "write JSON to FILE, or instead of the report",
 		FIELD(json), FIELD(has_json), NULL },
@@ -212,6 +219,17 @@ static int parse_revisions(const struct options *o, const struct revisions *r, c
 	return 0;
 }
 
+static int parse_sides(const struct options *o, struct revisions *r, char **words, int n,
+	struct side sides[2], struct arena *a, struct err *e)
+{
+	if (o->revisions.n && revisions_open(r, &o->revisions, o->build, e) < 0)
+		return -(int)e->code;
+	if (o->revisions.n)
+		return parse_revisions(o, r, words, n, sides, a, e);
+	return o->commands.n ? parse_commands(o, sides, a, e)
+			     : parse_words(o, words, n, sides, a, e);
+}
+
 struct shown {
 	struct progress progress;
 	double time_s;
@@ -244,9 +262,9 @@ static int emit(const struct options *o, const struct verdict_view *v, struct er
 	return status;
 }
 
-static int exit_status(const struct verdict *v)
+static int exit_status(enum verdict_gate gate)
 {
-	switch (v->gate) {
+	switch (gate) {
 	case VERDICT_NO_GATE:
 	case VERDICT_PASSED:
 		return 0;
@@ -315,7 +333,7 @@ static int compare(const struct command *self, const struct options *o, struct s
 
 		if (o->has_explain && status == 0 && !child_was_interrupted())
 			explain_view(self, o, sides, &v);
-		gate = exit_status(&c.verdict);
+		gate = exit_status(c.verdict.gate);
 		if (emit(o, &v, &writing) < 0)
 			gate = command_fail(self, &writing);
 	}
@@ -345,7 +363,51 @@ static int judge(const struct command *self, const struct options *o,
 			    .width = output.width },
 		    e) < 0)
 		return command_fail(self, e);
-	return exit_status(&verdict);
+	return exit_status(verdict.gate);
+}
+
+/* Two files of results. */
+static int compare_stored(const struct command *self, const struct options *o, char **words,
+	const struct verdict_options *verdict)
+{
+	struct output output = output_for(STDOUT_FILENO, o->color);
+	struct buf text = BUF_INIT, json = BUF_INIT;
+	struct arena arena = ARENA_INIT;
+	struct err e = ERR_INIT;
+	struct stored_view v;
+	int status = stored_compare(&arena, words[0], words[1], o->unit, verdict, o->force, &v, &e);
+
+	if (status == 0) {
+		v.colour = output.colour;
+		v.width = output.width;
+		stored_json(&v, &json);
+		if (o->format == FORMAT_TEXT)
+			stored_print(&v, &text);
+		else
+			stored_print_markdown(&v, &text);
+		if (o->json)
+			status = buf_save(&json, o->json, &e);
+		output_write(STDOUT_FILENO, o->has_json && !o->json ? &json : &text);
+	}
+	status = status < 0 ? command_fail(self, &e) : exit_status(stored_gate(&v));
+	buf_done(&text);
+	buf_done(&json);
+	arena_done(&arena);
+	return status;
+}
+
+/* Whether the two words are files of results. */
+static int check_stored(const struct options *o, char **words, int n, bool *ret, struct err *e)
+{
+	*ret = n == 2 && stored_is_file(words[0]) && stored_is_file(words[1]);
+	for (int i = 0; i < n && !*ret; i++)
+		if (stored_is_file(words[i]))
+			return err_set(e, ERR_USAGE,
+				"'%s' is a file of results, and is compared with another such file",
+				words[i]);
+	if (o->unit && !*ret)
+		return err_set(e, ERR_USAGE, "--unit compares two recordings: a.lead b.lead");
+	return 0;
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -357,29 +419,23 @@ static int run(const struct command *self, int argc, char **argv)
 		{ .arena = &arena, .other = &sides[0] } };
 	struct revisions revisions = { 0 };
 	struct err e = ERR_INIT;
+	bool is_stored;
 	int first, status;
 
 	if (opts_parse(options_table, N_OPTIONS, &o, argc, argv, false, &first, &e) < 0 ||
 		parse_percent(o.equivalence, "--equivalence", &verdict.equivalence, &e) < 0 ||
 		parse_percent(o.gate, "--fail-if-slower", &verdict.gate, &e) < 0 ||
-		subject_check(&o.subject, &e) < 0)
+		subject_check(&o.subject, &e) < 0 ||
+		check_stored(&o, argv + first, argc - first, &is_stored, &e) < 0)
 		return command_fail(self, &e);
 	if (o.judge) {
 		status = judge(self, &o, &verdict, &arena, &e);
 		arena_done(&arena);
 		return status;
 	}
-	if (o.revisions.n)
-		status = revisions_open(&revisions, &o.revisions, o.build, &e);
-	else
-		status = 0;
-	if (status == 0 && o.revisions.n)
-		status = parse_revisions(
-			&o, &revisions, argv + first, argc - first, sides, &arena, &e);
-	else if (status == 0 && o.commands.n)
-		status = parse_commands(&o, sides, &arena, &e);
-	else if (status == 0)
-		status = parse_words(&o, argv + first, argc - first, sides, &arena, &e);
+	if (is_stored)
+		return compare_stored(self, &o, argv + first, &verdict);
+	status = parse_sides(&o, &revisions, argv + first, argc - first, sides, &arena, &e);
 	if (status == 0 && sides[0].subject.is_command)
 		status = subject_before(&o.subject, &e);
 	status = status < 0 ? command_fail(self, &e) : compare(self, &o, sides, &verdict, &e);
@@ -395,7 +451,7 @@ static int run(const struct command *self, int argc, char **argv)
 const struct command command_compare = {
 	.group = "prove",
 	.name = "compare",
-	.arguments = "[options] A B | -c CMD -c CMD | --rev REV --rev REV CMD",
+	.arguments = "[options] A B | FILE FILE | -c CMD -c CMD | --rev REV --rev REV CMD",
 	.summary = "Decide whether B is faster than A, against noise and with a control",
 	.options = options_table,
 	.n_options = N_OPTIONS,
@@ -403,6 +459,8 @@ const struct command command_compare = {
 		"  leadline compare -s 'x = list(range(1000))' 'x[::-1]' 'list(reversed(x))'\n"
 		"  leadline compare -c 'python3 old.py' -c 'python3 new.py'\n"
 		"  leadline compare --explain old.py new.py\n"
+		"  leadline compare before.json after.json          of pyperf, hyperfine, pytest\n"
+		"  leadline compare --unit step monday.lead today.lead\n"
 		"  leadline compare --python python3.11 --python python3.13 'sum(range(1000))'\n"
 		"  leadline compare --rev main --rev HEAD --fail-if-slower 3% 'python3 bench.py'\n",
 	.run = run,

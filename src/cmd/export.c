@@ -10,7 +10,9 @@
 #include "base/err.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/kept.h"
 #include "formats/format.h"
+#include "formats/results.h"
 #include "store/reader.h"
 #include "store/tables.h"
 #include "base/banned.h"
@@ -135,6 +137,9 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE,
 			"which recording? For example: leadline export run.lead --format "
 			"collapsed");
+	else if (results_are_in(argv[first]))
+		return kept_export(argv[first], o.format, o.output, &e) < 0 ? command_fail(self, &e)
+									    : 0;
 	else if (parse_look(&o, &e) == 0)
 		f = choose(&o, &e);
 	if (e.code || export_to(f, argv[first], &o, &e) < 0)

@@ -3,6 +3,7 @@
  * what leads to none of them is skipped. */
 #include "formats/results.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,12 +13,16 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "analyze/benchmarks.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json_read.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "formats/format.h"
 #include "formats/input.h"
+#include "store/reader.h"
+#include "store/tables.h"
 #include "base/banned.h"
 
 enum { KEY_BYTES = 40, NAME_BYTES = 4000 }; /* longer keys are none of ours; names are cut */
@@ -52,6 +57,8 @@ enum place {
 	PYTHON,
 	PYTHON_KIND,
 	COMMIT,
+	KERNEL,
+	CPU_CONFIG,
 };
 
 static const struct {
@@ -71,11 +78,13 @@ static const struct {
 	{ ".benchmarks[].runs[].warmups[]", WARMUP },
 	{ ".benchmarks[].runs[].warmups[][]", WARMUP_PART },
 	{ ".metadata.commit_id", COMMIT },
+	{ ".metadata.cpu_config", CPU_CONFIG },
 	{ ".metadata.cpu_model_name", CPU },
 	{ ".metadata.date", DATE },
 	{ ".metadata.hostname", HOST },
 	{ ".metadata.loops", FILE_LOOPS },
 	{ ".metadata.name", FILE_NAME },
+	{ ".metadata.platform", KERNEL },
 	{ ".metadata.python_implementation", PYTHON_KIND },
 	{ ".metadata.python_version", PYTHON },
 	{ ".metadata.unit", FILE_UNIT },
@@ -90,6 +99,7 @@ static const struct {
 	{ ".machine_info.node", HOST },
 	{ ".machine_info.python_implementation", PYTHON_KIND },
 	{ ".machine_info.python_version", PYTHON },
+	{ ".machine_info.release", KERNEL },
 	{ ".results[]", COMMAND },
 	{ ".results[].command", NAME },
 	{ ".results[].exit_codes[]", EXIT_CODE },
@@ -291,6 +301,16 @@ static double parse_date(const char *s)
 	return (double)timegm(&tm) + seconds - zone;
 }
 
+/* pyperf: "0-1=driver:intel_pstate, governor:performance". */
+static const char *governor_in(struct file *f, const char *config)
+{
+	static const char word[] = "governor:";
+	const char *at = strstr(config, word);
+
+	return at ? arena_strndup(f->a, at + sizeof word - 1, strcspn(at + sizeof word - 1, ",; "))
+		  : "";
+}
+
 static void take_text(struct file *f, enum place place)
 {
 	struct results *to = f->to;
@@ -330,6 +350,12 @@ static void take_text(struct file *f, enum place place)
 	case COMMIT:
 		if (!json_text_is(&f->r, "unversioned")) /* pytest-benchmark's word for none */
 			to->commit = text_of(f);
+		break;
+	case KERNEL:
+		to->kernel = text_of(f);
+		break;
+	case CPU_CONFIG:
+		to->governor = governor_in(f, text_of(f));
 		break;
 	default: /* not a text's place */
 		break;
@@ -541,9 +567,14 @@ static int read_input(struct file *f, struct input *in)
 
 int results_read_fd(struct arena *a, int fd, const char *name, struct results *ret, struct err *e)
 {
-	struct results to = {
-		.name = name, .date = "", .host = "", .cpu = "", .python = "", .commit = ""
-	};
+	struct results to = { .name = name,
+		.date = "",
+		.host = "",
+		.cpu = "",
+		.python = "",
+		.commit = "",
+		.kernel = "",
+		.governor = "" };
 	struct file f = { .a = a, .e = e, .to = &to, .file_unit = UNIT_RATIO };
 	struct stat st;
 	struct input in;
@@ -572,23 +603,79 @@ int results_read_fd(struct arena *a, int fd, const char *name, struct results *r
 	return status < 0 ? err_note(e, "%s", name) : 0;
 }
 
+/* A recording that holds benchmarks; NULL when it is none. */
+static struct reader *open_recording(const char *path)
+{
+	struct reader *r = NULL;
+	struct err ignored = ERR_INIT;
+
+	if (!text_ends_with(path, ".lead") || reader_open(&r, path, &ignored) < 0)
+		return NULL;
+	if (benchmarks_are_in(r))
+		return r;
+	reader_close(r);
+	return NULL;
+}
+
+static int read_recording(
+	struct arena *a, struct reader *r, const char *name, struct results *ret, struct err *e)
+{
+	const struct benchmarks *all = NULL;
+	struct tables *t = NULL;
+	int status = tables_load(&t, r, e);
+
+	if (status == 0) {
+		all = benchmarks_build(a, t);
+		if (!all->n)
+			status = err_set(e, ERR_BAD_FILE, "no benchmark is in it");
+	}
+	if (status == 0) {
+		*ret = (struct results){ .name = name,
+			.format = "leadline",
+			.date = all->date,
+			.begun_s = 1e-9 * (double)r->begun_realtime_ns,
+			.host = all->host,
+			.cpu = all->cpu,
+			.python = all->python,
+			.commit = all->commit,
+			.kernel = all->kernel,
+			.governor = all->governor,
+			.v = arena_new_n(a, struct benchmark, all->n),
+			.n = all->n };
+		for (size_t i = 0; i < all->n; i++)
+			ret->v[i] = (struct benchmark){ all->v[i], "", UNIT_SECONDS };
+	}
+	tables_free(t);
+	reader_close(r);
+	return status < 0 ? err_note(e, "%s", name) : 0;
+}
+
 int results_load(struct arena *a, const char *path, struct results *ret, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct reader *recording = open_recording(path);
+	int fd = -1;
 
+	if (recording)
+		return read_recording(a, recording, arena_strdup(a, path), ret, e);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return err_errno(e, ERR_SYSTEM, "%s", path);
+		return err_errno(e, errno == ENOENT ? ERR_NO_FILE : ERR_SYSTEM, "%s", path);
 	return results_read_fd(a, fd, arena_strdup(a, path), ret, e);
 }
 
 bool results_are_in(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct reader *recording = open_recording(path);
 	struct input in;
 	const char *head;
 	bool are;
 	size_t n;
+	int fd;
 
+	reader_close(recording);
+	if (recording)
+		return true;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	input_init(&in, fd);

@@ -11,6 +11,8 @@
  *		for (size_t i = 0; i < r.n; i++)
  *			use(r.v[i].series.name, series_summarise(&a, &r.v[i].series));
  *
+ * Recordings of `bench -o` are read as well.
+ *
  * What a value is: the time (or whatever the unit says) of one loop, as in series.h. A process is
  *   - pyperf: a run; its warm-ups stand first (n_warmup). Runs that only calibrate are left out.
  *   - pytest-benchmark: all rounds of a benchmark, for they share one process.
@@ -43,10 +45,11 @@ struct benchmark {
 
 struct results {
 	const char *name;   /* the path it was opened by */
-	const char *format; /* "pyperf", "pytest-benchmark", "hyperfine" */
+	const char *format; /* "pyperf", "pytest-benchmark", "hyperfine", "leadline" */
 	const char *date;   /* of the first run, as written there */
 	double begun_s; /* the same in seconds since 1970 (UTC where it names no zone); else the file's own time */
 	const char *host, *cpu, *python, *commit;
+	const char *kernel, *governor; /* of the CPU's speed */
 	struct benchmark *v;
 	size_t n; /* at least 1 */
 };

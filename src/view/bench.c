@@ -167,6 +167,20 @@ static void add_procedure(const struct bench_view *v, size_t i, struct buf *out)
 			seconds(t, sum->first_s), sum->first_s / sum->d.median);
 }
 
+/* Lines, perhaps of a file. */
+static void add_notes(const char *lines, bool colour, struct buf *out)
+{
+	while (*lines) {
+		size_t n = strcspn(lines, "\n");
+
+		style_begin(out, STYLE_WARNING, colour);
+		text_add_printable(out, lines, n);
+		style_end(out, STYLE_WARNING, colour);
+		buf_addc(out, '\n');
+		lines += n + (lines[n] == '\n');
+	}
+}
+
 static void print_one(const struct bench_view *v, size_t i, struct buf *out)
 {
 	const struct series *s = &v->series[i];
@@ -185,11 +199,7 @@ static void print_one(const struct bench_view *v, size_t i, struct buf *out)
 		buf_adds(out, "  timeit's line: ");
 		bench_print_timeit(v, i, out);
 	}
-	if (v->notes && v->notes[i] && *v->notes[i]) {
-		style_begin(out, STYLE_WARNING, v->colour);
-		buf_adds(out, v->notes[i]);
-		style_end(out, STYLE_WARNING, v->colour);
-	}
+	add_notes(s->notes ? s->notes : "", v->colour, out);
 }
 
 static void print_comparison(const struct bench_view *v, struct buf *out)

@@ -23,13 +23,12 @@ struct bench_view {
 	const struct series *series;
 	const struct series_summary *sums; /* of each */
 	size_t n;
-	const char *const *notes; /* of each: lines about it, "" none; NULL: none at all */
-	bool timeit;              /* timeit's line and nothing else */
-	bool raw;                 /* timeit's raw times before it */
-	int precision;            /* digits of timeit's numbers */
-	enum bench_unit unit;     /* of timeit's line */
-	bool gc;                  /* garbage collection was on */
-	bool is_stored;           /* read from a file, which does not say that */
+	bool timeit;          /* timeit's line and nothing else */
+	bool raw;             /* timeit's raw times before it */
+	int precision;        /* digits of timeit's numbers */
+	enum bench_unit unit; /* of timeit's line */
+	bool gc;              /* garbage collection was on */
+	bool is_stored;       /* read from a file, which does not say that */
 	bool colour;
 	size_t width;
 };

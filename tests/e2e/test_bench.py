@@ -403,6 +403,96 @@ def test_markdown_for_a_pull_request(tool):
     assert r.stdout.startswith("### ") and "\\|" in r.stdout and "B/A **" in r.stdout
 
 
+def stored(tool, name, *args):
+    """Results in a recording, and the same as pyperf's JSON."""
+    lead, out = tool.tmp / f"{name}.lead", tool.tmp / f"{name}.json"
+    r = tool("bench", "-o", lead, f"--json={out}", "--processes", 5, "--time", 0.2, *args)
+    assert r.returncode == 0, r.stderr
+    return lead, out
+
+
+def test_a_recording_keeps_all_that_was_measured(tool):
+    lead, out = stored(tool, "a", "-s", "x = range(100)", "sum(x)", "(i for i in x)")
+    r = tool("report", lead)
+    assert r.returncode == 0 and "the result is a generator" in r.stdout and "5 processes" in r.stdout, r.stderr
+    ours, theirs = json.loads(tool("export", lead, "--format", "pyperf").stdout), json.loads(out.read_text())
+    for x, y in zip(ours["benchmarks"], theirs["benchmarks"]):
+        assert x["metadata"]["name"] == y["metadata"]["name"]
+        assert [run["metadata"]["loops"] for run in x["runs"]] == [run["metadata"]["loops"] for run in y["runs"]]
+        assert values(x) == pytest.approx(values(y), rel=1e-12)
+    hyperfine = json.loads(tool("export", lead, "--format", "hyperfine").stdout)["results"]
+    assert [x["command"] for x in hyperfine] == ["sum(x)", "(i for i in x)"]
+    assert "`sum(x)`" in tool("export", out, "--format", "markdown").stdout
+    r = tool("export", lead, "--format", "pprof")
+    assert r.returncode == 2 and "csv, hyperfine" in r.stderr
+    r = tool("bench", "--runs", 2, "-L", "n", "1,2", "-o", lead, "-c", "echo {n}")
+    assert [x["parameters"] for x in json.loads(tool("export", lead, "--format", "hyperfine").stdout)["results"]] == [
+        {"n": "1"}, {"n": "2"}]
+
+
+@pytest.mark.measured
+def test_stored_results_are_compared(tool):
+    setup = ["-s", "import time"]
+    (a, a_json), (b, b_json) = (stored(tool, n, *setup, f"time.sleep({s})  # step") for n, s in (("a", 0.004), ("b", 0.008)))
+    one, two = json.loads(a_json.read_text()), json.loads(b_json.read_text())
+    for x in (one, two):
+        x["benchmarks"][0]["metadata"]["name"] = "step"
+    a_json.write_text(json.dumps(one))
+    b_json.write_text(json.dumps(two))
+    r = tool("compare", a_json, b_json, "--fail-if-slower", "3%")
+    assert r.returncode == 1 and "step: B is slower than A" in r.stdout and "5 and 5 processes" in r.stdout, r.stdout
+    assert tool("compare", b_json, a_json, "--fail-if-slower", "3%").returncode == 0
+    r = tool("compare", a, b)
+    assert r.returncode == 2 and "no benchmark is in both" in r.stderr and "--force" in r.stderr
+    r = json.loads(tool("compare", "--force", "--json", a, b).stdout)
+    assert r["results"][0]["verdict"] == "slower" and r["results"][0]["ratio"] > 1.5
+    assert "| **slower** |" in tool("compare", "--format", "github", a_json, b_json).stdout
+
+
+def test_results_of_unlike_machines_are_undecided(tool):
+    _, a = stored(tool, "a", "pass")
+    other = json.loads(a.read_text())
+    other["metadata"].update(cpu_model_name="Another CPU", python_version="3.99.0", cpu_config="governor:powersave")
+    for run in other["benchmarks"][0]["runs"]:
+        run["values"] = [30 * v for v in run["values"]]
+    b = tool.tmp / "b.json"
+    b.write_text(json.dumps(other))
+    r = tool("compare", a, b, "--fail-if-slower", "3%")
+    assert r.returncode == 3 and "undecided: measured under other conditions" in r.stdout
+    assert "CPU: " in r.stdout and "against Another CPU" in r.stdout and "3.99.0" in r.stdout and "--force judges" in r.stdout
+    r = tool("compare", a, b, "--fail-if-slower", "3%", "--force")
+    assert r.returncode == 1 and "B is slower" in r.stdout and "Another CPU" in r.stdout
+
+
+@pytest.mark.parametrize("args, words", [
+    (["pass", "b.json"], "is compared with another such file"),
+    (["--unit", "step", "pass", "pass"], "--unit compares two recordings"),
+    (["b.json", "c.json"], "c.json"),
+    (["--unit", "step", "a.lead", "a.lead"], "0 regions 'step'"),
+])
+def test_stored_files_that_cannot_be_compared(tool, args, words):
+    stored(tool, "a", "pass")
+    stored(tool, "b", "pass")
+    (tool.tmp / "c.json").write_text("{}")
+    r = tool("compare", *args, cwd=tool.tmp)
+    assert r.returncode in (2, 6) and words in r.stderr, r.stderr
+
+
+@pytest.mark.measured
+def test_steps_of_two_recordings_are_compared(tool):
+    """Steps that a program has marked as regions; planted: B sleeps twice as long in each."""
+    for name, seconds in (("a", 0.004), ("b", 0.008)):
+        script = tool.tmp / f"{name}.py"
+        script.write_text("import time, leadline\nfor _ in range(40):\n    with leadline.region('step'):\n"
+                          f"        time.sleep({seconds})\n")
+        r = tool("run", "-o", tool.tmp / f"{name}.lead", script)
+        assert r.returncode == 0, r.stderr
+    r = tool("compare", "--unit", "step", "a.lead", "b.lead", cwd=tool.tmp)
+    assert r.returncode == 0 and "step: B is slower than A" in r.stdout and "drawn in blocks of" in r.stdout, r.stdout + r.stderr
+    r = tool("compare", "--unit", "epoch", "a.lead", "b.lead", cwd=tool.tmp)
+    assert r.returncode == 2 and "0 regions 'epoch'" in r.stderr and "such as 'step'" in r.stderr
+
+
 def git(folder, *words):
     subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@y", *words], cwd=folder, check=True, capture_output=True)
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "analyze/benchmarks.h"
 #include "analyze/bound.h"
 #include "analyze/usage.h"
 #include "base/arena.h"
@@ -15,6 +16,12 @@
 #include "store/container.h"
 #include "store/reader.h"
 #include "store/tables.h"
+
+static void summarise(struct arena *a, const struct benchmarks *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		series_summarise(a, &all->v[i]);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -81,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			if (u)
 				bound_build(u);
 			read_all(t);
+			summarise(&a, benchmarks_build(&a, t));
 			tables_free(t);
 		}
 		reader_close(r);

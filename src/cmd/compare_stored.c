@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ * See compare_stored.h. */
+#include "cmd/compare_stored.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "analyze/distribution.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "formats/results.h"
+#include "store/reader.h"
+#include "store/tables.h"
+#include "base/banned.h"
+
+bool stored_is_file(const char *word)
+{
+	return (text_ends_with(word, ".json") || text_ends_with(word, ".lead")) &&
+		access(word, F_OK) == 0;
+}
+
+typedef VEC(struct stored_difference) differences;
+
+/* What one side does not tell is no difference. */
+static void note(differences *to, const char *what, const char *a, const char *b)
+{
+	if (*a && *b && strcmp(a, b) != 0)
+		vec_push(to, (struct stored_difference){ what, a, b });
+}
+
+static void keep_differences(struct arena *a, differences *all, struct stored_view *to)
+{
+	to->differences = arena_copy(a, all->v, all->n * sizeof *all->v);
+	to->n_differences = all->n;
+	vec_done(all);
+}
+
+static void compare_machines(
+	struct arena *a, const struct results *x, const struct results *y, struct stored_view *to)
+{
+	differences all = VEC_INIT;
+
+	note(&all, "machine", x->host, y->host);
+	note(&all, "CPU", x->cpu, y->cpu);
+	note(&all, "governor", x->governor, y->governor);
+	note(&all, "kernel", x->kernel, y->kernel);
+	note(&all, "Python", x->python, y->python);
+	keep_differences(a, &all, to);
+}
+
+static int not_the_same(const struct results *x, const struct results *y, struct err *e)
+{
+	return err_set(e, ERR_USAGE,
+		"no benchmark is in both: %s holds '%.60s'%s, %s holds '%.60s'%s; --force compares "
+		"them where each holds one",
+		x->name, x->v[0].series.name, x->n > 1 ? " and others" : "", y->name,
+		y->v[0].series.name, y->n > 1 ? " and others" : "");
+}
+
+static int compare_results(struct arena *a, const struct verdict_options *o, bool is_forced,
+	struct stored_view *to, struct err *e)
+{
+	VEC(struct stored_row) rows = VEC_INIT;
+	struct results x, y;
+
+	if (results_load(a, to->a, &x, e) < 0 || results_load(a, to->b, &y, e) < 0)
+		return -(int)e->code;
+	compare_machines(a, &x, &y, to);
+	for (size_t i = 0; i < x.n; i++) {
+		const struct benchmark *other = results_find(&y, x.v[i].series.name);
+
+		if (!other && is_forced && x.n == 1 && y.n == 1)
+			other = &y.v[0];
+		if (!other || other->unit != x.v[i].unit) {
+			to->n_only_a++;
+			continue;
+		}
+		vec_push(&rows,
+			(struct stored_row){ x.v[i].series.name,
+				unpaired_series(a, &x.v[i].series, &other->series, o,
+					to->n_differences > 0 && !is_forced) });
+	}
+	to->n_only_b = y.n - rows.n;
+	to->n = rows.n;
+	to->rows = arena_copy(a, rows.v, rows.n * sizeof *rows.v);
+	vec_done(&rows);
+	return to->n ? 0 : not_the_same(&x, &y, e);
+}
+
+struct steps {
+	VEC(double) v;
+	const char *host, *other; /* other: a region of another name; NULL none */
+};
+
+static int load_steps(
+	struct arena *a, const char *path, const char *unit, struct steps *to, struct err *e)
+{
+	struct reader *r = NULL;
+	struct tables *t = NULL;
+	struct record_iter it;
+	int status = reader_open(&r, path, e);
+
+	to->host = "";
+	if (status == 0 && tables_load(&t, r, e) < 0)
+		status = err_note(e, "%s", path);
+	if (status == 0) {
+		it = record_iter(t, RECORD_region);
+		for (const struct rec_region *g; (g = record_next(&it));) {
+			if (strcmp(tables_string(t, g->name), unit) != 0)
+				to->other = arena_strdup(a, tables_string(t, g->name));
+			else if (g->duration_ns && g->duration_ns != RECORD_UNKNOWN)
+				vec_push(&to->v, 1e-9 * (double)g->duration_ns);
+		}
+		record_iter_done(&it);
+		it = record_iter(t, RECORD_meta);
+		for (const struct rec_meta *m; (m = record_next(&it));)
+			if (strcmp(tables_string(t, m->key), "host") == 0)
+				to->host = arena_strndup(a, m->value.p, m->value.n);
+		record_iter_done(&it);
+	}
+	tables_free(t);
+	reader_close(r);
+	if (status == 0 && to->v.n < UNPAIRED_STEPS)
+		status = err_set(e, ERR_USAGE,
+			"%s holds %zu regions '%s', at least %d are wanted%s%s%s", path, to->v.n,
+			unit, UNPAIRED_STEPS, to->other ? "; there are others, such as '" : "",
+			to->other ? to->other : "", to->other ? "'" : "");
+	return status;
+}
+
+/* The first steps compile and fill caches: as long as they differ from the rest they do not count. */
+static size_t warmup_of(const struct steps *s)
+{
+	size_t looked_at = s->v.n < 256 ? s->v.n : 256;
+	size_t cut = distribution_warmup(s->v.v, looked_at, 0.05);
+
+	return cut < looked_at && s->v.n - cut >= UNPAIRED_STEPS ? cut : 0;
+}
+
+static int compare_steps(struct arena *a, const char *unit, const struct verdict_options *o,
+	bool is_forced, struct stored_view *to, struct err *e)
+{
+	struct steps x = { .v = VEC_INIT }, y = { .v = VEC_INIT };
+	struct stored_row *row = arena_new(a, struct stored_row);
+	differences all = VEC_INIT;
+	int status = load_steps(a, to->a, unit, &x, e);
+
+	if (status == 0)
+		status = load_steps(a, to->b, unit, &y, e);
+	if (status == 0) {
+		size_t from_x = warmup_of(&x), from_y = warmup_of(&y);
+
+		note(&all, "machine", x.host, y.host);
+		keep_differences(a, &all, to);
+		row->name = unit;
+		row->u = unpaired_steps(x.v.v + from_x, x.v.n - from_x, y.v.v + from_y,
+			y.v.n - from_y, o, to->n_differences > 0 && !is_forced);
+		to->rows = row;
+		to->n = 1;
+	}
+	vec_done(&x.v);
+	vec_done(&y.v);
+	return status;
+}
+
+int stored_compare(struct arena *a, const char *file_a, const char *file_b, const char *unit,
+	const struct verdict_options *o, bool is_forced, struct stored_view *ret, struct err *e)
+{
+	*ret = (struct stored_view){ .a = file_a, .b = file_b, .equivalence = o->equivalence };
+	return unit ? compare_steps(a, unit, o, is_forced, ret, e)
+		    : compare_results(a, o, is_forced, ret, e);
+}
+
+enum verdict_gate stored_gate(const struct stored_view *v)
+{
+	enum verdict_gate worst = VERDICT_NO_GATE;
+
+	for (size_t i = 0; i < v->n; i++) {
+		enum verdict_gate g = v->rows[i].u.gate;
+
+		if (g == VERDICT_FAILED || worst == VERDICT_NO_GATE ||
+			(g == VERDICT_GATE_UNDECIDED && worst == VERDICT_PASSED))
+			worst = worst == VERDICT_FAILED ? worst : g;
+	}
+	return worst;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Stored benchmark results in `export`: written for other benchmark tools, as `bench --export` does. Results are what
+ * formats/results.h reads. */
+#ifndef CMD_KEPT_H
+#define CMD_KEPT_H
+
+struct err;
+
+/* format: one of bench/export.h's names. file: NULL stdout. */
+int kept_export(const char *path, const char *format, const char *file, struct err *e);
+
+#endif

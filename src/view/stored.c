@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ * See stored.h. */
+#include "view/stored.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json_write.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+static const char *why_undecided(const struct unpaired *u)
+{
+	return u->is_unlike ? "measured under other conditions, see below"
+			    : "the noise is larger than the difference";
+}
+
+static void add_headline(const struct stored_view *v, const struct unpaired *u, struct buf *out)
+{
+	double change = 100 * fabs(u->ratio - 1);
+
+	switch (u->word) {
+	case VERDICT_FASTER:
+	case VERDICT_SLOWER:
+		style_add(out, STYLE_BOLD, v->colour, "B is %s than A: %.*f %% %s time",
+			verdict_words[u->word], change < 10 ? 1 : 0, change,
+			u->word == VERDICT_FASTER ? "less" : "more");
+		break;
+	case VERDICT_EQUIVALENT:
+		style_add(out, STYLE_BOLD, v->colour, "A and B are equivalent: within ±%g %%",
+			100 * v->equivalence);
+		break;
+	case VERDICT_UNDECIDED:
+		style_add(out, STYLE_BOLD, v->colour, "undecided");
+		buf_printf(out, ": %s", why_undecided(u));
+		break;
+	}
+	buf_addc(out, '\n');
+}
+
+static void add_side(const char *letter, double seconds, const char *file, struct buf *out)
+{
+	char t[UNITS_TEXT];
+
+	buf_printf(out, "  %s  %s  ", letter, units_format(t, UNIT_SECONDS, seconds));
+	text_add_printable(out, file, strlen(file));
+	buf_addc(out, '\n');
+}
+
+static void add_one(const struct stored_view *v, struct buf *out)
+{
+	const struct unpaired *u = &v->rows[0].u;
+
+	text_add_printable(out, v->rows[0].name, strlen(v->rows[0].name));
+	buf_adds(out, ": ");
+	add_headline(v, u, out);
+	add_side("A", u->a_s, v->a, out);
+	add_side("B", u->b_s, v->b, out);
+	buf_printf(out, "  B/A %.4f, 95 %% between %.4f and %.4f; %zu and %zu %s", u->ratio,
+		u->interval.low, u->interval.high, u->n_a, u->n_b,
+		u->block                     ? "steps"
+			: u->is_of_processes ? "processes"
+					     : "groups of values");
+	if (u->block)
+		buf_printf(out, ", drawn in blocks of %zu", u->block);
+	buf_addc(out, '\n');
+	if (!u->block && !u->is_of_processes)
+		buf_adds(out,
+			"  a side is one process: what differs between processes is not in the "
+			"interval\n");
+}
+
+static void add_rows(const struct stored_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = {
+		{ .title = "A", .align = TABLE_RIGHT },
+		{ .title = "B", .align = TABLE_RIGHT },
+		{ .title = "B/A", .align = TABLE_RIGHT },
+		{ .title = "95 % between", .align = TABLE_RIGHT },
+		{ .title = "B is", .align = TABLE_LEFT },
+		{ .title = "what", .cut = TEXT_CUT_END, .min_width = 16 },
+	};
+	struct table *t = table_new(columns, sizeof columns / sizeof *columns);
+
+	for (size_t i = 0; i < v->n; i++) {
+		const struct unpaired *u = &v->rows[i].u;
+
+		table_cell_unit(t, UNIT_SECONDS, u->a_s);
+		table_cell_unit(t, UNIT_SECONDS, u->b_s);
+		table_cell(t, "%.3f", u->ratio);
+		table_cell(t, "%.3f – %.3f", u->interval.low, u->interval.high);
+		table_cell(t, "%s", verdict_words[u->word]);
+		table_cell(t, "%s", v->rows[i].name);
+	}
+	table_emit(t, out, v->width, v->colour);
+	table_free(t);
+	buf_printf(out, "  A %s, B %s\n", v->a, v->b);
+}
+
+static void add_differences(const struct stored_view *v, struct buf *out)
+{
+	if (v->n_differences) {
+		style_begin(out, STYLE_WARNING, v->colour);
+		buf_adds(out, "  A and B were measured under other conditions:\n");
+		for (size_t i = 0; i < v->n_differences; i++) {
+			buf_printf(out, "    %s: ", v->differences[i].what);
+			text_add_printable(out, v->differences[i].a, strlen(v->differences[i].a));
+			buf_adds(out, " against ");
+			text_add_printable(out, v->differences[i].b, strlen(v->differences[i].b));
+			buf_addc(out, '\n');
+		}
+		style_end(out, STYLE_WARNING, v->colour);
+		if (v->n && v->rows[0].u.is_unlike)
+			buf_adds(out,
+				"  so whatever the figures say, the code may be as it was; --force "
+				"judges all the same\n");
+	}
+	if (v->n_only_a || v->n_only_b)
+		buf_printf(out, "  left out: %zu that only A has, %zu that only B has\n",
+			v->n_only_a, v->n_only_b);
+	buf_adds(out,
+		"  (measured one after the other, without a control: comparing the two at once is "
+		"stronger)\n");
+}
+
+void stored_print(const struct stored_view *v, struct buf *out)
+{
+	if (v->n == 1)
+		add_one(v, out);
+	else
+		add_rows(v, out);
+	add_differences(v, out);
+}
+
+void stored_print_markdown(const struct stored_view *v, struct buf *out)
+{
+	char t[UNITS_TEXT];
+
+	buf_adds(out, "| what | A | B | B/A | 95 % | B is |\n|:---|---:|---:|---:|:---:|:---|\n");
+	for (size_t i = 0; i < v->n; i++) {
+		const struct unpaired *u = &v->rows[i].u;
+
+		buf_adds(out, "| `");
+		text_add_printable(out, v->rows[i].name, strlen(v->rows[i].name));
+		buf_printf(out, "` | %s", units_format(t, UNIT_SECONDS, u->a_s));
+		buf_printf(out, " | %s | %.3f | %.3f – %.3f | **%s** |\n",
+			units_format(t, UNIT_SECONDS, u->b_s), u->ratio, u->interval.low,
+			u->interval.high, verdict_words[u->word]);
+	}
+	for (size_t i = 0; i < v->n_differences; i++)
+		buf_printf(out, "\n%s: %s against %s\n", v->differences[i].what,
+			v->differences[i].a, v->differences[i].b);
+}
+
+static void row_json(struct json_writer *w, const struct stored_row *r)
+{
+	const struct unpaired *u = &r->u;
+
+	json_object_begin(w);
+	json_kv_string(w, "name", r->name);
+	json_kv_double(w, "ratio", u->ratio);
+	json_kv_double(w, "low", u->interval.low);
+	json_kv_double(w, "high", u->interval.high);
+	json_kv_string(w, "verdict", verdict_words[u->word]);
+	json_kv_string(w, "reason", u->word == VERDICT_UNDECIDED ? why_undecided(u) : "");
+	json_kv_double(w, "median_a_s", u->a_s);
+	json_kv_double(w, "median_b_s", u->b_s);
+	json_kv_u64(w, "n_a", u->n_a);
+	json_kv_u64(w, "n_b", u->n_b);
+	json_kv_u64(w, "block", u->block);
+	json_object_end(w);
+}
+
+void stored_json(const struct stored_view *v, struct buf *out)
+{
+	struct json_writer w;
+
+	json_init(&w, out, true);
+	json_object_begin(&w);
+	json_kv_string(&w, "a", v->a);
+	json_kv_string(&w, "b", v->b);
+	json_key(&w, "results");
+	json_array_begin(&w);
+	for (size_t i = 0; i < v->n; i++)
+		row_json(&w, &v->rows[i]);
+	json_array_end(&w);
+	json_key(&w, "differences");
+	json_array_begin(&w);
+	for (size_t i = 0; i < v->n_differences; i++) {
+		json_object_begin(&w);
+		json_kv_string(&w, "what", v->differences[i].what);
+		json_kv_string(&w, "a", v->differences[i].a);
+		json_kv_string(&w, "b", v->differences[i].b);
+		json_object_end(&w);
+	}
+	json_array_end(&w);
+	json_object_end(&w);
+	buf_addc(out, '\n');
+}
