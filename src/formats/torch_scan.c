@@ -75,16 +75,36 @@ static bool fail(struct scan *s, enum scan_status status)
 	return false;
 }
 
-static bool is_blank(char c)
+/* What a character ends: a run of blanks is of BLANK, texts end at TEXT, words at WORD, what is passed over at NEST. NUL
+ * ends all of them, as the last byte of the window. */
+enum { BLANK = 1, TEXT = 2, WORD = 4, NEST = 8 };
+
+static const uint8_t classes[256] = {
+	['\0'] = TEXT | WORD | NEST,
+	[' '] = BLANK | WORD,
+	['\n'] = BLANK | WORD,
+	['\t'] = BLANK | WORD,
+	['\r'] = BLANK | WORD,
+	['"'] = TEXT | WORD | NEST,
+	['\\'] = TEXT,
+	[','] = WORD,
+	[':'] = WORD,
+	['['] = WORD | NEST,
+	['{'] = WORD | NEST,
+	[']'] = WORD | NEST,
+	['}'] = WORD | NEST,
+};
+
+static bool is_of(char c, unsigned class)
 {
-	return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+	return classes[(unsigned char)c] & class;
 }
 
 char scan_peek(struct scan *s)
 {
 	const char *at = s->at;
 
-	while (is_blank(*at))
+	while (is_of(*at, BLANK))
 		at++;
 	s->at = at;
 	if (at >= s->end) {
@@ -135,7 +155,7 @@ bool scan_text(struct scan *s, struct scan_text *ret)
 		return fail(s, SCAN_BAD);
 	*ret = (struct scan_text){ 0 };
 	for (begin = at = s->at;; at++) {
-		while (*at != '"' && *at != '\\' && *at)
+		while (!is_of(*at, TEXT))
 			at++;
 		if (at >= s->end)
 			return fail(s, SCAN_MORE);
@@ -184,7 +204,7 @@ bool scan_word(struct scan *s, struct scan_text *ret)
 
 	scan_peek(s);
 	*ret = (struct scan_text){ .p = s->at };
-	for (at = s->at; *at && !strchr(",]}: \n\r\t\"[{", *at); at++)
+	for (at = s->at; !is_of(*at, WORD); at++)
 		;
 	if (at >= s->end)
 		return fail(s, SCAN_MORE);
@@ -211,7 +231,7 @@ static bool scan_nested(struct scan *s)
 	unsigned depth = 0;
 
 	do {
-		while (*at && *at != '"' && *at != '[' && *at != ']' && *at != '{' && *at != '}')
+		while (!is_of(*at, NEST))
 			at++;
 		if (at >= s->end)
 			return fail(s, SCAN_MORE);
@@ -250,11 +270,6 @@ bool scan_value(struct scan *s, struct scan_text *ret)
 }
 
 /* ---- what they mean -------------------------------------------------------------------------- */
-
-bool scan_is(const struct scan_text *t, const char *word)
-{
-	return t->n == strlen(word) && memcmp(t->p, word, t->n) == 0;
-}
 
 bool scan_i64(const struct scan_text *t, int64_t *ret)
 {

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct input;
 
@@ -66,7 +67,12 @@ bool scan_word(struct scan *s, struct scan_text *ret);
 /* Any value, as written. */
 bool scan_value(struct scan *s, struct scan_text *ret);
 
-bool scan_is(const struct scan_text *t, const char *word);
+/* Here, so that it is a comparison of constants. */
+static inline bool scan_is(const struct scan_text *t, const char *word)
+{
+	return t->n == strlen(word) && memcmp(t->p, word, strlen(word)) == 0;
+}
+
 /* Whole numbers; false for anything else. */
 bool scan_i64(const struct scan_text *t, int64_t *ret);
 /* A decimal number in thousandths, rounded: µs as ns. */

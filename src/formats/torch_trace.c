@@ -69,6 +69,8 @@ static const struct category_row categories[] = {
 
 static unsigned category_of(const struct scan_text *word)
 {
+	if (scan_is(word, "cpu_op")) /* most of them */
+		return OP_CPU;
 	for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
 		if (scan_is(word, categories[i].word))
 			return categories[i].category;
