@@ -12,6 +12,7 @@
 #include "agent/calls_c.h"
 #include "agent/calls_events.h"
 #include "agent/monitor.h"
+#include "agent/greenlets.h"
 #include "agent/seed.h"
 #include "agent/tree.h"
 
@@ -197,6 +198,7 @@ bool calls_start(bool after_site, bool with_clock, char *ret_why, size_t n_why)
 		missing = PyObject_GetAttrString(monitor.module, "MISSING");
 	how = calls_mode(with_clock);
 	with_args = args_are_wanted();
+	greenlets_start(with_clock);
 	if (missing && (after_site ? watch_site() : watch_all()))
 		return true;
 	calls_stop();

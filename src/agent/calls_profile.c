@@ -7,6 +7,7 @@
 #include "agent/budget.h"
 #include "agent/calls_events.h"
 #include "agent/compat.h"
+#include "agent/greenlets.h"
 #include "agent/seed.h"
 #include "agent/tree.h"
 
@@ -145,6 +146,7 @@ bool calls_start(bool after_site, bool with_clock, char *ret_why, size_t n_why)
 	}
 	how = calls_mode(with_clock);
 	with_args = args_are_wanted();
+	greenlets_start(with_clock);
 	if (after_site)
 		PyEval_SetProfile(profile_site, Py_None);
 	else

@@ -8,6 +8,7 @@
 
 #include "agent/code_words.h"
 #include "agent/compat.h"
+#include "agent/greenlets.h"
 #include "agent/link.h"
 #include "agent/memory.h"
 #include "wire/trace.h"
@@ -358,6 +359,7 @@ static const struct function *get_python(PyCodeObject *code)
 		if (f)
 			compat_watch(code);
 	}
+	greenlets_saw_file(texts[TEXT_FILE].p, texts[TEXT_FILE].n);
 	if (f && !f->is_told) {
 		texts[TEXT_WORDS] = text_of_own(code_words(code));
 		f->is_told = tell_code(f->number, code->co_firstlineno, texts);

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/greenlets.h"
 #include "agent/link.h"
 #include "agent/memory.h"
 #include "agent/pace.h"
@@ -219,6 +220,8 @@ struct trace_node *tree_child(
 	const struct function *f;
 	struct edge e;
 
+	if (unlikely(greenlets_are_there) && !t->greenlets)
+		greenlets_watch(t);
 	if (known)
 		return known->node;
 	f = codes_get(key, callable);
@@ -381,6 +384,7 @@ static void tracer_free(void *tracer)
 		tree_mine = NULL;
 	list_remove(t);
 	timeline_free(t->timeline);
+	greenlets_drop(t);
 	memory_unmap(t->sketches, t->n_sketches * sizeof *t->sketches);
 	if (t->own.items)
 		memory_unmap(t->own.items, sizeof *t->own.items << t->own.log2);
@@ -422,6 +426,7 @@ static struct tracer *attach_again(void)
 		return NULL;
 	}
 	timeline_reset(t);
+	greenlets_drop(t);
 	t->top = t->bottom;
 	t->last = clock_read(tree_clock);
 	return tree_mine = t;

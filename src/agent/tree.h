@@ -64,6 +64,7 @@ struct suspensions {
 };
 
 struct args_sketch;
+struct greenlets;
 struct timeline;
 
 struct tracer {
@@ -84,6 +85,7 @@ struct tracer {
 	struct timeline *timeline;     /* timeline.h; NULL where none is kept */
 	struct args_sketch **sketches; /* args.h: by number of the function */
 	uint32_t n_sketches;
+	struct greenlets *greenlets;     /* greenlets.h; NULL: no switch is told of */
 	uint32_t epoch;                  /* of the link its nodes belong to */
 	struct tracer **mine;            /* its thread's tree_mine */
 	struct tracer *next, **previous; /* all of the process */

@@ -34,6 +34,11 @@ def data(name):
     return path
 
 
+def module(label, name):
+    """The folder a package for one of the interpreters lies in, to be put on its path."""
+    return data(f"modules/{label}/{name}").parent
+
+
 def output(name, *args, **kwargs):
     """What the program prints; its failure is ours."""
     r = subprocess.run([program(name), *map(str, args)], capture_output=True, text=True, timeout=60, **kwargs)
