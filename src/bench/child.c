@@ -79,13 +79,15 @@ static void make_environment(const char *const *added, strings *ret)
 	vec_push(ret, NULL);
 }
 
-static void add_streams(
-	posix_spawn_file_actions_t *actions, const struct child_options *o, int stderr_to)
+static void add_streams(posix_spawn_file_actions_t *actions, const struct child_options *o,
+	int stdout_to, int stderr_to)
 {
 	if (o->in_path || o->in == CHILD_NULL)
 		posix_spawn_file_actions_addopen(
 			actions, STDIN_FILENO, o->in_path ? o->in_path : "/dev/null", O_RDONLY, 0);
-	if (o->out == CHILD_NULL)
+	if (stdout_to >= 0)
+		posix_spawn_file_actions_adddup2(actions, stdout_to, STDOUT_FILENO);
+	else if (o->out == CHILD_NULL)
 		posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
 	else if (o->out == CHILD_TO_STDERR)
 		posix_spawn_file_actions_adddup2(actions, STDERR_FILENO, STDOUT_FILENO);
@@ -93,7 +95,8 @@ static void add_streams(
 		posix_spawn_file_actions_adddup2(actions, stderr_to, STDERR_FILENO);
 }
 
-static int start(const struct child_options *o, int stderr_to, pid_t *ret_pid, double *ret_started)
+static int start(const struct child_options *o, int stdout_to, int stderr_to, pid_t *ret_pid,
+	double *ret_started)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -105,7 +108,7 @@ static int start(const struct child_options *o, int stderr_to, pid_t *ret_pid, d
 
 	make_environment(o->environment, &environment);
 	posix_spawn_file_actions_init(&actions);
-	add_streams(&actions, o, stderr_to);
+	add_streams(&actions, o, stdout_to, stderr_to);
 	if (o->folder)
 		posix_spawn_file_actions_addchdir_np(&actions, o->folder);
 	posix_spawnattr_init(&attributes);
@@ -156,25 +159,37 @@ static void finish(pid_t pid, double started, struct child_result *ret)
 		.status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status) };
 }
 
+/* The last `most` bytes of a file. */
+static void take_end(FILE *f, long most, struct buf *to)
+{
+	long size = fseek(f, 0, SEEK_END) == 0 ? ftell(f) : 0, n = size < most ? size : most;
+
+	if (n <= 0)
+		return;
+	fseek(f, size - n, SEEK_SET);
+	buf_advance(to, fread(buf_reserve(to, (size_t)n), 1, (size_t)n, f));
+}
+
 int child_run(const struct child_options *o, struct child_result *ret, struct buf *ret_stderr,
 	struct err *e)
 {
 	FILE *kept = o->keep_stderr ? tmpfile() : NULL;
+	FILE *printed = o->stdout_to ? tmpfile() : NULL;
 	double started;
 	pid_t pid;
-	int sys = start(o, kept ? fileno(kept) : -1, &pid, &started);
+	int sys =
+		start(o, printed ? fileno(printed) : -1, kept ? fileno(kept) : -1, &pid, &started);
 
 	if (sys == 0)
 		finish(pid, started, ret);
-	if (kept && sys == 0 && ret_stderr) {
-		long size = fseek(kept, 0, SEEK_END) == 0 ? ftell(kept) : 0;
-		char *room = buf_reserve(ret_stderr, STDERR_KEPT);
-
-		fseek(kept, size > STDERR_KEPT ? size - STDERR_KEPT : 0, SEEK_SET);
-		buf_advance(ret_stderr, fread(room, 1, STDERR_KEPT, kept));
-	}
+	if (kept && sys == 0 && ret_stderr)
+		take_end(kept, STDERR_KEPT, ret_stderr);
+	if (printed && sys == 0)
+		take_end(printed, CHILD_OUTPUT, o->stdout_to);
 	if (kept)
 		fclose(kept);
+	if (printed)
+		fclose(printed);
 	return sys == 0 ? 0 : start_failed(e, o->argv[0], sys);
 }
 
@@ -251,7 +266,7 @@ int child_talk(const struct child_options *o, const struct buf *job,
 	vec_push(&words, numbers[1]);
 	vec_push(&words, NULL);
 	with_numbers.argv = words.v;
-	sys = start(&with_numbers, -1, &pid, &started);
+	sys = start(&with_numbers, -1, -1, &pid, &started);
 	vec_done(&words);
 	close(to[0]);
 	close(from[1]);

@@ -13,6 +13,8 @@
 
 struct err;
 
+enum { CHILD_OUTPUT = 64 << 20 };
+
 enum child_stream { CHILD_INHERIT, CHILD_NULL, CHILD_TO_STDERR };
 
 struct child_options {
@@ -22,8 +24,10 @@ struct child_options {
 	const char *folder;   /* to start in; NULL: ours */
 	enum child_stream in, out;
 	const char *in_path; /* file for stdin; NULL: as `in` says */
-	bool keep_stderr;    /* the end of it goes to `ret_stderr` instead of the terminal */
-	int cpu;             /* to run on; -1: any */
+	struct buf
+		*stdout_to; /* gets all it prints, up to CHILD_OUTPUT bytes; NULL: as `out` says */
+	bool keep_stderr;   /* the end of it goes to `ret_stderr` instead of the terminal */
+	int cpu;            /* to run on; -1: any */
 };
 
 struct child_result {

@@ -50,6 +50,7 @@ int commandline_run(const struct commandline *c, uint64_t seed, struct child_res
 		.in = CHILD_NULL,
 		.in_path = c->in_path,
 		.out = c->show_output ? CHILD_INHERIT : CHILD_NULL,
+		.stdout_to = c->stdout_to,
 		.keep_stderr = !c->show_output,
 		.cpu = c->cpu };
 	int status = 0;

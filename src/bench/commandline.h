@@ -19,6 +19,7 @@ struct commandline {
 	const char *prepare;     /* for a shell, before each run; NULL: nothing */
 	const char *conclude;    /* the same after it */
 	const char *in_path;     /* for stdin; NULL: /dev/null */
+	struct buf *stdout_to;   /* gets what it prints; NULL: nobody */
 	bool show_output, ignore_failure;
 	double subtract_s; /* start of the shell */
 	int cpu;           /* to run on; -1: any */

@@ -39,6 +39,7 @@ static void write_job(const struct statement *s, const struct statement_plan *pl
 	json_kv_bool(&w, "sync_torch", s->sync_torch);
 	json_kv_bool(&w, "exact", s->exact);
 	json_kv_u64(&w, "threads", s->threads);
+	json_kv_bool(&w, "wants_result", s->wants_result);
 	json_kv_u64(&w, "loops", plan->loops);
 	json_kv_u64(&w, "batches", plan->batches);
 	json_kv_u64(&w, "least_batches", plan->least_batches);
@@ -115,6 +116,8 @@ static void take_value(struct answers *a, struct json_reader *r, const char *key
 		take_text(r, a->notes->python, sizeof a->notes->python);
 	else if (t == JSON_STRING && strcmp(key, "kind") == 0)
 		take_text(r, a->notes->kind, sizeof a->notes->kind);
+	else if (t == JSON_STRING && strcmp(key, "result") == 0)
+		take_text(r, a->notes->result, sizeof a->notes->result);
 	else if (t == JSON_STRING && strcmp(key, "failed") == 0)
 		take_text(r, a->failed, sizeof a->failed);
 }

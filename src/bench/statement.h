@@ -24,6 +24,7 @@ struct statement {
 	bool process_time;        /* CPU time instead of time that passes */
 	bool sync_torch;          /* wait for the GPU at the begin and end of each batch */
 	unsigned threads;      /* that run it at the same time; 0: one, and no thread is started */
+	bool wants_result;     /* tell it in the notes */
 	bool exact;            /* timeit's own procedure: set-up before each batch, no first call */
 	enum child_stream out; /* where what it prints goes */
 	int cpu;               /* to run on; -1: any */
@@ -41,6 +42,8 @@ struct statement_notes {
 	char python[64]; /* "cpython 3.11.2" */
 	bool has_gil;    /* one thread at a time runs Python */
 	char kind[32]; /* the result holds work still to be done: "generator", "CUDA tensor" … */
+	char result
+		[256]; /* of an expression: its repr, or a digest where that is long; \"\" it has none */
 	char rebinds[96]; /* names of the set-up it binds anew from themselves: "x, y" */
 };
 

@@ -21,6 +21,7 @@
 #include "cmd/compare_stored.h"
 #include "cmd/explain.h"
 #include "cmd/revisions.h"
+#include "cmd/same_output.h"
 #include "cmd/subject.h"
 #include "formats/blockfile.h"
 #include "view/verdict.h"
@@ -31,7 +32,7 @@ struct options {
 	struct opt_list commands, revisions;
 	const char *json, *build, *equivalence, *gate, *judge, *explain, *unit;
 	uint64_t time_ns, blocks;
-	bool has_json, has_explain, no_control, force;
+	bool has_json, has_explain, no_control, force, same_output;
 	int format, color;
 };
 
@@ -66,6 +67,9 @@ static const struct opt options_table[] = {
 	{ 0, "judge", OPT_STRING, "FILE", false,
 		"run nothing: judge the blocks of a former --json (-: standard input)",
 		FIELD(judge), SIZE_MAX, NULL },
+	{ 0, "same-output", OPT_FLAG, NULL, false,
+		"first make sure that both print the same, or have equal results",
+		FIELD(same_output), SIZE_MAX, NULL },
 	{ 0, "unit", OPT_STRING, "NAME", false,
 		"of two recordings: compare the regions of that name, such as step", FIELD(unit),
 		SIZE_MAX, NULL },
@@ -438,6 +442,8 @@ static int run(const struct command *self, int argc, char **argv)
 	status = parse_sides(&o, &revisions, argv + first, argc - first, sides, &arena, &e);
 	if (status == 0 && sides[0].subject.is_command)
 		status = subject_before(&o.subject, &e);
+	if (status == 0 && o.same_output)
+		status = same_output_check(&sides[0].subject, &sides[1].subject, &arena, &e);
 	status = status < 0 ? command_fail(self, &e) : compare(self, &o, sides, &verdict, &e);
 	if (sides[0].subject.is_command && subject_after(&o.subject, &e) < 0)
 		status = command_fail(self, &e);

@@ -403,6 +403,22 @@ def test_markdown_for_a_pull_request(tool):
     assert r.stdout.startswith("### ") and "\\|" in r.stdout and "B/A **" in r.stdout
 
 
+@pytest.mark.parametrize("args, status, words", [
+    (["-c", "echo 1; echo 2", "-c", "printf '1\\n2\\n'"], 0, ""),
+    (["-c", "echo 1; echo 2", "-c", "echo 1; echo 3"], 8, "different outputs, first in line 2: '2' against '3'"),
+    (["-c", "echo 1", "-c", "exit 3"], 8, "ended with status 3"),
+    (["sum([1, 2])", "1 + 2"], 0, ""),
+    (["set('abc')", "set('abc')  # again"], 0, ""),
+    (["list(range(1000))", "list(range(999)) + [0]"], 8, "different outputs"),
+    (["x = 1", "1"], 2, "has no result that could be compared"),
+    (["object()", "object()"], 2, "has no result that could be compared"),
+])
+def test_the_same_output_is_asked_for(tool, args, status, words):
+    r = tool("compare", "--same-output", "--blocks", 2, "--no-control", *args)
+    assert r.returncode == status and words in r.stderr, r.stderr
+    assert ("B/A" in r.stdout) == (status == 0)
+
+
 def stored(tool, name, *args):
     """Results in a recording, and the same as pyperf's JSON."""
     lead, out = tool.tmp / f"{name}.lead", tool.tmp / f"{name}.json"
