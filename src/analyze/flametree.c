@@ -5,39 +5,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/nodes.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/hash.h"
-#include "base/map.h"
+#include "base/trie.h"
 #include "base/vec.h"
 #include "base/banned.h"
 
-struct node {
-	uint32_t parent, function;
+struct context { /* beside the trie's */
+	uint32_t parent, n_samples;
 	double self, total;
-	uint64_t n_samples, n_calls;
 };
 
 struct builder {
-	VEC(struct node) nodes; /* parents before children */
-	struct map children;    /* parent << 32 | function → node */
+	struct trie trie;          /* keys are functions */
+	VEC(struct context) nodes; /* parents before children */
+	bool has_calls;
+	VEC(uint64_t) n_calls; /* where calls were traced */
 };
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
+static void add_node(struct builder *b, uint32_t parent)
+{
+	vec_push(&b->nodes, (struct context){ .parent = parent });
+	if (b->has_calls)
+		vec_push(&b->n_calls, 0);
+}
+
 /* UINT32_MAX: there is no room for it. */
 static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t function)
 {
-	uint64_t key = (uint64_t)parent << 32 | function, node;
+	uint32_t node = trie_find(&b->trie, parent, function);
 
-	if (map_find(&b->children, key, &node))
-		return (uint32_t)node;
+	if (node)
+		return node;
 	if (b->nodes.n == FLAMETREE_NODES)
 		return UINT32_MAX;
-	node = b->nodes.n;
-	map_put(&b->children, key, node);
-	vec_push(&b->nodes, (struct node){ .parent = parent, .function = function });
-	return (uint32_t)node;
+	add_node(b, parent);
+	return trie_add(&b->trie, parent, function);
+}
+
+static uint32_t sum_samples(uint32_t a, uint64_t b)
+{
+	return b < UINT32_MAX - a ? a + (uint32_t)b : UINT32_MAX;
 }
 
 /* The part of a stack (leaf first) that is shown, as [from, to). Empty where the function is not in it. */
@@ -70,77 +82,93 @@ static void add_stack(struct builder *b, const struct stack_place *p, double sca
 		node = next;
 	}
 	b->nodes.v[node].self += p->seconds * scale;
-	b->nodes.v[node].n_samples += p->n_samples;
-	b->nodes.v[node].n_calls += p->n_calls;
+	b->nodes.v[node].n_samples = sum_samples(b->nodes.v[node].n_samples, p->n_samples);
+	if (b->has_calls)
+		b->n_calls.v[node] += p->n_calls;
 }
 
 /* Totals of parents; children come after them. */
 static void add_up(struct builder *b)
 {
 	for (size_t i = b->nodes.n; i-- > 0;) {
-		struct node *x = &b->nodes.v[i], *parent = &b->nodes.v[x->parent];
+		struct context *x = &b->nodes.v[i], *parent = &b->nodes.v[x->parent];
 
 		x->total += x->self;
 		if (!i)
 			break;
 		parent->total += x->total;
-		parent->n_samples += x->n_samples;
+		parent->n_samples = sum_samples(parent->n_samples, x->n_samples);
 	}
 }
 
 /* ---- putting in order ------------------------------------------------------------------------ */
 
-struct sibling {
-	double total;
-	uint32_t node, function;
-};
-
-static int by_total(const void *a, const void *b)
+static bool is_before(const struct builder *b, uint32_t x, uint32_t y)
 {
-	const struct sibling *x = a, *y = b;
+	const struct context *v = b->nodes.v;
 
-	if (x->total != y->total)
-		return x->total < y->total ? 1 : -1;
-	return x->function < y->function ? -1 : x->function > y->function;
+	if (v[x].total != v[y].total)
+		return v[x].total > v[y].total;
+	return b->trie.v.v[x].key < b->trie.v.v[y].key;
 }
 
-/* first[i] … first[i + 1]: the children of i, in `to`, sorted. */
-static void sort_children(const struct builder *b, uint32_t *first, struct sibling *to)
+static uint32_t merge(struct builder *b, uint32_t x, uint32_t y)
 {
-	size_t n = b->nodes.n;
+	struct trie_node *v = b->trie.v.v;
+	uint32_t first = 0, *to = &first;
 
-	for (size_t i = 1; i < n; i++)
-		first[b->nodes.v[i].parent + 2]++;
-	for (size_t i = 2; i < n + 2; i++)
-		first[i] += first[i - 1];
-	for (size_t i = 1; i < n; i++) {
-		const struct node *x = &b->nodes.v[i];
+	while (x && y) {
+		uint32_t *least = is_before(b, x, y) ? &x : &y;
 
-		to[first[x->parent + 1]++] = (struct sibling){ x->total, (uint32_t)i, x->function };
+		*to = *least;
+		to = &v[*least].next;
+		*least = *to;
 	}
-	for (size_t i = 0; i < n; i++)
-		if (first[i + 1] - first[i] > 1)
-			qsort(to + first[i], first[i + 1] - first[i], sizeof *to, by_total);
+	*to = x ? x : y;
+	return first;
+}
+
+/* The list of siblings that begins there, sorted: most first. Runs of 1, 2, 4 … are merged, so without recursion. */
+static uint32_t sorted(struct builder *b, uint32_t at)
+{
+	uint32_t runs[33] = { 0 }, n = 0, all = 0;
+
+	while (at) {
+		uint32_t run = at, i = 0;
+
+		at = b->trie.v.v[at].next;
+		b->trie.v.v[run].next = 0;
+		for (; runs[i]; i++) {
+			run = merge(b, runs[i], run);
+			runs[i] = 0;
+		}
+		runs[i] = run;
+		n = i > n ? i : n;
+	}
+	for (uint32_t i = 0; i <= n; i++)
+		all = merge(b, runs[i], all);
+	return all;
 }
 
 struct columns {
-	uint32_t *parent, *end, *function, *depth, *n_children;
+	uint32_t *parent, *end, *function, *n_children, *n_samples;
+	uint16_t *depth;
 	double *x, *total, *self;
-	uint64_t *n_samples, *n_calls;
+	uint64_t *n_calls;
 };
 
-static struct columns new_columns(struct arena *a, struct flametree *t, size_t n)
+static struct columns new_columns(struct arena *a, struct flametree *t, size_t n, bool has_calls)
 {
 	struct columns c = { .parent = arena_new_n(a, uint32_t, n),
 		.end = arena_new_n(a, uint32_t, n),
 		.function = arena_new_n(a, uint32_t, n),
-		.depth = arena_new_n(a, uint32_t, n),
+		.depth = arena_new_n(a, uint16_t, n),
 		.n_children = arena_new_n(a, uint32_t, n),
 		.x = arena_new_n(a, double, n),
 		.total = arena_new_n(a, double, n),
 		.self = arena_new_n(a, double, n),
-		.n_samples = arena_new_n(a, uint64_t, n),
-		.n_calls = arena_new_n(a, uint64_t, n) };
+		.n_samples = arena_new_n(a, uint32_t, n),
+		.n_calls = has_calls ? arena_new_n(a, uint64_t, n) : NULL };
 
 	*t = (struct flametree){ .n = n,
 		.parent = c.parent,
@@ -156,56 +184,55 @@ static struct columns new_columns(struct arena *a, struct flametree *t, size_t n
 	return c;
 }
 
-struct walk {
-	uint32_t *next;  /* by node: where its children go on */
-	uint32_t *place; /* by node: where it was put */
-	double *x;       /* by node: where its next child begins */
-};
-
-static void put(
-	const struct builder *b, struct walk *w, uint32_t at, uint32_t to, struct columns *c)
+static void put(const struct builder *b, uint32_t at, uint32_t parent, double x, uint32_t to,
+	struct columns *c)
 {
-	const struct node *from = &b->nodes.v[at];
+	const struct context *from = &b->nodes.v[at];
 
-	w->place[at] = to;
-	c->parent[to] = at ? w->place[from->parent] : 0;
-	c->depth[to] = at ? c->depth[c->parent[to]] + 1 : 0;
-	c->function[to] = from->function;
+	c->parent[to] = parent;
+	c->depth[to] = to ? (uint16_t)(c->depth[parent] + 1) : 0;
+	c->function[to] = to ? b->trie.v.v[at].key : UINT32_MAX;
 	c->total[to] = from->total;
 	c->self[to] = from->self;
 	c->n_samples[to] = from->n_samples;
-	c->n_calls[to] = from->n_calls;
-	c->x[to] = w->x[at] = at ? w->x[from->parent] : 0;
-	if (at)
-		w->x[from->parent] += from->total;
+	if (c->n_calls)
+		c->n_calls[to] = b->n_calls.v[at];
+	c->x[to] = x;
+	if (to)
+		c->n_children[parent]++;
 }
 
-/* Without recursion: a stack may be as deep as STACKS_DEPTH. */
-static void put_in_order(const struct builder *b, const uint32_t *first,
-	const struct sibling *children, struct columns *c)
-{
-	size_t n = b->nodes.n;
-	struct walk w = { xcalloc(n, sizeof *w.next), xcalloc(n, sizeof *w.place),
-		xcalloc(n, sizeof *w.x) };
-	uint32_t at = 0, n_put = 0;
+struct level { /* a node whose children are being put */
+	uint32_t place;
+	uint32_t next; /* child */
+	double x;      /* where it begins */
+};
 
-	memcpy(w.next, first, n * sizeof *w.next);
-	put(b, &w, 0, n_put++, c);
-	for (;;) {
-		if (w.next[at] < first[at + 1]) {
-			at = children[w.next[at]++].node;
-			put(b, &w, at, n_put++, c);
+/* Without recursion: a stack may be as deep as STACKS_DEPTH. */
+static void put_in_order(struct builder *b, struct columns *c)
+{
+	VEC(struct level) open = VEC_INIT;
+	uint32_t n_put = 1;
+
+	put(b, 0, 0, 0, 0, c);
+	vec_push(&open, (struct level){ .next = sorted(b, b->trie.v.v[0].child) });
+	while (open.n) {
+		struct level *l = &open.v[open.n - 1];
+		uint32_t at = l->next;
+
+		if (!at) {
+			c->end[l->place] = n_put;
+			open.n--;
 			continue;
 		}
-		c->end[w.place[at]] = n_put;
-		c->n_children[w.place[at]] = first[at + 1] - first[at];
-		if (!at)
-			break;
-		at = b->nodes.v[at].parent;
+		put(b, at, l->place, l->x, n_put, c);
+		l->next = b->trie.v.v[at].next;
+		l->x += b->nodes.v[at].total;
+		vec_push(&open,
+			(struct level){ n_put, sorted(b, b->trie.v.v[at].child), c->x[n_put] });
+		n_put++;
 	}
-	free(w.next);
-	free(w.place);
-	free(w.x);
+	vec_done(&open);
 }
 
 const struct flametree *flametree_build(struct arena *a, const struct stacks *s, double lost_share,
@@ -214,12 +241,11 @@ const struct flametree *flametree_build(struct arena *a, const struct stacks *s,
 	bool is_upwards = direction == FLAMETREE_CALLERS || direction == FLAMETREE_CALLERS_OF;
 	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
 	struct flametree *t = arena_new(a, struct flametree);
-	struct builder b = { .children = MAP_INIT };
-	struct sibling *children;
+	struct builder b = { .has_calls = s->nodes->n > 0 };
 	struct columns c;
-	uint32_t *first;
 
-	vec_push(&b.nodes, (struct node){ .function = UINT32_MAX });
+	trie_init(&b.trie);
+	add_node(&b, 0);
 	for (size_t i = 0; i < s->n; i++) {
 		size_t from, to, n = stacks_frames(s, i, frames);
 
@@ -228,16 +254,13 @@ const struct flametree *flametree_build(struct arena *a, const struct stacks *s,
 			add_stack(&b, &s->v[i], 1 - lost_share, is_upwards, frames, from, to);
 	}
 	free(frames);
-	map_done(&b.children);
+	map_done(&b.trie.many);
 	add_up(&b);
-	first = xcalloc(b.nodes.n + 2, sizeof *first);
-	children = xcalloc(b.nodes.n, sizeof *children);
-	sort_children(&b, first, children);
-	c = new_columns(a, t, b.nodes.n);
-	put_in_order(&b, first, children, &c);
-	free(children);
-	free(first);
+	c = new_columns(a, t, b.nodes.n, b.has_calls);
+	put_in_order(&b, &c);
+	trie_done(&b.trie);
 	vec_done(&b.nodes);
+	vec_done(&b.n_calls);
 	return t;
 }
 

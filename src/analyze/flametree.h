@@ -35,12 +35,12 @@ struct flametree {
 	size_t n;     /* at least 1, at most FLAMETREE_NODES */
 	bool is_time; /* children lie as they began, x is seconds since the recording began */
 	const uint32_t *parent, *end, *function;
-	const uint32_t *depth; /* of the root 0 */
+	const uint16_t *depth; /* of the root 0 */
 	const uint32_t *n_children;
 	const double *x; /* where it begins, from the root's begin on */
 	const double *total, *self;
-	const uint64_t *n_samples; /* of total */
-	const uint64_t *n_calls;   /* of the node itself; exactly traced ones, else 0 */
+	const uint32_t *n_samples; /* of total; UINT32_MAX: or more */
+	const uint64_t *n_calls;   /* of the node itself, exactly traced; NULL: calls were not */
 };
 
 const struct flametree *flametree_build(struct arena *a, const struct stacks *s, double lost_share,

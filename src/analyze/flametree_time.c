@@ -13,9 +13,9 @@
 #include "base/banned.h"
 
 struct builder {
-	VEC(uint32_t) parent, end, function, depth, n_children;
+	VEC(uint32_t) parent, end, function, n_children, n_samples;
+	VEC(uint16_t) depth;
 	VEC(double) x, total, self;
-	VEC(uint64_t) n_samples;
 	VEC(uint32_t) open; /* nodes, the root first */
 	uint64_t zero_ns;
 	size_t n_too_many; /* calls that are open but have no node */
@@ -30,7 +30,7 @@ static void open_node(struct builder *b, uint32_t function, double t_s)
 	vec_push(&b->parent, node ? b->open.v[b->open.n - 1] : 0);
 	vec_push(&b->end, 0);
 	vec_push(&b->function, function);
-	vec_push(&b->depth, (uint32_t)b->open.n);
+	vec_push(&b->depth, (uint16_t)b->open.n);
 	vec_push(&b->n_children, 0);
 	vec_push(&b->x, t_s);
 	vec_push(&b->total, 0);
@@ -58,40 +58,41 @@ static void add_span(struct builder *b, const struct stack_frame *frames, size_t
 		b->function.v[b->open.v[common + 1]] == frames[n - 1 - common].function)
 		common++;
 	close_to(b, common + 1, t_s);
-	for (size_t i = common; i < n; i++)
+	for (size_t i = common; i < n && b->parent.n < FLAMETREE_NODES; i++)
 		open_node(b, frames[n - 1 - i].function, t_s);
 	b->self.v[b->open.v[b->open.n - 1]] += end_s - t_s;
 	for (size_t i = 0; i < b->open.n; i++)
-		b->n_samples.v[b->open.v[i]] += n_samples;
+		b->n_samples.v[b->open.v[i]] += (uint32_t)n_samples;
 }
 
-#define take(a, column) arena_copy((a), (column).v, (column).n * sizeof *(column).v)
+/* A column at a time, so that no two stand twice. */
+static void *take(struct arena *a, void *v, size_t bytes)
+{
+	void *copy = arena_copy(a, v, bytes);
+
+	free(v);
+	return copy;
+}
+
+#define take_column(a, column) take((a), (column).v, (column).n * sizeof *(column).v)
 
 static struct flametree *finish(struct arena *a, struct builder *b)
 {
 	struct flametree *t = arena_new(a, struct flametree);
 
-	*t = (struct flametree){ .n = b->parent.n,
+	*t = (struct flametree){
+		.n = b->parent.n,
 		.is_time = true,
-		.parent = take(a, b->parent),
-		.end = take(a, b->end),
-		.function = take(a, b->function),
-		.depth = take(a, b->depth),
-		.n_children = take(a, b->n_children),
-		.x = take(a, b->x),
-		.total = take(a, b->total),
-		.self = take(a, b->self),
-		.n_samples = take(a, b->n_samples),
-		.n_calls = arena_new_n(a, uint64_t, b->parent.n) };
-	vec_done(&b->parent);
-	vec_done(&b->end);
-	vec_done(&b->function);
-	vec_done(&b->depth);
-	vec_done(&b->n_children);
-	vec_done(&b->x);
-	vec_done(&b->total);
-	vec_done(&b->self);
-	vec_done(&b->n_samples);
+		.parent = take_column(a, b->parent),
+		.end = take_column(a, b->end),
+		.function = take_column(a, b->function),
+		.depth = take_column(a, b->depth),
+		.n_children = take_column(a, b->n_children),
+		.x = take_column(a, b->x),
+		.total = take_column(a, b->total),
+		.self = take_column(a, b->self),
+		.n_samples = take_column(a, b->n_samples),
+	};
 	vec_done(&b->open);
 	return t;
 }
@@ -128,7 +129,7 @@ static void begin_call(void *ctx, uint32_t function, uint64_t t_ns)
 {
 	struct builder *b = ctx;
 
-	if (b->n_too_many || b->parent.n >= FLAMETREE_NODES)
+	if (b->n_too_many || b->parent.n >= FLAMETREE_NODES || b->open.n >= UINT16_MAX)
 		b->n_too_many++;
 	else
 		open_node(b, function, seconds_at(b, t_ns));

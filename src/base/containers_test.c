@@ -15,6 +15,8 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "base/hash.h"
+#include "base/trie.h"
 
 static void arena_memory_is_zeroed_aligned_and_apart(void **state)
 {
@@ -99,6 +101,29 @@ static void buf_saves_and_loads_with_a_limit(void **state)
 	buf_done(&again);
 }
 
+/* Children of few and of many, asked for in all orders, against a plain list. */
+static void trie_finds_what_was_added(void **state)
+{
+	enum { NODES = 3000 };
+	static uint32_t parents[NODES], keys[NODES];
+	struct trie t;
+	uint64_t x = 1;
+
+	(void)state;
+	trie_init(&t);
+	for (uint32_t i = 1; i < NODES; i++) {
+		x = hash_u64(x);
+		parents[i] = i < 200 ? 0 : (uint32_t)(x % 150); /* some with many */
+		keys[i] = i;
+		assert_int_equal(trie_find(&t, parents[i], keys[i]), 0);
+		assert_int_equal(trie_add(&t, parents[i], keys[i]), i);
+		assert_int_equal(trie_find(&t, parents[x % i], keys[x % i]), x % i);
+	}
+	for (uint32_t i = NODES; i-- > 1;)
+		assert_int_equal(trie_find(&t, parents[i], keys[i]), i);
+	trie_done(&t);
+}
+
 static void map_agrees_with_a_plain_array(void **state)
 {
 	enum { KEYS = 500 };
@@ -164,6 +189,7 @@ int main(void)
 		cmocka_unit_test(buf_builds_text),
 		cmocka_unit_test(buf_saves_and_loads_with_a_limit),
 		cmocka_unit_test(map_agrees_with_a_plain_array),
+		cmocka_unit_test(trie_finds_what_was_added),
 		cmocka_unit_test(intern_gives_equal_strings_equal_ids),
 	};
 

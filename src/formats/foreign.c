@@ -15,15 +15,7 @@
 #include "store/writer.h"
 #include "base/banned.h"
 
-enum { FRAMES = 1 << 14, FEW = 8 };
-
-/* A program comes back to where it was: callees lie in a list, the one last asked for first; most are found at once, in
- * memory that is needed next. */
-struct foreign_stack {
-	uint32_t frame;
-	uint32_t callee,
-		next; /* rows: the first callee, the next one of the same caller; 0: none */
-};
+enum { FRAMES = 1 << 14 };
 
 struct foreign_frame {
 	uint64_t hash, line;
@@ -39,8 +31,7 @@ int foreign_begin(struct foreign *to, const char *format, struct err *e)
 		return -(int)e->code;
 	writer_meta(to->w, "format", format);
 	to->frames = xcalloc(FRAMES, sizeof *to->frames);
-	to->capacity = 1 << 10;
-	to->stacks = xcalloc(to->capacity, sizeof *to->stacks);
+	trie_init(&to->stacks);
 	return 0;
 }
 
@@ -49,10 +40,8 @@ void foreign_done(struct foreign *to)
 	for (size_t i = 0; to->frames && i < FRAMES; i++)
 		free(to->frames[i].texts);
 	free(to->frames);
-	free(to->stacks);
-	map_done(&to->many);
+	trie_done(&to->stacks);
 	to->frames = NULL;
-	to->stacks = NULL;
 }
 
 void foreign_unit(struct foreign *to, enum foreign_unit unit, const char *measure)
@@ -133,58 +122,15 @@ uint32_t foreign_frame(
 	return foreign_frame_n(to, name, strlen(name), file, strlen(file), line, first_line);
 }
 
-static uint64_t key_of(uint32_t parent, uint32_t frame)
-{
-	return (uint64_t)parent << 32 | frame;
-}
-
-static uint32_t add_stack(struct foreign *to, uint32_t parent, uint32_t frame)
-{
-	uint32_t row = writer_row_new(
-		to->w, RECORD_stack, &(struct rec_stack){ .parent = parent, .frame = frame });
-
-	if (row >= to->capacity) {
-		to->capacity *= 2;
-		to->stacks = xrealloc(to->stacks, to->capacity, sizeof *to->stacks);
-	}
-	to->stacks[row] =
-		(struct foreign_stack){ .frame = frame, .next = to->stacks[parent].callee };
-	to->stacks[parent].callee = row;
-	return row;
-}
-
-/* A caller that has more callees than are looked through: theirs are found by hash from now on. */
-static void remember(struct foreign *to, uint32_t parent, uint32_t row, bool is_first)
-{
-	map_put(&to->many, key_of(parent, to->stacks[row].frame), row);
-	for (uint32_t at = to->stacks[row].next; is_first && at; at = to->stacks[at].next)
-		map_put(&to->many, key_of(parent, to->stacks[at].frame), at);
-}
-
 uint32_t foreign_stack(struct foreign *to, uint32_t parent, uint32_t frame)
 {
-	uint32_t before = 0, at = to->stacks[parent].callee;
-	uint64_t found;
-	unsigned n = 0;
+	uint32_t row = trie_find(&to->stacks, parent, frame);
 
-	for (; at && to->stacks[at].frame != frame && n < FEW; n++) {
-		before = at;
-		at = to->stacks[at].next;
-	}
-	if (at && to->stacks[at].frame == frame) {
-		if (before) { /* to the front */
-			to->stacks[before].next = to->stacks[at].next;
-			to->stacks[at].next = to->stacks[parent].callee;
-			to->stacks[parent].callee = at;
-		}
-		return at;
-	}
-	if (at && map_find(&to->many, key_of(parent, frame), &found))
-		return (uint32_t)found;
-	found = add_stack(to, parent, frame);
-	if (n == FEW)
-		remember(to, parent, (uint32_t)found, !at);
-	return (uint32_t)found;
+	if (row)
+		return row;
+	writer_row_new(
+		to->w, RECORD_stack, &(struct rec_stack){ .parent = parent, .frame = frame });
+	return trie_add(&to->stacks, parent, frame);
 }
 
 void foreign_weight(struct foreign *to, uint32_t thread, uint32_t stack, uint64_t t_ns,

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/map.h"
+#include "base/trie.h"
 
 struct err;
 struct writer;
@@ -21,11 +21,8 @@ struct writer;
 struct foreign {
 	struct writer *w; /* for records that have no function here */
 	uint64_t n_weights;
-	/* Owned: all stacks as a tree, callees of those that have many by hash, and frames that were asked for lately. */
-	struct foreign_stack *stacks; /* by row; 0: the root */
-	size_t capacity;
-	struct map many;
-	struct foreign_frame *frames;
+	struct trie stacks;           /* nodes are rows, keys frames */
+	struct foreign_frame *frames; /* owned: those asked for lately */
 };
 
 enum foreign_unit { FOREIGN_NS, FOREIGN_BYTES, FOREIGN_COUNT };
