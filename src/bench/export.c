@@ -3,6 +3,7 @@
 #include "bench/export.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -58,6 +59,12 @@ static void pyperf_metadata(struct json_writer *w, const struct export_results *
 	}
 	kv_known(w, "timer", "clock_gettime(CLOCK_MONOTONIC)");
 	kv_known(w, "commit_id", e->commit);
+	if (strlen(e->date) >= 19) { /* 2026-01-02T03:04:05Z, which pyperf wants otherwise */
+		char date[32];
+
+		snprintf(date, sizeof date, "%.10s %.8s.000000", e->date, e->date + 11);
+		json_kv_string(w, "date", date);
+	}
 	if (r->python && *r->python) {
 		const char *version = strchr(r->python, ' ');
 

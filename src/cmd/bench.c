@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "cmd/bench_history.h"
 #include "cmd/bench_session.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
@@ -65,6 +66,9 @@ static const struct opt options_table[] = {
 	{ 'o', "output", OPT_STRING, "FILE", false,
 		"keep all values, with the state of the machine, as a recording", FIELD(output),
 		SIZE_MAX, NULL },
+	{ 0, "history", OPT_STRING, "DIR", false,
+		"add the results to those in DIR, and tell at which commits times changed",
+		FIELD(history), SIZE_MAX, NULL },
 	{ 0, "json", OPT_STRING, "FILE", true,
 		"write pyperf's JSON, with all values, to FILE or instead of the report",
 		FIELD(json), FIELD(has_json), NULL },
@@ -184,8 +188,24 @@ static void show(struct bench_session *s)
 	buf_done(&warnings);
 }
 
+static int keep_history(struct bench_session *s, struct err *e)
+{
+	struct output output = output_for(STDOUT_FILENO, s->o->color);
+	struct buf out = BUF_INIT;
+	int status = bench_history_add(s, e);
+
+	if (status == 0 && !bench_session_prints_export(s->o)) {
+		status = bench_history_print(s, &output, &out, e);
+		output_write(STDOUT_FILENO, &out);
+	}
+	buf_done(&out);
+	return status;
+}
+
 static int check(const struct bench_options *o, struct err *e)
 {
+	if (o->history && bench_history_open(o->history, e) < 0)
+		return -(int)e->code;
 	if ((o->has_loops && !o->loops) || (o->has_repeat && !o->repeat))
 		return err_set(e, ERR_USAGE, "-n and -r want at least 1");
 	return bench_session_check_exports(o, e);
@@ -208,7 +228,8 @@ static int run(const struct command *self, int argc, char **argv)
 	if (s.series.n) { /* results so far are kept, whatever came after */
 		if (!bench_session_prints_export(&o))
 			show(&s);
-		if (bench_session_export(&s, &later) < 0)
+		if (bench_session_export(&s, &later) < 0 ||
+			(o.history && status == 0 && keep_history(&s, &later) < 0))
 			status = command_fail(self, &later);
 	}
 	if (status < 0)

@@ -274,6 +274,7 @@ def test_a_command_that_fails_in_a_later_run_keeps_the_earlier_ones(tool):
     (["-D", "2", "-c", "true"], 2, "-D is the step of -P"),
     (["-L", "n", "1", "-L", "n", "2", "-c", "true"], 2, "given twice"),
     (["--scan", "n=9..1", "pass"], 2, "rising numbers"),
+    (["--history", "/dev/null", "pass"], 2, "is not a folder"),
     (["--scale", "threads=2,4", "pass"], 2, "the first of them 1"),
     (["--scale", "threads=1,2", "-c", "true"], 2, "without -c"),
     (["--scale", "threads=1,2", "--", "true"], 2, "no commands"),
@@ -401,6 +402,33 @@ def test_without_a_control(tool):
 def test_markdown_for_a_pull_request(tool):
     r, _ = compare(tool, "--blocks", 2, "--format", "github", "-c", "true | true", "-c", "true")
     assert r.stdout.startswith("### ") and "\\|" in r.stdout and "B/A **" in r.stdout
+
+
+def test_a_history_finds_the_commit_that_made_it_slower(tool):
+    """One run is real; the commits before it are planted: each run twice, 0.2 % apart, twice as slow from c3 on."""
+    folder = tool.tmp / "history"
+    r = tool("bench", "--history", folder, "--processes", 2, "--time", 0.1, "pass", cwd=tool.tmp)
+    assert r.returncode == 0 and "1 commit, 1 run" in r.stdout and "steps are not looked for yet" in r.stdout, r.stderr
+    (first,) = folder.iterdir()
+    result = json.loads(first.read_text())
+    first.unlink()
+    for c in range(6):
+        for k in range(2):
+            factor = (2 if c >= 3 else 1) * (1 + 0.002 * k)
+            one = json.loads(json.dumps(result))
+            one["metadata"].update(commit_id=f"c{c}", date=f"2020-01-0{c + 1} 00:00:0{k}.000000")
+            for run in one["benchmarks"][0]["runs"]:
+                run["values"] = [1e-3 * factor] * len(run["values"])
+                run.pop("warmups", None)
+            (folder / f"{c}{k}.json").write_text(json.dumps(one))
+    (folder / "other.json").write_text('{"benchmarks": [')
+    r = tool("bench", "--history", folder, "--processes", 2, "--time", 0.1, "pass", cwd=tool.tmp)
+    assert r.returncode == 0, r.stderr
+    history = r.stdout.split("History of pass")[1]
+    assert history.startswith(": 7 commits, 13 runs") and "learned from 6 repetitions" in history
+    slower = [line for line in history.splitlines() if "slower by" in line]
+    assert len(slower) == 1 and slower[0].startswith("c3 ") and "slower by 100.0 %" in slower[0]
+    assert len(list(folder.iterdir())) == 14
 
 
 @pytest.mark.parametrize("args, status, words", [
