@@ -350,6 +350,28 @@ static void a_cost_that_is_not_known_is_not_taken_off(void **state)
 	}
 }
 
+static void slower_code_is_told_of_within_reason(void **state)
+{
+	static const struct {
+		const char *said;
+		double believed;
+	} cases[] = { { "1.625", 1.625 }, { "0.5", 1 }, { "99", 1 }, { "nan", 1 }, { "", 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct exact *x;
+		struct rig m;
+
+		rig_begin(&m);
+		writer_meta(m.w, "trace_code_slower", cases[i].said);
+		rig_node(&m, 0, 'f', (struct rec_node){ .id = 1, .calls = 1, .self_ns = MS });
+		x = build(&m);
+		assert_true(x->nodes->code_slower == cases[i].believed);
+		assert_false(x->is_calibrated);
+		rig_done(&m);
+	}
+}
+
 static void a_row_that_is_mostly_cost_is_doubtful(void **state)
 {
 	const struct exact *x;
@@ -470,6 +492,7 @@ int main(void)
 		cmocka_unit_test(resumptions_are_counted_apart),
 		cmocka_unit_test(the_cost_of_tracing_is_taken_off),
 		cmocka_unit_test(a_cost_that_is_not_known_is_not_taken_off),
+		cmocka_unit_test(slower_code_is_told_of_within_reason),
 		cmocka_unit_test(a_row_that_is_mostly_cost_is_doubtful),
 		cmocka_unit_test(quantiles_lie_in_their_bucket),
 		cmocka_unit_test(contexts_that_are_their_own_ancestors_are_left_out),

@@ -14,6 +14,8 @@
 #include "wire/records.h"
 #include "base/banned.h"
 
+static const double CODE_SLOWER_MOST = 10; /* more is not believed */
+
 struct event_cost { /* seconds */
 	double inside, outside;
 };
@@ -27,7 +29,7 @@ struct builder {
 	VEC(uint32_t) parent_ids; /* of found */
 	struct event_cost python, c, resume;
 	bool is_calibrated;
-	double cost_error;
+	double cost_error, code_slower;
 };
 
 static uint64_t key_of(uint32_t thread, uint32_t id)
@@ -55,11 +57,13 @@ static void read_costs(struct builder *b)
 		const char *key = tables_string(b->t, m->key);
 		char *text, *end;
 
-		if (strncmp(key, "trace_cost_", 11) != 0)
+		if (strncmp(key, "trace_co", 8) != 0)
 			continue;
 		text = arena_strndup(b->a, m->value.p, m->value.n);
 		if (strcmp(key, "trace_cost_error") == 0)
 			b->cost_error = strtod(text, NULL);
+		if (strcmp(key, "trace_code_slower") == 0)
+			b->code_slower = strtod(text, NULL);
 		if (strcmp(key, "trace_cost_ns") != 0)
 			continue;
 		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -227,6 +231,7 @@ const struct nodes *nodes_build(
 	r->v = v;
 	r->is_calibrated = b.is_calibrated;
 	r->cost_error = b.cost_error;
+	r->code_slower = b.code_slower >= 1 && b.code_slower < CODE_SLOWER_MOST ? b.code_slower : 1;
 	charge_costs(&b, v, r->n);
 	for (size_t i = 0; i < r->n; i++) {
 		r->n_events += v[i].calls + v[i].resumes;

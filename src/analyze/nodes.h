@@ -6,7 +6,8 @@
  * traced interpreter: of Python functions inside and outside, of C functions inside and outside, and
  * of resumptions.
  *
- * Meta "trace_cost_error" tells by how much that may be off.
+ * Meta "trace_cost_error" tells by how much that may be off, "trace_code_slower" how much longer code takes that calls
+ * nothing: only the work of the interpreter itself does, and nobody knows how much of a function that is, so it is not taken off.
  *
  *	self without the cost = self − n · inside − Σ children (n · outside), never below 0
  *
@@ -51,6 +52,7 @@ struct nodes {
 	size_t n;
 	bool is_calibrated; /* else costs are 0 because nobody knows them */
 	double cost_error; /* a cost may be off by so much, as a part of it; costs are 0 above the most */
+	double code_slower; /* Python code without calls took so many times as long as untraced; 1: not known */
 	uint64_t n_events; /* calls and resumptions */
 	double cost_s;     /* of all of them */
 };

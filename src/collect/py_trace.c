@@ -473,6 +473,8 @@ static void write_cost(struct trace *t)
 	writer_meta(t->c.writer, "trace_cost_ns", text);
 	snprintf(text, sizeof text, "%.3f %.3f", (double)c->error_permille / 1000, pace_factor(t));
 	writer_meta(t->c.writer, "trace_cost_error", text);
+	snprintf(text, sizeof text, "%.3f", (double)c->slower_permille / 1000);
+	writer_meta(t->c.writer, "trace_code_slower", text);
 }
 
 static void traced_end(struct trace *t, struct traced *p, bool is_over)

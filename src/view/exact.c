@@ -17,6 +17,8 @@
 #include "view/style.h"
 #include "base/banned.h"
 
+static const double SLOWER_TOLD = 1.15; /* what is less is within what corrected times are off by */
+
 enum { NARROW = 90 }; /* below it the longest call and suspended time give way to names */
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -214,7 +216,7 @@ static void print_budget(const struct exact *x, const struct profile_view *v, st
 
 void exact_print_fidelity(const struct exact *x, const struct profile_view *v, struct buf *out)
 {
-	char events[UNITS_TEXT], cost[UNITS_TEXT], each[UNITS_TEXT], share[UNITS_TEXT], text[400];
+	char events[UNITS_TEXT], cost[UNITS_TEXT], each[UNITS_TEXT], share[UNITS_TEXT], text[600];
 
 	units_format(events, UNIT_COUNT, (double)x->n_events);
 	if (!x->is_timed)
@@ -241,6 +243,14 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 				x->n_events ? x->cost_s / (double)x->n_events : 0),
 			units_format(share, UNIT_SHARE,
 				x->raw_self_s > 0 ? x->cost_s / x->raw_self_s : 0));
+	if (x->is_timed && x->nodes->code_slower > SLOWER_TOLD) {
+		size_t n = strlen(text);
+
+		snprintf(text + n, sizeof text - n,
+			" Python code between calls takes up to %.1f times as long while this "
+			"interpreter traces: that is in the times.",
+			x->nodes->code_slower);
+	}
 	buf_addc(out, '\n');
 	style_begin(out, STYLE_DIM, v->colour);
 	style_wrap(out, text, 0, v->width);
@@ -313,6 +323,7 @@ void exact_json_functions(const struct exact *x, const struct profile *p, struct
 	json_kv_u64(w, "estimated_functions", x->n_estimated);
 	json_kv_double(w, "cost_s", x->is_calibrated ? x->cost_s : UNITS_UNKNOWN);
 	json_kv_double(w, "cost_error", x->is_calibrated ? x->nodes->cost_error : UNITS_UNKNOWN);
+	json_kv_double(w, "code_slower", x->is_calibrated ? x->nodes->code_slower : UNITS_UNKNOWN);
 	json_object_end(w);
 	json_key(w, "functions");
 	json_array_begin(w);

@@ -79,9 +79,10 @@ struct trace_cost {
 	uint64_t call_inside, call_outside;       /* of one call of a Python function */
 	uint64_t builtin_inside, builtin_outside; /* of one call of a C function */
 	uint64_t resume_inside,
-		resume_outside;  /* of one resumption, and the suspension that ends it */
-	uint64_t pace;           /* the CPU's when it was measured, in ticks of the clock */
-	uint64_t error_permille; /* by how much of it a cost may be off */
+		resume_outside;   /* of one resumption, and the suspension that ends it */
+	uint64_t pace;            /* the CPU's when it was measured, in ticks of the clock */
+	uint64_t error_permille;  /* by how much of it a cost may be off */
+	uint64_t slower_permille; /* how long Python code without calls takes, untraced: 1000 */
 };
 
 /* ---- the sparse area ------------------------------------------------------------------------- */
