@@ -624,9 +624,21 @@ static inline enum compat_flow compat_flow_of(int op)
 	}
 }
 
+/* The code object of an activation by what lines.h knows it by. */
+static inline const void *compat_code_of_key(const void *key)
+{
+	return key;
+}
+
 /* Whether exits by exceptions can be watched in single code objects. */
 #define COMPAT_HAS_LOCAL_UNWIND (PY_VERSION_HEX >= 0x030F0000)
 #else
+/* The code object of an activation by what lines.h knows it by: its frame. */
+static inline const void *compat_code_of_key(const void *key)
+{
+	return compat_frame_code((PyFrameObject *)(uintptr_t)key);
+}
+
 /* Of the line the trace function is called for. */
 static inline int compat_frame_line(PyFrameObject *frame)
 {

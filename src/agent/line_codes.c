@@ -10,6 +10,7 @@
 
 #include "agent/blocks.h"
 #include "agent/compat.h"
+#include "agent/line_calls.h"
 #include "agent/line_names.h"
 #include "agent/link.h"
 #include "agent/quiet.h"
@@ -199,6 +200,7 @@ struct line_thread *line_thread_attach(void)
 		memory_unmap(m, sizeof *m);
 		return NULL;
 	}
+	m->t.calls = line_calls();
 	line_mine = m;
 	return m;
 }

@@ -32,6 +32,8 @@
 
 enum { LINES_DEPTH_MAX = 1 << 17 };
 
+struct trace_node;
+
 struct lines_frame {
 	const void *key;         /* the activation: its frame, or its code object */
 	struct line_cell *cells; /* cell 0: the function */
@@ -40,12 +42,23 @@ struct lines_frame {
 	uint64_t entered;
 	uint32_t first_line;
 	uint32_t n_cells;
+	/* Of lines_calls: where its own time is counted as well, and how much of that is credited. NULL: nowhere. */
+	const struct trace_node *node;
+	uint64_t seen;
+};
+
+/* Calls are traced beside lines: then what functions that are not selected take is told apart, too. */
+struct lines_calls {
+	void (*open)(struct lines_frame *f, uint64_t now); /* finds the node */
+	uint64_t (*ran)(
+		struct lines_frame *f, uint64_t now); /* own time since then, or the last ran */
 };
 
 struct lines_thread {
 	struct lines_frame *top; /* bottom: none */
 	struct lines_frame *bottom, *limit;
-	uint64_t *last; /* stamp of the latest event, in the sparse area */
+	uint64_t *last;                  /* stamp of the latest event, in the sparse area */
+	const struct lines_calls *calls; /* NULL: lines alone */
 };
 
 /* The counters of one code object in one thread. */
@@ -83,18 +96,19 @@ static inline void lines_cell_close(struct line_cell *c, uint64_t opened, uint64
 		c->max = span;
 }
 
-/* The time since the latest event is the top line's own. */
+/* The time since the latest event is the top line's own, but for calls that are traced. */
 static inline void lines_credit(struct lines_thread *t, uint64_t now)
 {
 	struct lines_frame *f = t->top;
 
 	if (f->open)
-		f->open->own += now - *t->last;
+		f->open->own += f->node ? t->calls->ran(f, now) : now - *t->last;
 	*t->last = now;
 }
 
-static inline void lines_open(struct lines_frame *f, uint32_t line, uint64_t now)
+static inline void lines_open(struct lines_thread *t, uint32_t line, uint64_t now)
 {
+	struct lines_frame *f = t->top;
 	uint32_t i = line - f->first_line + 1;
 
 	f->open = NULL;
@@ -103,6 +117,8 @@ static inline void lines_open(struct lines_frame *f, uint32_t line, uint64_t now
 	f->open = &f->cells[i];
 	f->opened = now;
 	lines_cell_open(f->open, now);
+	if (t->calls)
+		t->calls->open(f, now);
 }
 
 static inline void lines_shut(struct lines_frame *f, uint64_t now)
@@ -126,6 +142,7 @@ static inline bool lines_push(
 	f->first_line = c->first_line;
 	f->n_cells = c->n_cells;
 	f->open = NULL;
+	f->node = NULL;
 	f->entered = now;
 	lines_cell_open(&f->cells[0], now);
 	t->top = f;
@@ -143,7 +160,7 @@ static inline void lines_resume(struct lines_thread *t, const void *key, const s
 	uint32_t line, uint64_t now)
 {
 	if (lines_push(t, key, c, now))
-		lines_open(t->top, line, now);
+		lines_open(t, line, now);
 }
 
 /* The top activation must be the one that runs. */
@@ -153,7 +170,7 @@ static inline void lines_at(struct lines_thread *t, uint32_t line, uint64_t now)
 
 	lines_credit(t, now);
 	lines_shut(f, now);
-	lines_open(f, line, now);
+	lines_open(t, line, now);
 	if (f->open)
 		f->open->hits++;
 }

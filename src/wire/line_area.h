@@ -10,7 +10,7 @@
  *
  *	total   counted while the cell is open in at least one activation: with recursion the time
  *	        of a line is not counted twice. A suspended generator or coroutine has no open line.
- *	own     the part of it in which no other counted function ran below it
+ *	own     the part of it in which no other counted function ran below it; no function at all where calls are traced, too
  *	max     longest stretch from opening to closing, suspension or exit
  *
  * Stamps and durations are in the session's clock. A cell whose depth is not 0 was open when the

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import line_profiler
 import pytest
-from interpreters import EXPECTED, require, shared_folder
+from interpreters import EXPECTED, inside, require, shared_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 LEADLINE = Path(os.environ.get("LEADLINE") or ROOT / "build" / "leadline")
@@ -374,3 +374,34 @@ def test_auto_ends_too_early(tmp_path):
     r = subprocess.run([LEADLINE, "run", "--lines=auto", "-o", tmp_path / "x.lead", "--", require("3.13").exe, "-c", "pass"],
                        capture_output=True, text=True, timeout=SECONDS)
     assert r.returncode == 0 and "It ended before sampling could tell" in r.stderr
+
+
+CALLEES = TARGETS / "line_callees.py"
+
+
+def lines_of(label, *options):
+    """{words behind # in the source: line} of the function work"""
+    marks = {text.rsplit("# ", 1)[1]: number for number, text in enumerate(CALLEES.read_text().splitlines(), 1) if "  # " in text}
+    with inside(label, CALLEES) as script, tempfile.TemporaryDirectory() as own:
+        r = subprocess.run([LEADLINE, "run", *options, "-o", f"{own}/x.lead", f"--json={own}/x.json", "--", *require(label).command(str(script))],
+                           env={**os.environ, "TMPDIR": shared_folder(label)}, capture_output=True, text=True, timeout=100)
+        assert r.returncode == 0, r.stderr
+        rows = {row["line"]: row for row in json.loads(Path(own, "x.json").read_text())["lines"]}
+    return {mark: rows[number] for mark, number in marks.items()}
+
+
+@pytest.mark.parametrize("label", EXPECTED)
+def test_with_calls_traced_all_callees_are_told_apart(label):
+    """Functions whose lines nobody counts, and C functions; without --trace they are not watched, and their time is the line's."""
+    rows = lines_of(label, "--trace", "--lines=work")
+    for row in rows.values():
+        assert row["self_s"] + row["callees_s"] == pytest.approx(row["total_s"], abs=1e-6)
+    for mark in ("python", "builtin", "recursive", "generator"):
+        assert rows[mark]["callees_s"] > rows[mark]["self_s"], (mark, rows[mark])
+    assert rows["python"]["callees_s"] > 0.029 and rows["recursive"]["callees_s"] > 0.029 and rows["generator"]["callees_s"] > 0.014
+    assert rows["own"]["self_s"] > 0 and rows["own"]["callees_s"] < 0.1 * rows["own"]["self_s"]
+
+
+def test_lines_alone_watch_no_callees():
+    for row in lines_of("3.13", "--lines=work").values():
+        assert row["callees_s"] == 0 and row["self_s"] == row["total_s"]
