@@ -16,7 +16,7 @@ configure = test -f $(1)/build.ninja || $(2) meson setup $(1) $(3) >/dev/null ||
 agents = tools/agent_headers >$(1)/agents.new; cmp -s $(1)/agents.new $(1)/agents.list || \
 	{ test ! -f $(1)/agents.list || meson setup --reconfigure $(1) >/dev/null; mv $(1)/agents.new $(1)/agents.list; }
 
-.PHONY: build demo test bench fuzz wheel format clean unit page check asan tsan fuzz-short e2e setup-test
+.PHONY: build demo test bench fuzz wheel format clean unit page check asan tsan fuzz-short e2e setup-test pictures
 
 build:
 	@tools/setup build
@@ -65,6 +65,11 @@ fuzz:
 
 e2e: build
 	@LEADLINE=$(CURDIR)/build/leadline LEADLINE_ASAN=$(CURDIR)/build-asan/leadline $(PYTHON) -m pytest -q -rR tests
+
+# The guide's, out of real recordings; whoever changes the page looks at them and commits them.
+pictures: build setup-test
+	@cd ui && LEADLINE=$(CURDIR)/build/leadline LEADLINE_PICTURES=$(CURDIR)/docs/guide/pictures \
+		node_modules/.bin/vitest run --dir e2e --testTimeout=300000 --hookTimeout=300000 pictures
 
 bench: build setup-test
 	@ninja -C build >/dev/null

@@ -23,8 +23,8 @@ static const struct {
 	{ "bench", answer_bench }, { "bytecode", answer_bytecode }, { "diff", answer_diff },
 	{ "difftree", answer_difftree }, { "files", answer_files }, { "graph", answer_graph },
 	{ "overview", answer_overview }, { "sandwich", answer_sandwich },
-	{ "search", answer_search }, { "source", answer_source }, { "table", answer_table },
-	{ "timeline", answer_timeline }, { "tree", answer_tree }
+	{ "search", answer_search }, { "source", answer_source }, { "spread", answer_spread },
+	{ "table", answer_table }, { "timeline", answer_timeline }, { "tree", answer_tree }
 };
 
 int answer_make(

@@ -199,7 +199,7 @@ static void write_rows(const struct selection *s, struct json_writer *w)
 	json_key(w, "functions");
 	answer_function_rows(s, p, 0, TOP, w);
 	json_key(w, "lines");
-	answer_line_rows(s, p, 0, TOP, w);
+	answer_line_rows(s, p, TOP, w);
 }
 
 /* Where there are benchmark results and no recording. */

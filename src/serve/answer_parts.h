@@ -11,9 +11,11 @@
 #include "base/vec.h"
 
 struct err;
+struct exact_lines;
 struct frames;
 struct library;
 struct params;
+struct pattern;
 struct profile;
 struct profile_function;
 struct profile_line;
@@ -24,7 +26,7 @@ typedef int answer_fn(struct library *l, struct params *p, struct json_writer *w
 
 answer_fn answer_overview, answer_tree, answer_sandwich, answer_table, answer_search, answer_files,
 	answer_source, answer_bytecode, answer_timeline, answer_graph, answer_diff, answer_difftree,
-	answer_bench;
+	answer_bench, answer_spread;
 
 struct comparison;
 void comparison_free(struct comparison *c); /* NULL is fine */
@@ -58,8 +60,14 @@ unsigned answer_kind(const struct frames *f, uint32_t function);
 /* Rows of "functions" and of "lines", as tables and the overview have them, from `first` on. */
 void answer_function_rows(const struct selection *s, const struct profile *p, size_t first,
 	size_t n, struct json_writer *w);
-void answer_line_rows(const struct selection *s, const struct profile *p, size_t first, size_t n,
-	struct json_writer *w);
+void answer_line_rows(
+	const struct selection *s, const struct profile *p, size_t n, struct json_writer *w);
+/* Lines counted one by one: their number, the first of them, and a table as "sort" and a pattern (NULL: all) have it. */
+size_t answer_n_counted(const struct exact_lines *l);
+void answer_counted_rows(const struct exact_lines *l, size_t n, struct json_writer *w);
+int answer_counted_table(const struct exact_lines *l, const struct params *p,
+	const struct pattern *pattern, size_t first, size_t n, struct json_writer *w,
+	struct err *e);
 /* Lines know their function by file, name and first line: its number, −1: not known. */
 struct by_place {
 	const struct profile_function **v; /* the caller's to free */

@@ -120,65 +120,30 @@ static void write_line(const struct by_place *functions, const struct profile *p
 	json_object_end(w);
 }
 
-static void write_counted_line(
-	const struct exact_lines_function *f, const struct exact_line *l, struct json_writer *w)
-{
-	static const char *const unknown[] = { "self_low", "self_high", "total_low", "total_high",
-		"self_samples", "total_samples", "hottest" };
-
-	json_object_begin(w);
-	json_kv_u64(w, "f", f->function);
-	json_kv_string(w, "function", f->name);
-	json_kv_string(w, "file", f->file);
-	json_kv_u64(w, "line", l->line);
-	json_kv_double(w, "self", l->own_s);
-	json_kv_double(w, "total", l->total_s);
-	json_kv_u64(w, "hits", l->hits);
-	json_kv_double(w, "own", l->own_s);
-	json_kv_double(w, "callees", l->callees_s);
-	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-		json_kv_double(w, unknown[i], UNITS_UNKNOWN);
-	json_object_end(w);
-}
-
-/* Lines that were counted, in the order of files, from `first` on. */
-static void write_counted_lines(
-	const struct exact_lines *l, size_t first, size_t n, struct json_writer *w)
-{
-	size_t at = 0;
-
-	for (size_t i = 0; i < l->n_functions; i++) {
-		const struct exact_lines_function *f = &l->functions[i];
-
-		for (size_t k = 0; k < f->n_lines; k++, at++)
-			if (at >= first && at - first < n)
-				write_counted_line(f, &f->lines[k], w);
-	}
-}
-
 size_t answer_n_lines(const struct selection *s, const struct profile *p)
 {
-	size_t n = 0;
-
-	if (!s->exact_lines)
-		return p->n_lines;
-	for (size_t i = 0; i < s->exact_lines->n_functions; i++)
-		n += s->exact_lines->functions[i].n_lines;
-	return n;
+	return s->exact_lines ? answer_n_counted(s->exact_lines) : p->n_lines;
 }
 
-void answer_line_rows(const struct selection *s, const struct profile *p, size_t first, size_t n,
+static void write_lines(const struct selection *s, const struct profile *p, size_t first, size_t n,
 	struct json_writer *w)
 {
 	struct by_place functions = answer_index(s->profile);
 
 	json_array_begin(w);
-	if (s->exact_lines)
-		write_counted_lines(s->exact_lines, first, n, w);
-	for (size_t i = first; !s->exact_lines && i < p->n_lines && i - first < n; i++)
+	for (size_t i = first; i < p->n_lines && i - first < n; i++)
 		write_line(&functions, p, &p->lines[i], w);
 	json_array_end(w);
 	free(functions.v);
+}
+
+void answer_line_rows(
+	const struct selection *s, const struct profile *p, size_t n, struct json_writer *w)
+{
+	if (s->exact_lines)
+		answer_counted_rows(s->exact_lines, n, w);
+	else
+		write_lines(s, p, 0, n, w);
 }
 
 /* ---- callers and callees --------------------------------------------------------------------- */
@@ -265,17 +230,25 @@ static int table_of_rows(const struct selection *s, const struct params *p, bool
 	struct pattern *pattern = NULL;
 	enum profile_order order;
 
-	if (parse_sort(s, p, &order, e) < 0 ||
-		(filter && *filter && pattern_new(&pattern, filter, e) < 0))
+	if (filter && *filter && pattern_new(&pattern, filter, e) < 0)
 		return -(int)e->code;
+	if (is_lines && s->exact_lines) {
+		answer_counted_table(s->exact_lines, p, pattern, first, limit, w, e);
+		pattern_free(pattern);
+		return -(int)e->code;
+	}
+	if (parse_sort(s, p, &order, e) < 0) {
+		pattern_free(pattern);
+		return -(int)e->code;
+	}
 	if (order != PROFILE_SELF)
 		rows = profile_sorted(&a, rows, order);
 	if (pattern)
 		rows = pattern_rows(&a, rows, pattern);
-	json_kv_u64(w, "n", is_lines ? answer_n_lines(s, rows) : rows->n_functions);
+	json_kv_u64(w, "n", is_lines ? rows->n_lines : rows->n_functions);
 	json_key(w, "rows");
 	if (is_lines)
-		answer_line_rows(s, rows, first, limit, w);
+		write_lines(s, rows, first, limit, w);
 	else
 		answer_function_rows(s, rows, first, limit, w);
 	pattern_free(pattern);

@@ -216,6 +216,7 @@ static void take_function(struct maker *m, uint32_t function, size_t *n_dropped)
 	snprintf(key, sizeof key, "&function=%s", number);
 	is_dropped |= TAKE(m, "sandwich", key, 0.2, { "function", number }, { "width", "600" }) ==
 		TOO_LARGE;
+	is_dropped |= TAKE(m, "spread", key, 0.2, { "function", number }) == TOO_LARGE;
 	is_dropped |= TAKE(m, "bytecode", key, 0.2, { "function", number }) == TOO_LARGE;
 	*n_dropped += is_dropped;
 }

@@ -567,3 +567,30 @@ def test_source_lines_link_to_an_editor_when_asked(tool):
     for bad in ("nano", "javascript://{file}", "my://open"):
         done = tool("view", "--no-browser", f"--editor={bad}", ORDERS)
         assert (done.returncode, f"not '{bad}'" in done.stderr) == (2, True)
+
+
+def test_lines_that_were_counted_are_sorted_and_filtered(server, tool):
+    wanted = [(x["file"], x["line"], x["hits"]) for x in json.loads(tool("report", TRACED, "--json", "--limit=0").stdout)["lines"]]
+    ask = lambda **more: server.get("table", r=1, what="lines", **more)
+    assert sorted((x["file"], x["line"], x["hits"]) for x in ask()["rows"]) == sorted(wanted) and len(wanted) > 3
+    hits = [x["hits"] for x in ask(sort="hits")["rows"]]
+    assert hits == sorted(hits, reverse=True) and len(set(hits)) > 1
+    totals = [x["total"] for x in ask(sort="total")["rows"] if x["total"] is not None]
+    assert totals == sorted(totals, reverse=True)
+    line = wanted[0][1]
+    found = ask(filter=f":{line}\\)$")
+    assert found["n"] == len(found["rows"]) > 0 and {x["line"] for x in found["rows"]} == {line}
+    assert ask(sort="hits", offset=1, limit=2)["rows"] == ask(sort="hits")["rows"][1:3]
+
+
+def test_a_functions_time_is_spread_over_threads_and_the_run(server):
+    rows = server.get("table", r=0, what="functions", limit=50, sort="total", idle=1)["rows"]
+    for row in rows[:10]:
+        spread = server.get("spread", r=0, function=row["f"], idle=1)
+        for key, steps in (("self", "selves"), ("total", "totals")):
+            assert sum(t[key] for t in spread["threads"]) == pytest.approx(row[key], rel=1e-6, abs=1e-6)
+            assert sum(spread[steps]) == pytest.approx(row[key], rel=1e-6, abs=1e-6)
+        assert 1 < len(spread["totals"]) <= 64 and spread["step"] > 0
+    assert server.ask("/api/spread?r=0&function=999999").status == 404
+    counted = server.get("spread", r=1, function=server.get("table", r=1, what="functions")["rows"][0]["f"])
+    assert counted["totals"] == [] and counted["threads"]

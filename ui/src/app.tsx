@@ -2,7 +2,7 @@
 // The frame: what was recorded, tabs, chips, the view, the lead line at its right, details below; keys for all.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Overview } from "./api/types";
-import { amount, baseOf, count, percent } from "./model/format";
+import { amount, baseOf, count, percent, shortCommand } from "./model/format";
 import { Chips } from "./parts/chips";
 import { Drawer } from "./parts/drawer";
 import { Guard } from "./parts/guard";
@@ -92,7 +92,8 @@ function Head({ onHelp }: { onHelp: () => void }) {
 	const store = useStore();
 	const place = usePlace();
 	const [said, say] = useState("");
-	const command = overview.report.command;
+	const told = overview.report.command;
+	const command = Array.isArray(told) ? told.join(" ") : told;
 	const share = async () => {
 		try {
 			await navigator.clipboard.writeText(location.href);
@@ -115,7 +116,7 @@ function Head({ onHelp }: { onHelp: () => void }) {
 					<span>{baseOf(overview.name)}</span>
 				)}
 			</h1>
-			{command && <span class="command code" title={Array.isArray(command) ? command.join(" ") : command}>{Array.isArray(command) ? command.join(" ") : command}</span>}
+			{command && <span class="command code" title={command}>{shortCommand(command)}</span>}
 			{typeof overview.report.wall_s === "number" && <span class="num">{amount(overview.report.wall_s, "s")}</span>}
 			{overview.verdict && <span class="verdict">{overview.verdict}</span>}
 			{overview.recordings.length > 0 && <Fidelity />}

@@ -51,6 +51,7 @@ function sortRows(table: Table<Row>, params: Params): Table<Row> {
 		self: (row) => -row.self,
 		total: (row) => -row.total,
 		calls: (row) => -(row.calls ?? 0),
+		hits: (row) => -(row.hits ?? 0),
 		name: nameOf,
 		file: (row) => row.file,
 		line: (row) => row.line,

@@ -160,6 +160,16 @@ export interface Sandwich {
 	callees: Boxes;
 }
 
+/** One function's time by thread, and by steps of the run. */
+export interface SpreadOver {
+	unit: Unit;
+	threads: { number: number; name: string; self: number; total: number }[];
+	begin: number;
+	step: number;
+	selves: number[];
+	totals: number[];
+}
+
 export interface SourceFile {
 	file: string;
 	self: number;

@@ -17,7 +17,7 @@ test("in one file all stand beside the fastest, in several each beside its oldes
 	const one = rowsOf([file("a.json", bench("x", [2, 2, 2]), bench("y", [1, 1, 1]))], "");
 	expect(one.map((r) => [r.label, r.ratio])).toEqual([["x", 2], ["y", 1]]);
 	const two = [file("a.json", bench("x", [2, 2, 2]), bench("y", [1, 1, 1])), file("b.json", bench("x", [3, 3, 3]))];
-	expect(rowsOf(two, "").map((r) => [r.label, r.ratio])).toEqual([["x · a.json", 1], ["x · b.json", 1.5], ["y · a.json", 1]]);
+	expect(rowsOf(two, "").map((r) => [r.label, r.sub, r.ratio])).toEqual([["x", "a.json", 1], ["x", "b.json", 1.5], ["y", "a.json", 1]]);
 	expect(rowsOf(two, "x").map((r) => r.label)).toEqual(["a.json", "b.json"]);
 	expect(historicNames(two)).toEqual(["x"]);
 });

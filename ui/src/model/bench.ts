@@ -9,8 +9,9 @@ export interface BenchRow {
 	file: BenchFile;
 	/** Of the file, in time order. */
 	at: number;
-	/** What tells it from the others shown. */
+	/** What tells it from the others shown: the benchmark, the file, or both. */
 	label: string;
+	sub: string;
 	/** Its median of that of the fastest in its file or, of several files, of the oldest with that benchmark. */
 	ratio: number;
 }
@@ -29,8 +30,9 @@ export function rowsOf(files: BenchFile[], name: string): BenchRow[] {
 		files.forEach((file, at) => {
 			for (const b of file.benchmarks.filter((x) => x.name === one)) {
 				first ||= b.median;
-				const label = files.length === 1 ? one : name ? baseOf(file.file) : `${one} · ${baseOf(file.file)}`;
-				rows.push({ key: `${at}:${one}:${rows.length}`, b, file, at, label, ratio: b.median / (files.length > 1 ? first : fastest) });
+				const label = files.length > 1 && name ? baseOf(file.file) : one;
+				const sub = files.length > 1 && !name ? baseOf(file.file) : "";
+				rows.push({ key: `${at}:${one}:${rows.length}`, b, file, at, label, sub, ratio: b.median / (files.length > 1 ? first : fastest) });
 			}
 		});
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from "vitest";
-import { amount, count, digits, moment, percent, place, scaleFor, scaled, ticks } from "./format";
+import { amount, count, digits, moment, percent, place, scaleFor, scaled, ticks, shortCommand } from "./format";
 
 const plain = (text: string) => text.replaceAll("\u00a0", " ");
 
@@ -40,4 +40,9 @@ test("shares, counts, places and moments read well", () => {
 test("an axis has round steps within its range", () => {
 	expect(ticks(0, 1, 5).at.map((t) => t.toFixed(1))).toEqual(["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
 	expect(ticks(5, 5, 5).at).toEqual([5]);
+});
+
+test("a command is told without folders", () => {
+	expect(shortCommand("/usr/bin/python3 /home/u/a b/work.py --out=/x/y")).toBe("python3 a b/work.py --out=/x/y");
+	expect(shortCommand("python3 -c 'x / y'")).toBe("python3 -c 'x / y'");
 });

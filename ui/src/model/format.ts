@@ -92,6 +92,11 @@ export function baseOf(file: string): string {
 	return file.slice(file.lastIndexOf("/") + 1);
 }
 
+/** A command without the folders of its program and of files it names: "python3 work.py --n 3". */
+export function shortCommand(command: string): string {
+	return command.replace(/(^|\s)\/\S*\/(?=[^\s/])/g, "$1");
+}
+
 export function place(file: string | null, line: number | null): string {
 	if (!file) return "";
 	return line ? `${baseOf(file)}:${line}` : baseOf(file);

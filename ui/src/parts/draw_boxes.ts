@@ -2,7 +2,7 @@
 // Draws boxes of a call tree: rows (flame graph, icicle) or rings (sunburst). Only what can be seen is drawn.
 import { Boxes, FunctionRow, Kind } from "../api/types";
 import { boxColour } from "../model/colour";
-import { arcOf, rectOf, Window } from "../model/tree";
+import { Arc, arcOf, rectOf, Window } from "../model/tree";
 import { place } from "../model/format";
 
 export const ROW = 19;
@@ -123,6 +123,26 @@ export function drawRows(c: CanvasRenderingContext2D, p: Picture): void {
 	}
 }
 
+/** The name along a ring, where it is long and wide enough. */
+function drawArcText(c: CanvasRenderingContext2D, p: Picture, i: number, arc: Arc) {
+	const span = arc.to - arc.from;
+	const middle = (arc.inner + arc.outer) / 2;
+	const room = 2 * middle * Math.sin(Math.min(span, 1.2) / 2) - 8;
+	if (arc.inner <= 0 || arc.outer - arc.inner < 13 || room < LEAST_TEXT) return;
+	const f = p.boxes.f[i];
+	const text = shorten((p.markOf?.(i) ?? "") + labelOf(p.nameOf(f), f, p.rootName)[0], room);
+	const angle = (arc.from + arc.to) / 2;
+	const isBelow = Math.cos(angle) < 0;
+	c.save();
+	c.rotate(isBelow ? angle + Math.PI : angle);
+	c.font = FONT;
+	c.textAlign = "center";
+	c.textBaseline = "middle";
+	c.fillStyle = inks(p.isDark).text;
+	c.fillText(text, 0, isBelow ? middle : -middle);
+	c.restore();
+}
+
 export function drawRings(c: CanvasRenderingContext2D, p: Picture, rings: number): void {
 	const ink = inks(p.isDark);
 	const { boxes } = p;
@@ -146,6 +166,7 @@ export function drawRings(c: CanvasRenderingContext2D, p: Picture, rings: number
 		c.strokeStyle = isMarked ? ink.mark : ink.gap;
 		c.lineWidth = isMarked ? 2 : 0.75;
 		if ((arc.to - arc.from) * arc.outer > 2) c.stroke();
+		drawArcText(c, p, i, arc);
 	}
 	c.restore();
 	const centre = boxes.d.indexOf(p.window.depth);
@@ -155,6 +176,7 @@ export function drawRings(c: CanvasRenderingContext2D, p: Picture, rings: number
 	c.font = FONT;
 	c.textAlign = "center";
 	c.textBaseline = "middle";
-	c.fillText(shorten(name, (1.7 * radius) / (rings + 1)), p.width / 2, p.height / 2);
+	const room = (1.7 * radius) / (rings + 1);
+	c.fillText(boxes.f[centre] < 0 && name.length * LETTER > room ? "all" : shorten(name, room), p.width / 2, p.height / 2);
 	c.textAlign = "start";
 }

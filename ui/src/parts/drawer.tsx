@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Details of the selected function: its time, who calls it, what it calls, and steps one can take from it.
-import { Neighbour, Table, Unit } from "../api/types";
-import { amount, count, percent, place as placeOf } from "../model/format";
+import { Neighbour, SpreadOver, Table, Unit } from "../api/types";
+import { amount, count, moment, percent, place as placeOf } from "../model/format";
 import { selectionOf } from "../model/place";
 import { useAnswer, useOverview, usePlace, useStore } from "../store";
 import { Spread } from "./bars";
@@ -46,6 +46,52 @@ function Neighbours({ what, unit }: { what: "callers" | "callees"; unit: Unit })
 					</ul>
 				)}
 			</Wait>
+		</section>
+	);
+}
+
+/** Its time over the run: with what it calls, and itself. */
+function OverTime({ data }: { data: SpreadOver }) {
+	const largest = Math.max(...data.totals);
+	if (data.totals.length < 2 || !(largest > 0)) return null;
+	const x = (i: number) => (i / data.totals.length) * 200;
+	const area = (values: number[]) => `M0 40${values.map((v, i) => `V${(40 - (v / largest) * 38).toFixed(1)}H${x(i + 1).toFixed(1)}`).join("")}V40Z`;
+	const end = data.begin + data.step * data.totals.length;
+	return (
+		<figure class="spark">
+			<svg viewBox="0 0 200 40" preserveAspectRatio="none" role="img" aria-label={`its time from ${moment(data.begin)} to ${moment(end)}`}>
+				<path class="total" d={area(data.totals)} />
+				<path class="self" d={area(data.selves)} />
+			</svg>
+			<figcaption class="soft small"><span>{moment(data.begin, 0.1)}</span><span>dark: itself</span><span>{moment(end, 0.1)}</span></figcaption>
+		</figure>
+	);
+}
+
+function Spreading({ unit }: { unit: Unit }) {
+	const place = usePlace();
+	const store = useStore();
+	const { filter: _, ...selection } = selectionOf(place);
+	const answer = useAnswer<SpreadOver>("spread", { ...selection, function: place.f });
+	// What a page without a server does not hold is not missed here.
+	if (answer.error || !answer.data) return null;
+	const threads = [...answer.data.threads].sort((a, b) => b.total - a.total);
+	return (
+		<section>
+			<h3>Over the run</h3>
+			<OverTime data={answer.data} />
+			{threads.length > 1 && (
+				<ul class="neighbours">
+					{threads.slice(0, 4).map((thread) => (
+						<li key={thread.number}>
+							<span class="num">{percent(thread.total / threads.reduce((sum, t) => sum + t.total, 0))}</span>
+							<span class="num soft">{amount(thread.total, unit)}</span>
+							<button type="button" class="link" onClick={() => store.go({ thread: `#${thread.number}`, node: "0" })}>#{thread.number} {thread.name}</button>
+						</li>
+					))}
+					{threads.length > 4 && <li class="soft"><span>{count(threads.length - 4)} more</span></li>}
+				</ul>
+			)}
 		</section>
 	);
 }
@@ -99,6 +145,7 @@ export function Drawer() {
 						{!lines.length && <li class="soft">none seen</li>}
 					</ul>
 				</section>
+				<Spreading unit={unit} />
 			</div>
 		</aside>
 	);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A table that can be sorted, walked with keys and copied.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Column, csv, markdown } from "../model/copy";
 import { plural } from "../model/format";
 
@@ -26,7 +26,22 @@ interface GridProps<Row> {
 	classOf?: (row: Row) => string;
 }
 
+const NARROW = "(max-width: 560px)";
+
+/** Names first where there is no room for all: the rest can be scrolled to. */
+function useOrder<Row>(columns: Cell<Row>[]): Cell<Row>[] {
+	const [isNarrow, set] = useState(() => matchMedia(NARROW).matches);
+	useEffect(() => {
+		const media = matchMedia(NARROW);
+		const update = () => set(media.matches);
+		media.addEventListener("change", update);
+		return () => media.removeEventListener("change", update);
+	}, []);
+	return isNarrow ? [...columns].sort((a, b) => Number(b.className === "code") - Number(a.className === "code")) : columns;
+}
+
 export function Grid<Row>(props: GridProps<Row>) {
+	const columns = useOrder(props.columns);
 	const step = (event: KeyboardEvent) => {
 		const row = (event.currentTarget as HTMLElement).closest("tr");
 		const next = event.key === "ArrowDown" ? row?.nextElementSibling : event.key === "ArrowUp" ? row?.previousElementSibling : null;
@@ -40,7 +55,7 @@ export function Grid<Row>(props: GridProps<Row>) {
 				<caption class="hidden">{props.caption}</caption>
 				<thead>
 					<tr>
-						{props.columns.map((column) => (
+						{columns.map((column) => (
 							<th
 								key={column.title}
 								scope="col"
@@ -62,7 +77,7 @@ export function Grid<Row>(props: GridProps<Row>) {
 				<tbody>
 					{props.rows.map((row) => (
 						<tr key={props.keyOf(row)} class={props.classOf?.(row)} aria-current={props.isSelected(row) ? "true" : undefined} onClick={() => props.onSelect(row)} onDblClick={() => props.onOpen(row)}>
-							{props.columns.map((column) => (
+							{columns.map((column) => (
 								<td key={column.title} class={`${column.isNumber ? "num" : ""} ${column.className ?? ""}`} data-value={column.plain?.(row)}>
 									{column.className === "code" ? (
 										<button

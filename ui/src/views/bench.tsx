@@ -66,7 +66,12 @@ function Strips({ rows, axis, files }: { rows: BenchRow[]; axis: Axis; files: nu
 	return (
 		<figure class="strips">
 			<div class="strip-labels">
-				{rows.map((row) => <span key={row.key} title={`${row.b.full_name || row.b.name}\n${row.file.file}`}>{row.label}</span>)}
+				{rows.map((row) => (
+					<span key={row.key} title={`${row.b.full_name || row.b.name}\n${row.file.file}`}>
+						<span>{row.label}</span>
+						{row.sub && <span class="soft small">{row.sub}</span>}
+					</span>
+				))}
 			</div>
 			<div class="strip-canvas" ref={holder}>
 				<canvas ref={canvas} role="img" aria-label={`values of ${plural(rows.length, "result")}; the same in the table below`} style={{ width: `${size.width}px`, height: `${rows.length * ROW}px` }} />
@@ -103,7 +108,7 @@ function Curves({ rows, axis, files }: { rows: BenchRow[]; axis: Axis; files: nu
 				{shown.map((row, i) => {
 					const s = styleOf(row, i, files);
 					const d = row.b.quantiles.map((q, k) => `${k ? "L" : "M"}${x(q).toFixed(1)} ${(h - (k / (row.b.quantiles.length - 1)) * h).toFixed(1)}`).join("");
-					return <path key={row.key} class="curve" d={d} stroke={COLOURS[s % COLOURS.length][isDark ? 1 : 0]} stroke-dasharray={DASHES[s % DASHES.length]}><title>{row.label}</title></path>;
+					return <path key={row.key} class="curve" d={d} stroke={COLOURS[s % COLOURS.length][isDark ? 1 : 0]} stroke-dasharray={DASHES[s % DASHES.length]}><title>{`${row.label} ${row.sub}`}</title></path>;
 				})}
 			</svg>
 			<figcaption>
@@ -112,7 +117,7 @@ function Curves({ rows, axis, files }: { rows: BenchRow[]; axis: Axis; files: nu
 						const s = styleOf(row, i, files);
 						return (
 							<li key={row.key}>
-								<svg width="26" height="8" aria-hidden="true"><path d="M0 4H26" class="curve" stroke={COLOURS[s % COLOURS.length][isDark ? 1 : 0]} stroke-dasharray={DASHES[s % DASHES.length]} /></svg> {row.label}
+								<svg width="26" height="8" aria-hidden="true"><path d="M0 4H26" class="curve" stroke={COLOURS[s % COLOURS.length][isDark ? 1 : 0]} stroke-dasharray={DASHES[s % DASHES.length]} /></svg> {row.label} <span class="soft">{row.sub}</span>
 							</li>
 						);
 					})}

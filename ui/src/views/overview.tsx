@@ -4,7 +4,7 @@ import { Diff, FunctionCost, LineCost, Kind, Unit } from "../api/types";
 import { Bar, Spread, StateBar } from "../parts/bars";
 import { Notice } from "../parts/states";
 import { selectFunction, showSource } from "../parts/select";
-import { amount, baseOf, percent, place as placeOf, plural } from "../model/format";
+import { amount, baseOf, percent, place as placeOf, plural, shortCommand } from "../model/format";
 import { useAnswer, useOverview, usePlace, useStore } from "../store";
 import { selectionOf } from "../model/place";
 import { Table } from "../api/types";
@@ -152,17 +152,25 @@ export function helpedInWords(diff: Diff): string {
 	return `${diff.total.change < 0 ? "Yes" : "No"}: ${changeInWords(diff.total, diff.unit)}`;
 }
 
+/** What ran: the script, or the program itself. */
+export function programOf(command: string): string {
+	const words = shortCommand(command).split(/\s+/);
+	return words.find((word) => word.endsWith(".py")) ?? words[0] ?? "";
+}
+
 function Helped() {
 	const store = useStore();
 	const place = usePlace();
 	const overview = useOverview();
 	const other = otherOf(place, overview.recordings);
-	const diff = useAnswer<Diff>(other === undefined ? null : "diff", questionOf({ ...place, normalize: "absolute" }, other ?? 0));
+	const commandOf = (r: number | undefined) => overview.recordings.find((one) => one.r === r)?.command ?? "";
+	const isSame = programOf(commandOf(other)) === programOf(commandOf(place.r));
+	const diff = useAnswer<Diff>(other === undefined || !isSame ? null : "diff", questionOf({ ...place, normalize: "absolute" }, other ?? 0));
 	if (other !== undefined)
 		return (
 			<section aria-labelledby="helped">
 				<h2 id="helped">Did it help</h2>
-				<Wait answer={diff}>{(data) => <p class="answer">{helpedInWords(data)}</p>}</Wait>
+				{isSame ? <Wait answer={diff}>{(data) => <p class="answer">{helpedInWords(data)}</p>}</Wait> : <p class="soft">The other recording is of another program.</p>}
 				<p>
 					<button type="button" class="link" onClick={() => store.go({ view: "diff" })}>
 						what changed from {overview.name} to {overview.recordings.find((one) => one.r === other)?.name}

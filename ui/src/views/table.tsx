@@ -49,7 +49,7 @@ function functionColumns(table: Table<FunctionCost>, hasCalls: boolean, isExact:
 function lineColumns(table: Table<LineCost>, isExact: boolean): Cell<LineCost>[] {
 	const columns = costColumns(table.rows, table.total, table.unit, !isExact) as Cell<LineCost>[];
 	if (table.rows.some((row) => row.hits !== null && row.hits !== undefined))
-		columns.push({ title: "hits", isNumber: true, sort: "", text: (r) => count(r.hits) });
+		columns.push({ title: "hits", isNumber: true, sort: "hits", plain: (r) => String(r.hits ?? ""), text: (r) => count(r.hits) });
 	columns.push(
 		{ title: "line", isNumber: false, sort: "file", text: (r) => placeOf(r.file, r.line), plain: (r) => `${r.file}:${r.line}`, className: "code" },
 		{ title: "function", isNumber: false, sort: "name", text: (r) => r.function, className: "soft" },
@@ -80,7 +80,7 @@ export function TableView() {
 	const answer = useAnswer<Table<never>>(needs ? null : "table", {
 		...selectionOf(place),
 		what: place.what,
-		sort: isNeighbours ? undefined : place.sort,
+		sort: isNeighbours || (place.what === "functions" && place.sort === "hits") || (place.what === "lines" && place.sort === "calls") ? undefined : place.sort,
 		limit,
 		function: isNeighbours ? place.f : undefined,
 	});

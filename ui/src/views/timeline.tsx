@@ -173,6 +173,9 @@ function StateTable({ timeline, span }: { timeline: Timeline; span: Span }) {
 function Threads({ timeline, lanes }: { timeline: Timeline; lanes: Lane[] }) {
 	const store = useStore();
 	const place = usePlace();
+	// Pools name their threads alike: then the number tells them apart.
+	const names = new Map<string, number>();
+	for (const { name } of timeline.threads) names.set(name, (names.get(name) ?? 0) + 1);
 	return (
 		<div class="labels">
 			{lanes.map((lane) => {
@@ -188,7 +191,7 @@ function Threads({ timeline, lanes }: { timeline: Timeline; lanes: Lane[] }) {
 						title={`thread ${thread.tid} of process ${thread.pid}: click to count it alone`}
 						onClick={() => store.go({ thread: place.thread === id ? "" : id, node: "0" })}
 					>
-						{thread.name || id} {thread.is_idle && <span class="soft">idle</span>}
+						{(names.get(thread.name) ?? 0) > 1 && `${id} `}{thread.name || id} {thread.is_idle && <span class="soft">idle</span>}
 					</button>
 				);
 			})}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+import { expect, test } from "vitest";
+import { programOf } from "./overview";
+
+test("runs of one script are runs of one program, whatever their interpreter and arguments", () => {
+	expect(programOf("/usr/bin/python3 /x/a.py 1")).toBe(programOf("python3.12 -X dev b/../a.py 2".replace("b/../", "/y/")));
+	expect(programOf("/usr/bin/python3 a.py")).not.toBe(programOf("/usr/bin/python3 b.py"));
+	expect(programOf("pytest -q")).toBe("pytest");
+});
