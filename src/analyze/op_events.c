@@ -8,6 +8,7 @@ void op_events_done(struct op_events *x)
 {
 	vec_done(&x->v);
 	vec_done(&x->memory);
+	vec_done(&x->device);
 	intern_done(&x->names);
 	intern_done(&x->shapes);
 	intern_done(&x->tracks);

@@ -36,11 +36,18 @@ struct op_event {
 		detail; /* operators: their shapes + 1; on the device and in the runtime: correlation */
 	uint16_t track; /* in tracks */
 	uint8_t category;
-	uint8_t flags; /* OP_HAS_... */
+	uint8_t unused;
+};
+
+struct op_device { /* what a kernel or a copy says of itself; 0 and NAN: nothing */
+	uint32_t stream;
+	uint64_t bytes;
+	float blocks_per_sm, occupancy; /* estimates of the profiler; occupancy in % */
 };
 
 struct op_memory { /* an allocation, or with negative bytes a release */
 	int64_t t_ns, bytes;
+	uint64_t total_bytes; /* allocated then on that device; 0: not known */
 	uint16_t track;
 	uint8_t device_type; /* 0 CPU, 1 CUDA … as torch numbers them */
 	uint8_t is_failure;  /* memory ran out */
@@ -49,6 +56,7 @@ struct op_memory { /* an allocation, or with negative bytes a release */
 struct op_events {
 	VEC(struct op_event) v; /* in the file's order */
 	VEC(struct op_memory) memory;
+	VEC(struct op_device) device;
 	struct intern names, shapes,
 		tracks;  /* shapes: as written, a convolution's arguments after a NUL;
 					      * tracks: pid, NUL, tid */
@@ -56,8 +64,13 @@ struct op_events {
 	bool has_zero;
 	/* What the file says of itself. */
 	bool has_memory, has_flops, has_stack, has_shapes, has_host, has_base, has_call_from;
-	bool has_device;    /* a device was profiled */
-	bool is_array;      /* no object around the events: the writer without Kineto */
+	bool has_device;            /* a device was profiled */
+	bool is_array;              /* no object around the events: the writer without Kineto */
+	char device_name[64];       /* of the first one; "": not known */
+	uint64_t device_bytes;      /* its memory; 0: not known */
+	unsigned device_capability; /* major; 0: not known */
+	unsigned n_devices;
+	char backend[16];   /* of a distributed job, "nccl"; "": not known */
 	unsigned py_minor;  /* of the interpreter, where the process is named after it; else 0 */
 	uint64_t n_skipped; /* events of other kinds: flows, counters, marks */
 	uint64_t n_lost, n_repaired; /* events that could not be read, or only after a repair */

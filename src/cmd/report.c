@@ -30,7 +30,7 @@ struct options {
 		no_legend;
 	bool only_mine, pprof_text, idle, ci, raw, line_profiler, has_limit, has_to;
 	const char *bytecode;
-	bool stack, ops, by_shape, top_level, as_torch;
+	bool stack, overview, steps, ops, kernels, by_shape, top_level, as_torch;
 	const char *torch_version, *limit_text;
 	const char *callers, *callees, *filter, *thread, *sort;
 	uint64_t limit, from_ns, to_ns;
@@ -71,8 +71,16 @@ static const struct opt options_table[] = {
 		FIELD(processes), SIZE_MAX, NULL },
 	{ 0, "host", OPT_FLAG, NULL, false, "show CPU, memory, IO and the time line, as time does",
 		FIELD(host), SIZE_MAX, NULL },
-	{ 0, "ops", OPT_FLAG, NULL, false, "show the operators of a trace of torch.profiler",
-		FIELD(ops), SIZE_MAX, NULL },
+	{ 0, "overview", OPT_FLAG, NULL, false,
+		"of a trace of torch.profiler: show where the time of its steps went, and what to "
+		"change",
+		FIELD(overview), SIZE_MAX, NULL },
+	{ 0, "steps", OPT_FLAG, NULL, false, "likewise: show its steps one by one", FIELD(steps),
+		SIZE_MAX, NULL },
+	{ 0, "ops", OPT_FLAG, NULL, false, "likewise: show its operators", FIELD(ops), SIZE_MAX,
+		NULL },
+	{ 0, "kernels", OPT_FLAG, NULL, false, "likewise: show what ran on the device",
+		FIELD(kernels), SIZE_MAX, NULL },
 	{ 0, "group-by-shape", OPT_FLAG, NULL, false,
 		"with --ops: a row for each operator and shapes of its inputs", FIELD(by_shape),
 		SIZE_MAX, NULL },
@@ -263,6 +271,10 @@ static int show_ops(const struct command *self, const char *path, const struct o
 
 	return report_ops(self, path,
 		&(struct report_ops){ .output = output_for(STDOUT_FILENO, o->color),
+			.overview = o->overview,
+			.steps = o->steps,
+			.ops = o->ops,
+			.kernels = o->kernels,
 			.json = o->json,
 			.by_shape = o->by_shape,
 			.top_level = o->top_level,
@@ -304,11 +316,16 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE, "--stack needs --bytecode F");
 	else if (!o.ops && (o.by_shape || o.top_level || o.as_torch))
 		err_set(&e, ERR_USAGE, "--group-by-shape, --top-level and --torch need --ops");
+	else if (o.as_torch && (o.overview || o.steps || o.kernels))
+		err_set(&e, ERR_USAGE,
+			"--torch prints one table alone: leave out --overview, --steps and "
+			"--kernels");
 	if (e.code)
 		return command_fail(self, &e);
 	if (results_are_in(argv[first]))
 		return report_benchmarks(self, argv[first], &o);
-	return o.ops ? show_ops(self, argv[first], &o) : report(self, argv[first], &o);
+	return o.overview || o.steps || o.ops || o.kernels ? show_ops(self, argv[first], &o)
+							   : report(self, argv[first], &o);
 }
 
 const struct command command_report = {

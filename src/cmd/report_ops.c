@@ -4,12 +4,17 @@
 
 #include <unistd.h>
 
+#include "analyze/op_advice.h"
 #include "analyze/op_events.h"
+#include "analyze/op_kernels.h"
+#include "analyze/op_steps.h"
 #include "analyze/ops.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "formats/torch_trace.h"
+#include "view/op_overview.h"
 #include "view/ops.h"
 #include "base/banned.h"
 
@@ -36,6 +41,78 @@ static struct ops *count(struct arena *a, struct op_events *x, const struct repo
 	return NULL;
 }
 
+struct pages {
+	struct ops *ops;
+	const struct op_steps *steps;
+	const struct op_kernels *kernels;
+	const struct op_advice *advice;
+	struct ops_torch torch;
+};
+
+/* Only what is asked for is made. */
+static int build(struct arena *a, struct op_events *x, const struct report_ops *o, struct pages *to,
+	struct err *e)
+{
+	to->ops = count(a, x, o, &to->torch, e);
+	if (!to->ops)
+		return -(int)e->code;
+	if (o->overview || o->steps)
+		to->steps = op_steps_build(a, x);
+	if (o->overview || o->kernels)
+		to->kernels = op_kernels_build(a, x);
+	if (o->overview)
+		to->advice = op_advice_build(a, x, to->steps, to->kernels, to->ops);
+	return 0;
+}
+
+static void add_gap(struct buf *out)
+{
+	if (out->n)
+		buf_addc(out, '\n');
+}
+
+static void print(const struct pages *p, const struct op_events *x, const struct report_ops *o,
+	const struct ops_view *v, const char *path, struct buf *out)
+{
+	if (o->as_torch) {
+		ops_print_torch(p->ops, &p->torch, v, out);
+		return;
+	}
+	if (o->overview)
+		op_overview_print(x, p->steps, p->advice, v, out);
+	if (o->steps) {
+		add_gap(out);
+		op_steps_print(p->steps, v, out);
+	}
+	if (o->ops) {
+		add_gap(out);
+		ops_print(p->ops, v, path, out);
+	}
+	if (o->kernels) {
+		add_gap(out);
+		op_kernels_print(p->kernels, v, out);
+	}
+}
+
+static void print_json(const struct pages *p, const struct op_events *x, const struct report_ops *o,
+	const struct ops_view *v, struct buf *out)
+{
+	struct json_writer w;
+
+	json_init(&w, out, true);
+	json_object_begin(&w);
+	if (o->overview)
+		op_overview_json(x, p->steps, p->advice, &w);
+	if (o->steps)
+		op_steps_json(p->steps, v, &w);
+	if (o->ops)
+		ops_json(p->ops, v, &w);
+	if (o->kernels)
+		op_kernels_json(p->kernels, v, &w);
+	json_object_end(&w);
+	buf_addc(out, '\n');
+}
+
 int report_ops(const struct command *self, const char *path, const struct report_ops *o)
 {
 	struct ops_view view = { .limit = o->limit,
@@ -44,25 +121,24 @@ int report_ops(const struct command *self, const char *path, const struct report
 		.width = o->output.width };
 	struct arena a = ARENA_INIT;
 	struct op_events x = { 0 };
+	struct pages pages = { 0 };
 	struct buf text = BUF_INIT, losses = BUF_INIT;
 	struct err e = ERR_INIT;
-	struct ops_torch torch;
-	struct ops *ops = NULL;
 	int status = torch_trace_load(&x, path, &e);
 
 	if (status == 0)
-		ops = count(&a, &x, o, &torch, &e);
-	if (ops) {
+		status = build(&a, &x, o, &pages, &e);
+	if (status == 0) {
 		ops_print_losses(&x, &losses);
 		output_write(STDERR_FILENO, &losses);
+		if (o->json)
+			print_json(&pages, &x, o, &view, &text);
+		else
+			print(&pages, &x, o, &view, path, &text);
+		status = output_write(STDOUT_FILENO, &text);
+	} else {
+		status = command_fail(self, &e);
 	}
-	if (ops && o->json)
-		ops_json(ops, &view, &text);
-	else if (ops && o->as_torch)
-		ops_print_torch(ops, &torch, &view, &text);
-	else if (ops)
-		ops_print(ops, &view, path, &text);
-	status = ops ? output_write(STDOUT_FILENO, &text) : command_fail(self, &e);
 	buf_done(&text);
 	buf_done(&losses);
 	arena_done(&a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What `report` shows of a PyTorch trace: its operators. */
+ * What `report` shows of a PyTorch trace: an overview with advice, its steps, operators and kernels. */
 #ifndef CMD_REPORT_OPS_H
 #define CMD_REPORT_OPS_H
 
@@ -10,8 +10,9 @@
 
 struct report_ops {
 	struct output output;
+	bool overview, steps, ops, kernels; /* which pages */
 	bool json, by_shape, top_level;
-	bool as_torch;
+	bool as_torch;       /* nothing but operators */
 	const char *version; /* of torch, "2.13"; NULL: guessed */
 	const char *
 		sort; /* one of torch's keys; NULL: self CPU time, under torch the order of the calls */

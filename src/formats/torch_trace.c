@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,7 +33,8 @@ struct trace {
 struct fields { /* of the event at hand, as written */
 	struct scan_text phase, category, name, pid, tid, ts, duration;
 	struct scan_text dims, concrete, label;
-	int64_t external, correlation, bytes, device_type;
+	int64_t external, bytes, total_bytes, device_type, stream;
+	int64_t blocks_per_sm, occupancy; /* thousandths; -1: not there */
 	bool has_call_from;
 };
 
@@ -87,8 +90,12 @@ static void take_argument(
 			f->label = *value;
 		break;
 	case 5:
-		if (scan_is(key, "Bytes"))
+		if (scan_is(key, "Bytes") || scan_is(key, "bytes"))
 			scan_i64(value, &f->bytes);
+		break;
+	case 6:
+		if (scan_is(key, "stream"))
+			scan_i64(value, &f->stream);
 		break;
 	case 8:
 		f->has_call_from |= scan_is(key, "CallFrom");
@@ -100,14 +107,22 @@ static void take_argument(
 	case 11:
 		if (scan_is(key, "External id") || scan_is(key, "external id"))
 			scan_i64(value, &f->external);
-		else if (scan_is(key, "correlation"))
-			scan_i64(value, &f->correlation);
 		else if (scan_is(key, "Device Type"))
 			scan_i64(value, &f->device_type);
+		break;
+	case 13:
+		if (scan_is(key, "blocks per SM"))
+			scan_milli(value, &f->blocks_per_sm);
+		break;
+	case 25:
+		if (scan_is(key, "est. achieved occupancy %"))
+			scan_milli(value, &f->occupancy);
 		break;
 	case 15:
 		if (scan_is(key, "Concrete Inputs"))
 			f->concrete = *value;
+		else if (scan_is(key, "Total Allocated"))
+			scan_i64(value, &f->total_bytes);
 		break;
 	}
 }
@@ -151,7 +166,7 @@ static bool scan_event(struct scan *s, struct fields *f)
 {
 	struct scan_text key, ignored, *field;
 
-	*f = (struct fields){ .device_type = -1 };
+	*f = (struct fields){ .device_type = -1, .blocks_per_sm = -1, .occupancy = -1 };
 	s->at++;
 	for (bool is_first = true; scan_key(s, &key, is_first); is_first = false) {
 		if (key.n == 4 && scan_is(&key, "args")) {
@@ -212,6 +227,17 @@ static uint32_t shapes_of(struct trace *t, const struct fields *f, uint32_t name
 	return intern_add(&t->to->shapes, both->data, both->n, NULL) + 1;
 }
 
+static uint32_t device_of(struct trace *t, const struct fields *f)
+{
+	struct op_device x = { .stream = (uint32_t)f->stream,
+		.bytes = f->bytes > 0 ? (uint64_t)f->bytes : 0,
+		.blocks_per_sm = f->blocks_per_sm < 0 ? NAN : (float)f->blocks_per_sm / 1000,
+		.occupancy = f->occupancy < 0 ? NAN : (float)f->occupancy / 1000 };
+
+	vec_push(&t->to->device, x);
+	return (uint32_t)t->to->device.n;
+}
+
 static int take_span(struct trace *t, const struct fields *f)
 {
 	struct op_event x = { 0 };
@@ -236,9 +262,9 @@ static int take_span(struct trace *t, const struct fields *f)
 	}
 	if (x.duration_ns < 0)
 		x.duration_ns = 0;
-	if (category >= OP_RUNTIME)
-		x.detail = (uint32_t)f->correlation;
-	else if (f->dims.n)
+	if (category >= OP_KERNEL)
+		x.detail = device_of(t, f);
+	else if (category <= OP_PYTHON && f->dims.n)
 		x.detail = shapes_of(t, f, x.name);
 	t->to->has_device |= category >= OP_KERNEL;
 	t->to->has_shapes |= f->dims.n > 0;
@@ -249,7 +275,9 @@ static int take_span(struct trace *t, const struct fields *f)
 
 static int take_instant(struct trace *t, const struct fields *f)
 {
-	struct op_memory x = { .bytes = f->bytes, .device_type = (uint8_t)f->device_type };
+	struct op_memory x = { .bytes = f->bytes,
+		.total_bytes = f->total_bytes > 0 ? (uint64_t)f->total_bytes : 0,
+		.device_type = (uint8_t)f->device_type };
 
 	if (x.bytes > BYTES_MOST || x.bytes < -BYTES_MOST)
 		x.bytes = 0;
@@ -397,6 +425,56 @@ static int read_events(struct trace *t)
 	return 0;
 }
 
+/* The list of devices: how many, and the first one's name and memory. */
+static void take_devices(struct op_events *to, const struct scan_text *list)
+{
+	struct scan s = { .at = list->p + 1, .end = list->p + list->n };
+	struct scan_text key, value;
+	struct buf name = BUF_INIT;
+	int64_t number;
+
+	for (; s.at < s.end && (s.at = memchr(s.at, '{', (size_t)(s.end - s.at)));
+		to->n_devices++) {
+		s.at++;
+		for (bool is_first = true; scan_key(&s, &key, is_first); is_first = false) {
+			if (!scan_value(&s, &value))
+				break;
+			if (to->n_devices)
+				continue;
+			if (scan_is(&key, "name")) {
+				buf_clear(&name);
+				scan_decode(&value, &name);
+				snprintf(to->device_name, sizeof to->device_name, "%s",
+					buf_str(&name));
+			} else if (scan_is(&key, "totalGlobalMem") && scan_i64(&value, &number) &&
+				number > 0) {
+				to->device_bytes = (uint64_t)number;
+			} else if (scan_is(&key, "computeMajor") && scan_i64(&value, &number) &&
+				number > 0 && number < 1000) {
+				to->device_capability = (unsigned)number;
+			}
+		}
+		if (s.status != SCAN_OK)
+			break;
+	}
+	to->has_device |= to->n_devices > 0;
+	buf_done(&name);
+}
+
+/* "backend" of distributedInfo. */
+static void take_job(struct op_events *to, const struct scan_text *job)
+{
+	struct scan s = { .at = job->p + 1, .end = job->p + job->n };
+	struct scan_text key, value;
+
+	for (bool is_first = true; scan_key(&s, &key, is_first); is_first = false) {
+		if (!scan_value(&s, &value))
+			break;
+		if (scan_is(&key, "backend") && value.n < sizeof to->backend && !value.has_escapes)
+			snprintf(to->backend, sizeof to->backend, "%.*s", (int)value.n, value.p);
+	}
+}
+
 /* What the file says of itself beside the events. */
 static void take_property(
 	struct trace *t, const struct scan_text *key, const struct scan_text *value)
@@ -415,8 +493,10 @@ static void take_property(
 		t->to->has_host = true;
 	else if (scan_is(key, "baseTimeNanoseconds"))
 		t->to->has_base = true;
-	else if (scan_is(key, "deviceProperties"))
-		t->to->has_device |= memchr(value->p, '{', value->n) != NULL;
+	else if (scan_is(key, "deviceProperties") && value->n > 1 && *value->p == '[')
+		take_devices(t->to, value);
+	else if (scan_is(key, "distributedInfo") && value->n > 1 && *value->p == '{')
+		take_job(t->to, value);
 }
 
 /* One key of the object around the events; 1, 0 at its end. */

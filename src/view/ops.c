@@ -135,33 +135,28 @@ void ops_print(const struct ops *ops, const struct ops_view *v, const char *what
 		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n", left);
 }
 
-void ops_json(const struct ops *ops, const struct ops_view *v, struct buf *out)
+void ops_json(const struct ops *ops, const struct ops_view *v, struct json_writer *w)
 {
-	struct json_writer w;
 	size_t n = 0;
 
-	json_init(&w, out, true);
-	json_object_begin(&w);
-	json_key(&w, "operators");
-	json_array_begin(&w);
+	json_key(w, "operators");
+	json_array_begin(w);
 	for (size_t i = 0; i < ops->n && n < v->limit; i++) {
 		const struct ops_row *r = &ops->v[i];
 
 		if (v->top_level && r->is_nested)
 			continue;
 		n++;
-		json_object_begin(&w);
-		json_kv_string(&w, "name", r->name);
+		json_object_begin(w);
+		json_kv_string(w, "name", r->name);
 		for (size_t k = 0; k < FIELDS; k++)
 			if (fields[k].is_there(ops) && units_is_known(fields[k].value(ops, r)))
-				json_kv_double(&w, fields[k].key, fields[k].value(ops, r));
+				json_kv_double(w, fields[k].key, fields[k].value(ops, r));
 		if (ops->has_shapes)
-			json_kv_string(&w, "shapes", r->shapes);
-		json_object_end(&w);
+			json_kv_string(w, "shapes", r->shapes);
+		json_object_end(w);
 	}
-	json_array_end(&w);
-	json_object_end(&w);
-	buf_addc(out, '\n');
+	json_array_end(w);
 }
 
 void ops_print_losses(const struct op_events *x, struct buf *out)

@@ -146,3 +146,153 @@ def test_usage_is_checked(tool):
                          (["--ops", "--limit=x"], "--limit wants a number")):
         done = tool("report", *options, trace("mlp_plain"))
         assert done.returncode == 2 and why in done.stderr, done.stderr
+
+
+# ---- steps, kernels, advice ----
+
+PARTS = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu", "other"]
+GPU = {"kernel": "kernel", "gpu_memcpy": "memcpy", "gpu_memset": "memset"}
+HOST = {"cuda_runtime": "runtime", "cuda_driver": "runtime", "cpu_op": "cpu"}
+HIDDEN = ["[memory]", "aten::is_leaf", "aten::output_nr", "aten::_version"]
+
+
+def part_of(event):
+    if event["cat"] in GPU:
+        return "communication" if "nccl" in event["name"] else GPU[event["cat"]]
+    return "dataloader" if event["name"].startswith("enumerate(DataLoader)") else HOST.get(event["cat"])
+
+
+def ns(text):
+    return round(text * 1000)
+
+
+def split(events):
+    """The steps of a trace and their parts, nanosecond by nanosecond where something changes: the slow way."""
+    spans = [(ns(e["ts"]), ns(e["ts"]) + ns(e["dur"]), e) for e in events if e["ph"] == "X" and e["name"] not in HIDDEN]
+    ops = {e["args"]["External id"]: begin for begin, _, e in spans if e["cat"] in ("cpu_op", "user_annotation")}
+    marks = sorted((b, t, e["name"]) for b, t, e in spans if e["cat"] == "user_annotation" and e["name"].startswith("ProfilerStep#"))
+    ends = [max([t] + [x[1] for x in spans if x[2]["cat"] in GPU and b <= ops.get(x[2]["args"].get("External id"), -1) <= t]) for b, t, _ in marks]
+    steps, until = [], 0
+    for (begin, _, name), end in zip(marks, ends):
+        begin = max(begin, until)
+        until = max(begin, end)
+        parts = dict.fromkeys(PARTS, 0)
+        cuts = sorted({begin, until} | {c for s in spans for c in s[:2] if begin < c < until})
+        for low, high in zip(cuts, cuts[1:]):
+            running = {part_of(e) for b, t, e in spans if b <= low and t >= high}
+            parts[next((p for p in PARTS if p in running), "other")] += high - low
+        steps.append((name, until - begin, parts))
+    return steps
+
+
+def check_steps(tool, path, events):
+    ours = json.loads(tool("report", "--steps", "--json", "--limit=0", path).stdout)["steps"]
+    theirs = split(events)
+    assert [s["name"] for s in ours] == [name for name, _, _ in theirs] and ours
+    for step, (_, length, parts) in zip(ours, theirs):
+        assert step["seconds"] == pytest.approx(length / 1e9)
+        assert step["parts_s"] == pytest.approx({p: n / 1e9 for p, n in parts.items()}, abs=1e-12)
+    return ours
+
+
+@pytest.mark.parametrize("name", ["h200_conv", "conv_full", "v214_mlp"])
+def test_every_moment_of_a_step_belongs_to_one_part(tool, name):
+    check_steps(tool, trace(name), json.loads(plain(name))["traceEvents"])
+
+
+def training(n_steps=4, **facts):
+    """A made-up training on a device: in each step 1000 µs of loading, an addmm that launches a gemm, a collective, and an optimizer."""
+    events, number = [], 1
+    names = {"load": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "gemm": "sm90_xmma_gemm_bf16", "copy": "Memcpy HtoD (Pinned -> Device)",
+             "forward": "DistributedDataParallel.forward", **facts}
+
+    def add(cat, name, ts, dur, pid=1, tid=1, **args):
+        nonlocal number
+        events.append({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args})
+        if cat in ("cpu_op", "user_annotation"):
+            events[-1]["args"]["External id"] = number
+            number += 1
+        return number - 1
+
+    for k in range(n_steps):
+        t = 1000.0 + k * 10000
+        add("user_annotation", f"ProfilerStep#{k}", t, 9000.0 + k)
+        add("user_annotation", names["load"], t + 10, 1000.5)
+        add("user_annotation", names["forward"], t + 1900, 3000)
+        copy = add("cpu_op", "aten::copy_", t + 1100, 400.0)
+        add("gpu_memcpy", names["copy"], t + 1200, 250.0, 0, 7, bytes=1 << 20, stream=7, **{"External id": copy})
+        op = add("cpu_op", "aten::addmm", t + 2000, 500.0)
+        add("cuda_runtime", "cudaLaunchKernel", t + 2100, 100.25, **{"External id": op, "correlation": k})
+        add("kernel", names["gemm"], t + 2300, 2000.0, 0, 7, stream=7, **{"External id": op, "blocks per SM": 0.5, "est. achieved occupancy %": 40})
+        op = add("cpu_op", "c10d::allreduce_", t + 4000, 50.0)
+        add("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", t + 4000, 1500.125, 0, 20, stream=20, **{"External id": op, "blocks per SM": 0.1, "est. achieved occupancy %": 10})
+        events.append({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": t + 2001.0,
+                       "args": {"Device Type": 1, "Device Id": 0, "Addr": 1, "Bytes": 1024, "Total Allocated": int(facts.get("peak", 0.5) * (80 << 30)), "Total Reserved": 0}})
+    return events
+
+
+def write(path, events, devices=2, backend="nccl"):
+    device = {"name": "NVIDIA \"X\"", "totalGlobalMem": 80 << 30, "computeMajor": 9, "computeMinor": 0, "numSms": 132}
+    path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": i, **device} for i in range(devices)], "traceEvents": events,
+                                "distributedInfo": {"backend": backend, "rank": 0, "world_size": 2}}))  # after the events, as on-demand traces have it
+    return path
+
+
+def overview(tool, path):
+    done = tool("report", "--overview", "--json", path)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["overview"]
+
+
+def test_the_overview_of_a_training_on_a_device(tool, tmp_path):
+    path = write(tmp_path / "t.json", training())
+    check_steps(tool, path, training())
+    seen = overview(tool, path)
+    assert seen["device"] == 'NVIDIA "X"' and seen["steps"] == 4
+    assert seen["seconds"] == pytest.approx(4 * 9000e-6 + 6e-6)
+    assert seen["busy_s"] == pytest.approx(4 * (2000 + 250 + 1200.125) * 1e-6)
+    assert seen["kernel_s"] == pytest.approx(4 * 3500.125e-6) and seen["tensor_core_s"] == pytest.approx(4 * 2000e-6)
+    assert seen["sm_efficiency"] == pytest.approx(4 * (2000 * 0.5 + 1500.125 * 0.1) * 1e-6 / seen["seconds"], rel=1e-5)
+    assert seen["occupancy"] == pytest.approx((2000 * 0.4 + 1500.125 * 0.1) / 3500.125, rel=1e-5)
+    kernels = json.loads(tool("report", "--kernels", "--json", path).stdout)["kernels"]
+    assert [(k["operator"], k["times"], k["tensor_cores"]) for k in kernels] == [("aten::addmm", 4, True), ("c10d::allreduce_", 4, False), ("aten::copy_", 4, False)]
+    text = tool("report", "--overview", "--steps", "--kernels", path).stdout
+    assert "What to change" in text and "ProfilerStep#3" in text and "ncclDevKernel" in text
+
+
+def advice(tool, path):
+    return {a["rule"]: a for a in overview(tool, path)["advice"]}
+
+
+def test_each_rule_speaks_when_its_threshold_is_passed_and_not_before(tool, tmp_path):
+    path = tmp_path / "t.json"
+    found = advice(tool, write(path, training()))
+    assert set(found) == {"dataloader", "communication", "idle-device"}
+    assert found["dataloader"]["saving_s"] == pytest.approx(4 * 1000.5e-6) and "num_workers" in found["dataloader"]["change"]
+    assert found["communication"]["saving_s"] == pytest.approx(4 * 1200.125e-6)
+    assert found["idle-device"]["saving_s"] == pytest.approx(overview(tool, path)["seconds"] - overview(tool, path)["busy_s"])
+    assert [a["rule"] for a in overview(tool, path)["advice"]] == ["idle-device", "communication", "dataloader"]  # what saves most comes first
+    changed = {
+        "tensor-cores": training(gemm="sm80_xmma_gemm_f32f32_ffma"),
+        "memory": training(peak=0.95),
+        "data-parallel": training(forward="DataParallel.forward"),
+    }
+    for rule, events in changed.items():
+        assert set(advice(tool, write(path, events))) == set(found) | {rule}
+    assert "backend" in advice(tool, write(path, training(), backend="gloo"))
+    assert "data-parallel" not in advice(tool, write(path, training(forward="DataParallel.forward"), devices=1))
+    assert "dataloader" not in advice(tool, write(path, training(load="prepare")))
+    longer = [dict(e, dur=e["dur"] * 3) if e["name"].startswith("Memcpy") else e for e in training(copy="Memcpy HtoD (Pageable -> Device)")]
+    assert advice(tool, write(path, longer))["pageable"]["saving_s"] == pytest.approx(4 * 750e-6)
+
+
+def test_advice_needs_its_data(tool):
+    assert overview(tool, trace("conv_full"))["advice"] == []
+    assert set(advice(tool, trace("h200_conv"))) == {"idle-device", "tensor-cores"}
+
+
+def test_each_rule_has_a_page():
+    source = (conftest.ROOT / "src" / "analyze" / "op_advice.c").read_text()
+    rules = [line.split('"')[1] for line in source[source.index("rules[] = {"):].splitlines() if line.startswith('\t{ "')]
+    pages = {p.stem for p in (conftest.ROOT / "docs" / "advice").glob("*.md")}
+    assert len(rules) == 8 and set(rules) <= pages

@@ -6,13 +6,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "analyze/op_advice.h"
 #include "analyze/op_events.h"
+#include "analyze/op_kernels.h"
+#include "analyze/op_steps.h"
 #include "analyze/ops.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "formats/input.h"
 #include "formats/torch_trace.h"
+#include "view/op_overview.h"
 #include "view/ops.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -25,6 +29,8 @@ static void look(struct op_events *x, bool by_shape)
 	struct buf text = BUF_INIT;
 	struct ops_torch torch;
 	struct ops *ops;
+	const struct op_steps *steps;
+	const struct op_kernels *kernels;
 
 	ops_torch_version(x, NULL, &torch);
 	ops = ops_as_torch(&a, x, &o, &torch);
@@ -36,6 +42,11 @@ static void look(struct op_events *x, bool by_shape)
 		if (ops->v[i].self_cpu_us < 0)
 			abort();
 	ops_print(ops, &v, "x", &text);
+	steps = op_steps_build(&a, x);
+	kernels = op_kernels_build(&a, x);
+	op_overview_print(x, steps, op_advice_build(&a, x, steps, kernels, ops), &v, &text);
+	op_steps_print(steps, &v, &text);
+	op_kernels_print(kernels, &v, &text);
 	buf_done(&text);
 	arena_done(&a);
 }

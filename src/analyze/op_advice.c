@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ * See op_advice.h. The first seven rules and their thresholds are those people know from TensorBoard's profiler. */
+#include "analyze/op_advice.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/op_events.h"
+#include "analyze/op_kernels.h"
+#include "analyze/op_steps.h"
+#include "analyze/ops.h"
+#include "base/arena.h"
+#include "base/units.h"
+#include "base/banned.h"
+
+struct facts {
+	struct arena *a;
+	const struct op_events *x;
+	const struct op_steps *steps;
+	const struct op_kernels *kernels;
+	const struct ops *ops;
+};
+
+struct rule {
+	const char *name;
+	double threshold; /* a share */
+	/* Whether it speaks; then the evidence, the saving and, where it is not always the same, the change. */
+	bool (*check)(const struct facts *f, double threshold, struct op_finding *to);
+	const char *change;
+};
+
+/* ---- figures --------------------------------------------------------------------------------- */
+
+static const struct ops_row *find_row(const struct facts *f, const char *begin)
+{
+	for (size_t i = 0; i < f->ops->n; i++)
+		if (strncmp(f->ops->v[i].name, begin, strlen(begin)) == 0)
+			return &f->ops->v[i];
+	return NULL;
+}
+
+/* "12.0 ms of 100 ms (12.0 %)" */
+static const char *of_steps(const struct facts *f, double seconds)
+{
+	char part[UNITS_TEXT], all[UNITS_TEXT], share[UNITS_TEXT];
+
+	return arena_printf(f->a, "%s of %s of steps (%s)",
+		units_format(part, UNIT_SECONDS, seconds),
+		units_format(all, UNIT_SECONDS, f->steps->seconds),
+		units_format(share, UNIT_SHARE, seconds / f->steps->seconds));
+}
+
+static bool is_over(const struct facts *f, double seconds, double threshold)
+{
+	return f->steps->seconds > 0 && seconds / f->steps->seconds > threshold;
+}
+
+/* ---- rules ----------------------------------------------------------------------------------- */
+
+static bool dataloader(const struct facts *f, double threshold, struct op_finding *to)
+{
+	const struct ops_row *row = find_row(f, "enumerate(DataLoader)#");
+	double waited = f->steps->parts_s[OP_PART_DATALOADER];
+
+	if (!row || !is_over(f, waited, threshold))
+		return false;
+	to->saving_s = waited;
+	to->evidence = arena_printf(f->a,
+		"the program waited for its DataLoader for %s, in %" PRIu64 " calls of %s",
+		of_steps(f, waited), row->n_calls, row->name);
+	if (strstr(row->name, "_SingleProcess"))
+		to->change = "it loads in the training process: give DataLoader num_workers (and "
+			     "persistent_workers=True)";
+	return true;
+}
+
+static bool data_parallel(const struct facts *f, double threshold, struct op_finding *to)
+{
+	const struct ops_row *row = find_row(f, "DataParallel.forward");
+
+	(void)threshold;
+	if (!row || f->x->n_devices < 2)
+		return false;
+	to->evidence = arena_printf(f->a,
+		"DataParallel.forward ran %" PRIu64 " times with %u devices in one process",
+		row->n_calls, f->x->n_devices);
+	return true;
+}
+
+static bool backend(const struct facts *f, double threshold, struct op_finding *to)
+{
+	(void)threshold;
+	if (!*f->x->backend || strcmp(f->x->backend, "nccl") == 0 || f->x->device_capability < 4 ||
+		!find_row(f, "DistributedDataParallel.forward"))
+		return false;
+	to->evidence = arena_printf(f->a,
+		"the ranks of a DistributedDataParallel model talk through %s", f->x->backend);
+	return true;
+}
+
+static bool communication(const struct facts *f, double threshold, struct op_finding *to)
+{
+	double exposed = f->steps->parts_s[OP_PART_COMMUNICATION];
+
+	if (!is_over(f, exposed, threshold))
+		return false;
+	to->saving_s = exposed;
+	to->evidence = arena_printf(
+		f->a, "communication that no computation covers took %s", of_steps(f, exposed));
+	return true;
+}
+
+static bool idle_device(const struct facts *f, double threshold, struct op_finding *to)
+{
+	double idle = f->steps->seconds - f->steps->busy_s;
+
+	if (!f->kernels->n || f->steps->busy_s >= threshold * f->steps->seconds)
+		return false;
+	to->saving_s = idle;
+	to->evidence = arena_printf(f->a, "the device had nothing to do for %s", of_steps(f, idle));
+	return true;
+}
+
+static bool is_product(const char *name)
+{
+	static const char *const names[] = { "aten::mm", "aten::addmm", "aten::bmm",
+		"aten::baddbmm", "aten::cudnn_convolution", "aten::convolution_backward",
+		"aten::_convolution" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool tensor_cores(const struct facts *f, double threshold, struct op_finding *to)
+{
+	double eligible = 0;
+	char time[UNITS_TEXT];
+
+	(void)threshold;
+	if (f->x->device_capability < 7 || f->steps->tensor_core_s > 0 || !f->kernels->n)
+		return false;
+	for (size_t i = 0; i < f->ops->n; i++)
+		if (is_product(f->ops->v[i].name))
+			eligible += f->ops->v[i].self_device_us / 1e6;
+	if (!(eligible > 0))
+		return false;
+	to->saving_s = eligible;
+	to->evidence = arena_printf(f->a,
+		"matrix products and convolutions ran for %s on the device, and none on its tensor "
+		"cores",
+		units_format(time, UNIT_SECONDS, eligible));
+	return true;
+}
+
+static bool memory(const struct facts *f, double threshold, struct op_finding *to)
+{
+	char peak[UNITS_TEXT], all[UNITS_TEXT];
+
+	if (!(f->steps->peak_share > threshold))
+		return false;
+	to->evidence = arena_printf(f->a, "%s of the device's %s were allocated at the peak",
+		units_format(peak, UNIT_BYTES, (double)f->steps->peak_bytes),
+		units_format(all, UNIT_BYTES, (double)f->x->device_bytes));
+	return true;
+}
+
+static bool pageable(const struct facts *f, double threshold, struct op_finding *to)
+{
+	double seconds = 0;
+	uint64_t n = 0, bytes = 0;
+	char size[UNITS_TEXT];
+
+	for (size_t i = 0; i < f->kernels->n; i++)
+		if (strstr(f->kernels->v[i].name, "HtoD (Pageable")) {
+			seconds += f->kernels->v[i].seconds;
+			n += f->kernels->v[i].n_times;
+			bytes += f->kernels->v[i].bytes;
+		}
+	if (!is_over(f, seconds, threshold))
+		return false;
+	to->saving_s = seconds;
+	to->evidence = arena_printf(f->a,
+		"%" PRIu64 " copies of %s in all came from memory that is not pinned, and took %s",
+		n, units_format(size, UNIT_BYTES, (double)bytes), of_steps(f, seconds));
+	return true;
+}
+
+static const struct rule rules[] = {
+	{ "dataloader", 0.05, dataloader,
+		"give DataLoader more num_workers, or make loading a sample cheaper" },
+	{ "data-parallel", 0, data_parallel,
+		"use DistributedDataParallel with a process for each device" },
+	{ "backend", 0, backend, "use init_process_group(\"nccl\")" },
+	{ "communication", 0.10, communication,
+		"accumulate gradients over several batches (no_sync), compress them, or give each "
+		"device more to compute" },
+	{ "idle-device", 0.50, idle_device,
+		"use larger batches; where the host cannot launch fast enough, torch.compile or "
+		"CUDA "
+		"graphs" },
+	{ "tensor-cores", 0, tensor_cores,
+		"use torch.autocast, or torch.set_float32_matmul_precision(\"high\")" },
+	{ "memory", 0.90, memory,
+		"use torch.autocast or torch.utils.checkpoint before memory runs out" },
+	{ "pageable", 0.05, pageable,
+		"give DataLoader pin_memory=True and copy with .to(device, non_blocking=True)" },
+};
+
+static int by_saving(const void *a, const void *b)
+{
+	const struct op_finding *x = a, *y = b;
+	double p = isnan(x->saving_s) ? -1 : x->saving_s, q = isnan(y->saving_s) ? -1 : y->saving_s;
+
+	return p > q ? -1 : p < q;
+}
+
+const struct op_advice *op_advice_build(struct arena *a, const struct op_events *x,
+	const struct op_steps *steps, const struct op_kernels *kernels, const struct ops *ops)
+{
+	struct facts f = { .a = a, .x = x, .steps = steps, .kernels = kernels, .ops = ops };
+	size_t most = sizeof rules / sizeof *rules;
+	struct op_finding *v = arena_new_n(a, struct op_finding, most);
+	struct op_advice *to = arena_new(a, struct op_advice);
+
+	for (size_t i = 0; i < most; i++) {
+		v[to->n] = (struct op_finding){
+			.rule = rules[i].name, .change = rules[i].change, .saving_s = NAN
+		};
+		to->n += rules[i].check(&f, rules[i].threshold, &v[to->n]);
+	}
+	qsort(v, to->n, sizeof *v, by_saving);
+	to->v = v;
+	return to;
+}

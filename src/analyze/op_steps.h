@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The steps of a training in a PyTorch trace, and what each of their moments went to. A moment belongs to one part only: to
+ * the first of enum op_part that anything ran of at that moment, on whatever thread or stream; what remains is OTHER.
+ *
+ * A step is what torch.profiler marked as ProfilerStep#N, until the last kernel launched in it has ended, without what the
+ * step before it still holds; a trace without such marks is one step. */
+#ifndef ANALYZE_OP_STEPS_H
+#define ANALYZE_OP_STEPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct arena;
+struct op_events;
+
+enum op_part {
+	OP_PART_KERNEL,
+	OP_PART_COPY,
+	OP_PART_SET,
+	OP_PART_COMMUNICATION,
+	OP_PART_RUNTIME,
+	OP_PART_DATALOADER,
+	OP_PART_CPU,
+	OP_PART_OTHER,
+	OP_N_PARTS
+};
+
+extern const char *const op_part_names[OP_N_PARTS];
+
+struct op_step {
+	const char *name; /* "ProfilerStep#3"; "all" */
+	int64_t start_ns, end_ns;
+	double parts_s[OP_N_PARTS]; /* together its length */
+};
+
+struct op_steps {
+	const struct op_step *v; /* in the order of time */
+	size_t n;
+	bool is_marked; /* else one step of all */
+	double seconds; /* of all steps */
+	double parts_s[OP_N_PARTS];
+	double median_s, p99_s, max_s;     /* of a step */
+	double median_parts_s[OP_N_PARTS]; /* each part's own */
+
+	/* On the device, of all events. */
+	double busy_s;        /* a kernel, copy or fill ran, within steps */
+	double kernel_s;      /* kernels, all streams added up */
+	double tensor_core_s; /* of those, kernels known to use tensor cores */
+	double sm_efficiency; /* share of the steps; NAN: not known */
+	double occupancy;     /* share, by kernel time; NAN: not known */
+	double peak_share;    /* of the device's memory; NAN: not known */
+	uint64_t peak_bytes;  /* most that was allocated on a device; 0: not known */
+};
+
+const struct op_steps *op_steps_build(struct arena *a, struct op_events *x);
+
+/* By name: communication between processes; tensor cores (of all generations up to Blackwell, as known in 2026). */
+bool op_is_communication(const char *name);
+bool op_uses_tensor_cores(const char *kernel);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT
+ * See op_overview.h. */
+#include "view/op_overview.h"
+
+#include <math.h>
+
+#include "analyze/op_advice.h"
+#include "analyze/op_events.h"
+#include "analyze/op_kernels.h"
+#include "analyze/op_steps.h"
+#include "base/buf.h"
+#include "base/json_write.h"
+#include "base/table.h"
+#include "base/units.h"
+#include "view/ops.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+enum { BAR = 30 };
+
+/* ---- overview -------------------------------------------------------------------------------- */
+
+static void print_figure(
+	const char *what, enum unit unit, double value, const char *note, struct buf *out)
+{
+	char text[UNITS_TEXT];
+
+	if (units_is_known(value))
+		buf_printf(out, "%-22s %10s%s\n", what, units_format(text, unit, value), note);
+}
+
+static void print_device(const struct op_events *x, const struct op_steps *s, struct buf *out)
+{
+	if (!(s->kernel_s > 0))
+		return;
+	if (*x->device_name)
+		buf_printf(out, "%-22s %s%s\n", "device", x->device_name,
+			x->n_devices > 1 ? ", and others" : "");
+	print_figure("busy", UNIT_SHARE, s->busy_s / s->seconds,
+		"   of the steps a kernel, copy or fill ran", out);
+	print_figure("SM efficiency", UNIT_SHARE, s->sm_efficiency,
+		"   estimate: multiprocessors with work", out);
+	print_figure("occupancy", UNIT_SHARE, s->occupancy, "   estimate, of kernel time", out);
+	print_figure("tensor cores", UNIT_SHARE, s->tensor_core_s / s->kernel_s,
+		"   of kernel time, by the names of kernels", out);
+	print_figure(
+		"peak memory", UNIT_BYTES, s->peak_bytes ? (double)s->peak_bytes : NAN, "", out);
+}
+
+static void print_parts(const struct op_steps *s, const struct ops_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = { { "", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "", TABLE_RIGHT, TEXT_CUT_END, 0 }, { "", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "", TABLE_LEFT, TEXT_CUT_END, 0 } };
+	struct table *table = table_new(columns, sizeof columns / sizeof *columns);
+
+	for (unsigned i = 0; i < OP_N_PARTS; i++) {
+		double share = s->seconds > 0 ? s->parts_s[i] / s->seconds : 0;
+		struct buf bar = BUF_INIT;
+
+		if (!(s->parts_s[i] > 0))
+			continue;
+		style_bar(&bar, share, BAR);
+		table_cell(table, "%s", op_part_names[i]);
+		table_cell_unit(table, UNIT_SECONDS, s->parts_s[i]);
+		table_cell_unit(table, UNIT_SHARE, share);
+		table_cell(table, "%s", buf_str(&bar));
+		buf_done(&bar);
+	}
+	table_emit(table, out, v->width, v->colour);
+	table_free(table);
+}
+
+static void print_advice(const struct op_advice *advice, const struct op_steps *s,
+	const struct ops_view *v, struct buf *out)
+{
+	if (!advice->n)
+		return;
+	style_add(out, STYLE_BOLD, v->colour, "\nWhat to change\n");
+	for (size_t i = 0; i < advice->n; i++) {
+		const struct op_finding *f = &advice->v[i];
+		struct buf text = BUF_INIT;
+		char saving[UNITS_TEXT], share[UNITS_TEXT];
+
+		buf_printf(&text, "%zu. %s: %s. ", i + 1, f->rule, f->evidence);
+		if (units_is_known(f->saving_s))
+			buf_printf(&text, "At most %s can be saved (%s of the steps). ",
+				units_format(saving, UNIT_SECONDS, f->saving_s),
+				units_format(share, UNIT_SHARE, f->saving_s / s->seconds));
+		buf_printf(&text, "To do: %s.", f->change);
+		style_wrap(out, buf_str(&text), 3, v->width);
+		buf_done(&text);
+	}
+}
+
+void op_overview_print(const struct op_events *x, const struct op_steps *steps,
+	const struct op_advice *advice, const struct ops_view *v, struct buf *out)
+{
+	char total[UNITS_TEXT], median[UNITS_TEXT];
+
+	style_add(out, STYLE_BOLD, v->colour, "Overview\n");
+	units_format(total, UNIT_SECONDS, steps->seconds);
+	if (steps->is_marked)
+		buf_printf(out,
+			"%zu steps in %s, the median %s; each moment counts for the first of these "
+			"that ran:\n",
+			steps->n, total, units_format(median, UNIT_SECONDS, steps->median_s));
+	else
+		buf_printf(out,
+			"%s without marked steps (prof.step()); each moment counts for the first "
+			"of these that ran:\n",
+			total);
+	print_parts(steps, v, out);
+	print_device(x, steps, out);
+	print_advice(advice, steps, v, out);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* The part that is furthest above its median, in a step that is longer than most; OP_N_PARTS: none. */
+static unsigned grown(const struct op_steps *all, const struct op_step *s, double *ret_s)
+{
+	double length = (double)(s->end_ns - s->start_ns) / 1e9;
+	unsigned most = OP_N_PARTS;
+
+	*ret_s = 0;
+	if (length < 1.2 * all->median_s)
+		return OP_N_PARTS;
+	for (unsigned i = 0; i < OP_N_PARTS; i++)
+		if (s->parts_s[i] - all->median_parts_s[i] > *ret_s) {
+			*ret_s = s->parts_s[i] - all->median_parts_s[i];
+			most = i;
+		}
+	return most;
+}
+
+static struct table *steps_table(const struct op_steps *steps)
+{
+	struct table_column columns[OP_N_PARTS + 3] = { { .title = "step" },
+		{ .title = "time", .align = TABLE_RIGHT } };
+	size_t n = 2;
+
+	for (unsigned i = 0; i < OP_N_PARTS; i++)
+		if (steps->parts_s[i] > 0)
+			columns[n++] = (struct table_column){ .title = op_part_names[i],
+				.align = TABLE_RIGHT };
+	columns[n++] = (struct table_column){ .title = "slower by", .cut = TEXT_CUT_END };
+	return table_new(columns, n);
+}
+
+void op_steps_print(const struct op_steps *steps, const struct ops_view *v, struct buf *out)
+{
+	struct table *table = steps_table(steps);
+	char median[UNITS_TEXT], p99[UNITS_TEXT], max[UNITS_TEXT], more[UNITS_TEXT];
+
+	style_add(out, STYLE_BOLD, v->colour, "Steps\n");
+	for (size_t i = 0; i < steps->n && i < v->limit; i++) {
+		const struct op_step *s = &steps->v[i];
+		double above;
+		unsigned part = grown(steps, s, &above);
+
+		table_cell(table, "%s", s->name);
+		table_cell_unit(table, UNIT_SECONDS, (double)(s->end_ns - s->start_ns) / 1e9);
+		for (unsigned k = 0; k < OP_N_PARTS; k++)
+			if (steps->parts_s[k] > 0)
+				table_cell_unit(table, UNIT_SECONDS, s->parts_s[k]);
+		if (part == OP_N_PARTS)
+			table_cell(table, "%s", "");
+		else
+			table_cell(table, "%s %s", op_part_names[part],
+				units_format(more, UNIT_SECONDS, above));
+	}
+	table_emit(table, out, v->width, v->colour);
+	table_free(table);
+	if (steps->n > v->limit)
+		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n",
+			steps->n - v->limit);
+	buf_printf(out, "median %s, p99 %s, longest %s\n",
+		units_format(median, UNIT_SECONDS, steps->median_s),
+		units_format(p99, UNIT_SECONDS, steps->p99_s),
+		units_format(max, UNIT_SECONDS, steps->max_s));
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+void op_kernels_print(const struct op_kernels *kernels, const struct ops_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = {
+		{ "time", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "%", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "times", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "mean", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "max", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "blocks/SM", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "occupancy", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "TC", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "kernel", TABLE_LEFT, TEXT_CUT_END, 24 },
+		{ "launched by", TABLE_LEFT, TEXT_CUT_END, 12 },
+	};
+	struct table *table;
+
+	style_add(out, STYLE_BOLD, v->colour, "Kernels\n");
+	if (!kernels->n) {
+		buf_adds(out, "nothing ran on a device, or it was not profiled\n");
+		return;
+	}
+	table = table_new(columns, sizeof columns / sizeof *columns);
+	for (size_t i = 0; i < kernels->n && i < v->limit; i++) {
+		const struct op_kernel_row *r = &kernels->v[i];
+
+		table_cell_unit(table, UNIT_SECONDS, r->seconds);
+		table_cell_unit(table, UNIT_SHARE,
+			kernels->seconds > 0 ? r->seconds / kernels->seconds : UNITS_UNKNOWN);
+		table_cell_unit(table, UNIT_COUNT, (double)r->n_times);
+		table_cell_unit(table, UNIT_SECONDS, r->seconds / (double)r->n_times);
+		table_cell_unit(table, UNIT_SECONDS, r->max_s);
+		table_cell_unit(table, UNIT_RATIO, r->blocks_per_sm);
+		table_cell_unit(table, UNIT_SHARE, r->occupancy);
+		table_cell(table, "%s", r->uses_tensor_cores ? "yes" : "");
+		table_cell(table, "%s", r->name);
+		table_cell(table, "%s", r->owner);
+	}
+	table_emit(table, out, v->width, v->colour);
+	table_free(table);
+	if (kernels->n > v->limit)
+		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n",
+			kernels->n - v->limit);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void parts_json(const double parts_s[OP_N_PARTS], struct json_writer *w)
+{
+	json_key(w, "parts_s");
+	json_object_begin(w);
+	for (unsigned i = 0; i < OP_N_PARTS; i++)
+		json_kv_double(w, op_part_names[i], parts_s[i]);
+	json_object_end(w);
+}
+
+void op_overview_json(const struct op_events *x, const struct op_steps *steps,
+	const struct op_advice *advice, struct json_writer *w)
+{
+	json_key(w, "overview");
+	json_object_begin(w);
+	json_kv_string(w, "device", *x->device_name ? x->device_name : NULL);
+	json_kv_u64(w, "steps", steps->n);
+	json_kv_bool(w, "steps_marked", steps->is_marked);
+	json_kv_double(w, "seconds", steps->seconds);
+	json_kv_double(w, "median_s", steps->median_s);
+	json_kv_double(w, "p99_s", steps->p99_s);
+	parts_json(steps->parts_s, w);
+	json_kv_double(w, "busy_s", steps->kernel_s > 0 ? steps->busy_s : NAN);
+	json_kv_double(w, "kernel_s", steps->kernel_s > 0 ? steps->kernel_s : NAN);
+	json_kv_double(w, "tensor_core_s", steps->kernel_s > 0 ? steps->tensor_core_s : NAN);
+	json_kv_double(w, "sm_efficiency", steps->sm_efficiency);
+	json_kv_double(w, "occupancy", steps->occupancy);
+	json_kv_double(w, "peak_bytes", steps->peak_bytes ? (double)steps->peak_bytes : NAN);
+	json_key(w, "advice");
+	json_array_begin(w);
+	for (size_t i = 0; i < advice->n; i++) {
+		json_object_begin(w);
+		json_kv_string(w, "rule", advice->v[i].rule);
+		json_kv_string(w, "evidence", advice->v[i].evidence);
+		json_kv_string(w, "change", advice->v[i].change);
+		json_kv_double(w, "saving_s", advice->v[i].saving_s);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	json_object_end(w);
+}
+
+void op_steps_json(const struct op_steps *steps, const struct ops_view *v, struct json_writer *w)
+{
+	json_key(w, "steps");
+	json_array_begin(w);
+	for (size_t i = 0; i < steps->n && i < v->limit; i++) {
+		const struct op_step *s = &steps->v[i];
+
+		json_object_begin(w);
+		json_kv_string(w, "name", s->name);
+		json_kv_double(w, "seconds", (double)(s->end_ns - s->start_ns) / 1e9);
+		parts_json(s->parts_s, w);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+void op_kernels_json(
+	const struct op_kernels *kernels, const struct ops_view *v, struct json_writer *w)
+{
+	json_key(w, "kernels");
+	json_array_begin(w);
+	for (size_t i = 0; i < kernels->n && i < v->limit; i++) {
+		const struct op_kernel_row *r = &kernels->v[i];
+
+		json_object_begin(w);
+		json_kv_string(w, "name", r->name);
+		json_kv_string(w, "operator", r->owner);
+		json_kv_double(w, "seconds", r->seconds);
+		json_kv_u64(w, "times", r->n_times);
+		json_kv_double(w, "min_s", r->min_s);
+		json_kv_double(w, "max_s", r->max_s);
+		json_kv_double(w, "blocks_per_sm", r->blocks_per_sm);
+		json_kv_double(w, "occupancy", r->occupancy);
+		json_kv_bool(w, "tensor_cores", r->uses_tensor_cores);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * Pages of a PyTorch trace beside its operators: where the time of the steps went and what to change, the steps one by
+ * one, and what ran on the device. */
+#ifndef VIEW_OP_OVERVIEW_H
+#define VIEW_OP_OVERVIEW_H
+
+struct buf;
+struct json_writer;
+struct op_advice;
+struct op_events;
+struct op_kernels;
+struct op_steps;
+struct ops_view;
+
+void op_overview_print(const struct op_events *x, const struct op_steps *steps,
+	const struct op_advice *advice, const struct ops_view *v, struct buf *out);
+void op_steps_print(const struct op_steps *steps, const struct ops_view *v, struct buf *out);
+void op_kernels_print(const struct op_kernels *kernels, const struct ops_view *v, struct buf *out);
+
+/* Each a key and its value in an object that is open. */
+void op_overview_json(const struct op_events *x, const struct op_steps *steps,
+	const struct op_advice *advice, struct json_writer *w);
+void op_steps_json(const struct op_steps *steps, const struct ops_view *v, struct json_writer *w);
+void op_kernels_json(
+	const struct op_kernels *kernels, const struct ops_view *v, struct json_writer *w);
+
+#endif
