@@ -262,27 +262,126 @@ static double select_at(double *v, size_t n, size_t k)
 	return v[k];
 }
 
+static double pair_mean(const double *v, size_t i, size_t j)
+{
+	return (v[i] + v[j]) / 2;
+}
+
+/* The means of all pairs (i, j) with i ≤ j of sorted values: rows that rise to the right, columns that rise downwards. `from` and
+ * `to` hold what is left to search of each row. */
+struct pairs {
+	const double *v; /* sorted, n of them */
+	size_t n;
+	size_t *from, *to; /* owned */
+	size_t *below,
+		*above; /* of the pivot at hand: where each row stops being less, and begins to be more */
+};
+
+/* One near the middle of what is left: the middle of the row that holds the middle one. */
+static double pairs_pivot(const struct pairs *p)
+{
+	size_t left = 0, before = 0;
+
+	for (size_t i = 0; i < p->n; i++)
+		left += p->to[i] - p->from[i];
+	for (size_t i = 0; i < p->n; i++) {
+		size_t here = p->to[i] - p->from[i];
+
+		if (here && before + here > left / 2)
+			return pair_mean(p->v, i, p->from[i] + here / 2);
+		before += here;
+	}
+	return NAN;
+}
+
+/* Fills `below` and `above` for the pivot, and tells how many of all are less, and how many are not more. As rows rise downwards,
+ * the places only move to the left. */
+static void pairs_split(struct pairs *p, double pivot, size_t *ret_less, size_t *ret_not_more)
+{
+	size_t less = p->n, not_more = p->n;
+
+	*ret_less = *ret_not_more = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		while (less > i && pair_mean(p->v, i, less - 1) >= pivot)
+			less--;
+		while (not_more > i && pair_mean(p->v, i, not_more - 1) > pivot)
+			not_more--;
+		p->below[i] = less > i ? less : i;
+		p->above[i] = not_more > i ? not_more : i;
+		*ret_less += p->below[i] - i;
+		*ret_not_more += p->above[i] - i;
+	}
+}
+
+/* The k-th mean (from 0) if all were sorted: in n log n steps, where sorting them would take n² log n. */
+static double pairs_at(struct pairs *p, size_t k)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		p->from[i] = i;
+		p->to[i] = p->n;
+	}
+	for (;;) {
+		double pivot = pairs_pivot(p);
+		size_t less, not_more;
+
+		pairs_split(p, pivot, &less, &not_more);
+		if (k >= less && k < not_more)
+			return pivot;
+		for (size_t i = 0; i < p->n; i++)
+			if (k < less)
+				p->to[i] = p->below[i] < p->to[i] ? p->below[i] : p->to[i];
+			else
+				p->from[i] = p->above[i] > p->from[i] ? p->above[i] : p->from[i];
+		for (size_t i = 0; i < p->n; i++)
+			if (p->from[i] > p->to[i])
+				p->from[i] = p->to[i];
+	}
+}
+
+/* The mean in the middle; of an even number the mean of the two there. */
+static double pairs_middle(struct pairs *p, size_t n_pairs)
+{
+	double upper = pairs_at(p, n_pairs / 2), lower = -INFINITY;
+	size_t n_less = 0;
+
+	if (n_pairs % 2)
+		return upper;
+	for (size_t i = 0; i < p->n; i++) { /* the largest below it, unless equals stand there */
+		n_less += p->below[i] - i;
+		if (p->below[i] > i)
+			lower = fmax(lower, pair_mean(p->v, i, p->below[i] - 1));
+	}
+	return n_less == n_pairs / 2 ? (lower + upper) / 2 : upper;
+}
+
+static bool are_finite(const double *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isfinite(v[i]))
+			return false;
+	return true;
+}
+
 struct centre distribution_centre(const double *v, size_t n, double alpha)
 {
 	struct centre c = { NAN, { -INFINITY, INFINITY } };
-	size_t n_pairs = n * (n + 1) / 2, at = 0;
+	size_t n_pairs = n * (n + 1) / 2, *places;
+	double *sorted;
+	struct pairs p;
 	int64_t limit;
-	double *means;
 
-	if (n == 0 || n > DISTRIBUTION_PAIRED)
+	if (n == 0 || n > DISTRIBUTION_PAIRED || !are_finite(v, n))
 		return c;
-	means = xmalloc(n_pairs * sizeof *means);
-	for (size_t i = 0; i < n; i++)
-		for (size_t j = i; j < n; j++)
-			means[at++] = (v[i] + v[j]) / 2;
-	c.estimate = (select_at(means, n_pairs, (n_pairs - 1) / 2) +
-			     select_at(means, n_pairs, n_pairs / 2)) /
-		2;
+	sorted = sorted_copy(v, n);
+	places = xmalloc(4 * n * sizeof *places);
+	p = (struct pairs){ sorted, n, places, places + n, places + 2 * n, places + 3 * n };
+	c.estimate = pairs_middle(&p, n_pairs);
 	limit = signed_rank_limit(n, alpha / 2);
 	if (limit >= 0)
-		c.interval = (struct interval){ select_at(means, n_pairs, (size_t)limit),
-			select_at(means, n_pairs, n_pairs - 1 - (size_t)limit) };
-	free(means);
+		c.interval = (struct interval){ pairs_at(&p, (size_t)limit),
+			pairs_at(&p, n_pairs - 1 - (size_t)limit) };
+	free(places);
+	free(sorted);
 	return c;
 }
 

@@ -38,7 +38,7 @@ struct interval distribution_median_interval(const double *sorted, size_t n, dou
 /* Hodges and Lehmann's estimate of the centre (median of the means of all pairs), and the values that Wilcoxon's signed-rank
  * test does not reject at level alpha (exact up to 50 values, then by the normal distribution). It assumes values that
  * scatter alike to both sides of the centre, nothing else. Where n is too small for alpha the interval is infinite.
- * At most DISTRIBUTION_PAIRED values: it looks at n²/2 pairs. */
+ * At most DISTRIBUTION_PAIRED values: and all of them finite, else nothing is known. */
 enum { DISTRIBUTION_PAIRED = 2000 };
 
 struct centre {

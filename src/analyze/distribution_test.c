@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 #include <math.h>
@@ -100,6 +101,42 @@ static void exact_and_normal_intervals_meet(void **state)
 	near(exact.high, normal.high, 0.03);
 }
 
+static int by_size(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return (a > b) - (a < b);
+}
+
+/* Against all means of two, sorted; with values that are equal, too. */
+static void the_centre_is_the_median_of_all_pairs(void **state)
+{
+	enum { MOST = 60 };
+	static double v[MOST], means[MOST * (MOST + 1) / 2];
+	uint64_t random = 11;
+
+	(void)state;
+	for (size_t n = 1; n <= MOST; n++) {
+		size_t n_means = 0;
+		struct centre c;
+
+		for (size_t i = 0; i < n; i++)
+			v[i] = n % 3 ? noise(&random) : floor(4 * noise(&random));
+		for (size_t i = 0; i < n; i++)
+			for (size_t k = i; k < n; k++)
+				means[n_means++] = (v[i] + v[k]) / 2;
+		qsort(means, n_means, sizeof *means, by_size);
+		c = distribution_centre(v, n, 0.05);
+		assert_true(c.estimate == (means[(n_means - 1) / 2] + means[n_means / 2]) / 2);
+		if (n < 6)
+			continue;
+		assert_non_null(bsearch(&c.interval.low, means, n_means, sizeof *means, by_size));
+		assert_non_null(bsearch(&c.interval.high, means, n_means, sizeof *means, by_size));
+	}
+	v[0] = INFINITY;
+	assert_true(isnan(distribution_centre(v, MOST, 0.05).estimate));
+}
+
 static void a_warm_up_is_found_where_it_ends(void **state)
 {
 	double v[20];
@@ -179,6 +216,7 @@ int main(void)
 		cmocka_unit_test(quantiles_of_t_are_those_of_the_tables),
 		cmocka_unit_test(an_interval_of_a_mean_is_students),
 		cmocka_unit_test(the_centre_is_that_of_wilcoxon),
+		cmocka_unit_test(the_centre_is_the_median_of_all_pairs),
 		cmocka_unit_test(exact_and_normal_intervals_meet),
 		cmocka_unit_test(a_warm_up_is_found_where_it_ends),
 		cmocka_unit_test(trends_and_dependence_are_seen),

@@ -15,7 +15,7 @@
 #include "analyze/profile.h"
 #include "analyze/stacks_rig.h"
 
-enum { RECORDINGS = 1000, COVERED = 930, SAMPLES = 600 };
+enum { RECORDINGS = 400, COVERED = 372, SAMPLES = 600 };
 
 static const double MEAN_NS = 1e6;
 

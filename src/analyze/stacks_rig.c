@@ -33,16 +33,22 @@ void rig_begin(struct rig *m)
 			&(struct rec_thread){ .process = m->process, .tid = 10 + i });
 }
 
-/* Each function begins at a line of its own. */
+/* Each function begins at a line of its own. A row is asked for once per name: tests write thousands of samples. */
 static uint32_t code(struct rig *m, char function)
 {
 	const char letter[] = { function, '\0' }, *name = m->names[(unsigned char)function],
 		   *file = m->files[(unsigned char)function];
+	__auto_type known = &m->codes[(unsigned char)function];
 
-	return writer_row(m->w, RECORD_code,
+	if (known->row && known->name == name && known->file == file)
+		return known->row;
+	known->name = name;
+	known->file = file;
+	known->row = writer_row(m->w, RECORD_code,
 		&(struct rec_code){ .file = writer_string(m->w, file ? file : "x.py"),
 			.qualname = writer_string(m->w, name ? name : letter),
 			.first_line = (uint32_t)function });
+	return known->row;
 }
 
 static uint32_t push(struct rig *m, uint32_t callers, const struct rec_frame *frame)

@@ -27,6 +27,10 @@ struct rig {
 	struct writer *w;
 	uint32_t process, threads[RIG_THREADS]; /* pid and first tid 10, then 11 … */
 	const char *names[128], *files[128];    /* by letter; NULL: the letter itself, x.py */
+	struct {
+		const char *name, *file;
+		uint32_t row;
+	} codes[128]; /* written so far */
 	struct arena arena;
 	struct reader *reader;
 	struct tables *tables;

@@ -170,10 +170,12 @@ struct verdict verdict_of(
 	again = d + n;
 	a = again + n;
 	for (size_t i = 0; i < n; i++) {
-		d[i] = log(blocks[i].b / blocks[i].a);
-		a[i] = log(blocks[i].a);
+		a[i] = log(
+			blocks[i]
+				.a); /* a ratio of extremes would be infinite, its logarithm is not */
+		d[i] = log(blocks[i].b) - a[i];
 		if (!isnan(blocks[i].again))
-			again[n_again++] = log(blocks[i].again / blocks[i].a);
+			again[n_again++] = log(blocks[i].again) - a[i];
 		v.n_b_won += blocks[i].b < blocks[i].a;
 	}
 	v.autocorrelation = distribution_autocorrelation(d, n);

@@ -12,7 +12,7 @@
 #include "analyze/verdict.h"
 #include "base/banned.h"
 
-enum { TRIALS = 2000, FEWER = 500, BLOCKS = 120 };
+enum { TRIALS = 1000, FEWER = 400, BLOCKS = 120 };
 
 struct machine { /* what disturbs: one state per trial */
 	uint64_t random;
