@@ -35,7 +35,7 @@ enum {
 };
 
 static const uint64_t AWAKE_NS = 10000;
-static const uint64_t NEWS_NS = 2000000; /* signals and news wait no longer than this for a look */
+static const uint64_t NEWS_NS = 5000000; /* signals and news wait no longer than this for a look */
 static const uint64_t WRITER_NS = 10000000;
 static const uint64_t TREE_POLL_NS = 8000000; /* children are found within this and a look */
 

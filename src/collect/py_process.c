@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/xalloc.h"
 #include "collect/py_code.h"
@@ -25,7 +24,6 @@ enum {
 	WITHOUT_ID_MOST = 1000, /* then threads are taken without: a libc that keeps none */
 	NAME_FIRST_MS = 50,     /* between two looks for a thread's name; doubled each time … */
 	NAME_LAST_MS = 10000,   /* … up to this */
-	SINGLE_MS = 10,
 };
 
 static const uint64_t MS = 1000000;
@@ -375,19 +373,6 @@ uint64_t py_process_threads_head(const struct py_process *p)
 bool py_process_is_collecting(const struct py_process *p)
 {
 	return i32_at(p->interpreter_now.part, p->interpreter_now.collecting_at) != 0;
-}
-
-bool py_process_is_single(struct py_process *p, uint64_t now_ns)
-{
-	char path[64];
-	struct stat st;
-
-	if (now_ns < p->single_ns)
-		return p->is_single;
-	p->single_ns = now_ns + SINGLE_MS * MS;
-	snprintf(path, sizeof path, "/proc/%d/task", (int)p->pid);
-	p->is_single = stat(path, &st) == 0 && st.st_nlink == 3; /* ".", ".." and the thread */
-	return p->is_single;
 }
 
 uint64_t py_process_lines(struct py_process *p)

@@ -84,10 +84,8 @@ struct py_process {
 	uint64_t gil;      /* address of the GIL's struct, 0 unknown */
 	uint64_t interp;
 	struct interpreter interpreter_now;
-	uint64_t along_ns;  /* when it was copied last */
-	bool is_single;     /* the kernel knows one thread of it */
-	uint64_t single_ns; /* when to ask again */
-	bool is_looked_at;  /* one of its threads was, so interpreter_now is of now */
+	uint64_t along_ns; /* when it was copied last */
+	bool is_looked_at; /* one of its threads was, so interpreter_now is of now */
 	uint32_t row, segment;
 	struct py_view view;
 	uint64_t n_lines_ended; /* py_cost.n_lines of threads that ended */
@@ -104,9 +102,6 @@ uint64_t py_process_lines(struct py_process *p);
 /* Of interpreter_now. */
 uint64_t py_process_threads_head(const struct py_process *p);
 bool py_process_is_collecting(const struct py_process *p);
-
-/* Whether the process has but one thread, of any kind; asked a hundred times a second. */
-bool py_process_is_single(struct py_process *p, uint64_t now_ns);
 
 /* Lists its threads anew, when it is time. */
 void py_process_list(struct py_process *p, uint64_t now_ns);

@@ -304,16 +304,14 @@ static bool is_asleep(
 }
 
 /* Its state after a look at its stack. */
-static void look_at_state(struct py_process *p, struct sampled *t, uint64_t now_ns)
+static void look_at_state(struct sampled *t, uint64_t now_ns)
 {
 	if (t->sleep ==
 		SLEEP_SEEN) { /* found asleep before the look, and still: the stack is its own */
 		t->sleep = py_state_has_slept(&t->kernel) ? SLEEP_SURE : SLEEP_NO;
 		return;
 	}
-	if (!p->sleepers.has_clock || !py_process_is_single(p, now_ns) ||
-		!py_state_look_at_clock(&t->kernel, p->sleepers.clock, now_ns, STATE_NS))
-		py_state_look(&t->kernel, now_ns, STATE_NS);
+	py_state_look(&t->kernel, now_ns, STATE_NS);
 	if (t->kernel.is_running)
 		return;
 	/* In this order: while it runs its turns stand still, too. */
@@ -331,7 +329,7 @@ static void look_at_thread(
 	p->is_looked_at = true;
 	switch (py_thread_look(&t->image, &p->view, &s->walk)) {
 	case PY_LOOK_STACK:
-		look_at_state(p, t, now_ns);
+		look_at_state(t, now_ns);
 		record_sample(s, p, t, now_ns);
 		record_task(s, p, t, now_ns);
 		record_probe(s, p, t, now_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See py_state.h. Measured on Linux 6.18: /proc/PID/task/TID/syscall costs 1.0 to 1.7 µs a reading,
- * schedstat 0.7 µs, stat 2.8 µs, which is asked only where the first is not to be had; a CPU clock 0.3 µs. */
+ * schedstat 0.7 µs, stat 2.8 µs, which is asked only where the first is not to be had. The CPU clock of
+ * another process would be cheaper (0.3 µs), but it stands still between the kernel's ticks: it does not tell. */
 #include "collect/py_state.h"
 
 #include <fcntl.h>
@@ -9,14 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "sys/proc.h"
 #include "base/banned.h"
-
-/* Two looks further apart say nothing; interrupts are not the thread's own time. */
-static const uint64_t CLOCK_MOST_NS = 20000000, CLOCK_SLACK_NS = 8000;
 
 static int open_file(pid_t pid, uint32_t tid, const char *name)
 {
@@ -84,34 +81,6 @@ void py_state_look(struct py_state *s, uint64_t now_ns, uint64_t at_least_ns)
 	else if (s->stat_fd >= 0 && proc_read_fd(text, sizeof text, s->stat_fd) > 0 &&
 		proc_stat_parse(text, &st))
 		s->is_running = st.state == 'R';
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	return clock_gettime(clock, &t) == 0
-		? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec
-		: 0;
-}
-
-bool py_state_look_at_clock(
-	struct py_state *s, clockid_t clock, uint64_t now_ns, uint64_t at_least_ns)
-{
-	uint64_t clock_before = s->clock_ns, cpu_before = s->cpu_ns, passed;
-
-	if (s->looked_ns && now_ns - s->looked_ns < at_least_ns)
-		return true;
-	s->clock_ns = clock_ns(CLOCK_MONOTONIC);
-	s->cpu_ns = clock_ns(clock);
-	passed = s->clock_ns - clock_before;
-	if (!clock_before || !cpu_before || !s->cpu_ns || passed > CLOCK_MOST_NS ||
-		s->cpu_ns - cpu_before + CLOCK_SLACK_NS + passed / 128 < passed)
-		return false;
-	s->looked_ns = now_ns;
-	s->is_running = true;
-	s->futex = 0;
-	return true;
 }
 
 void py_state_note(struct py_state *s)

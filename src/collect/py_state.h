@@ -15,8 +15,7 @@ struct py_state {
 	bool is_running;                   /* on a CPU, or ready for one */
 	uint64_t futex;                    /* the address, while it waits in futex(2); else 0 */
 	uint64_t looked_ns;
-	uint64_t clock_ns, cpu_ns; /* when its CPU clock was last read, and what it said */
-	char turns[80];            /* schedstat as noted: CPU time, waiting time, turns on a CPU */
+	char turns[80]; /* schedstat as noted: CPU time, waiting time, turns on a CPU */
 };
 
 void py_state_open(struct py_state *s, pid_t pid, uint32_t tid);
@@ -24,11 +23,6 @@ void py_state_close(struct py_state *s);
 
 /* Asks anew, unless that was less than `at_least_ns` ago. */
 void py_state_look(struct py_state *s, uint64_t now_ns, uint64_t at_least_ns);
-
-/* The same by the CPU clock of its process, in which there is no other thread, for a third of the price. false when
- * it has not run without a break since the last time this was asked: then the clock does not tell what it does now. */
-bool py_state_look_at_clock(
-	struct py_state *s, clockid_t clock, uint64_t now_ns, uint64_t at_least_ns);
 
 /* Notes how often the thread has had a CPU so far. */
 void py_state_note(struct py_state *s);
