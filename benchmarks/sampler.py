@@ -160,6 +160,7 @@ class Bench:
         for rate, r in runs.items():
             peers = self.peer_runs(rate, "flutter.py", min(self.seconds, 4)) if rate != "max" else {}
             self.flutter_rows(rate, r, peers)
+        self.floor()
         self.same_shares(runs["1k"].report, runs["10k"].report)
         self.own_shares()
 
@@ -180,6 +181,12 @@ class Bench:
         add(f"flutter {rate}: own CPU, of a core", r.own_cpu, 0.03 if rate == "1k" else None, "{:.1%}",
             detail=f" (it says {r.report['fidelity']['own_cpu_s'] / r.report['wall_s']:.1%})",
             peers={n: p.own_cpu for n, p in peers.items()})
+
+    def floor(self):
+        """What a thousand looks a second cost on this machine when there is nothing to look at."""
+        said = subprocess.run([tools.ROOT / "build" / "benchmarks" / "sleep_floor", "3"], capture_output=True, text=True, check=True)
+        sleeping, copying = map(float, said.stdout.split())
+        self.table.add("floor: sleeping at 1k, of a core", sleeping, None, "{:.1%}", detail=f" (with one copy of a page {copying:.1%})")
 
     def impossible(self, place, stacks):
         """The share of impossible stacks below unit(), and of how many; without classes, which not all tools tell."""
