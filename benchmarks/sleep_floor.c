@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What looking a thousand times a second costs on this machine before anything is looked at: prints, as shares of a
  * core, the CPU time of sleeping, and of sleeping and one copy of a page of a busy process.    sleep_floor SECONDS */
-#define _GNU_SOURCE
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
