@@ -14,7 +14,7 @@ import tempfile
 from in_turn import HERE, best, interpreters, ours
 
 LABEL = "3.13"
-WAYS = {"run": [], "run --trace": ["--trace"], "run --count": ["--count"], "run --lines=count": ["--lines=count"]}
+WAYS = {"run": [], "run --trace": ["--trace"], "run --count": ["--count"], "run --count=lines,opcodes": ["--count=lines,opcodes"], "run --lines=count": ["--lines=count"]}
 CHAPTER = HERE.parent / "docs" / "guide" / "count-sample-trace.md"
 MARKS = "<!-- benchmarks/three_ways.py writes what follows -->", "<!-- up to here -->"
 

@@ -85,6 +85,11 @@ except ZeroDivisionError as error: assert error.__traceback__ is not None
 else: raise SystemExit("a region has swallowed an exception")
 for i in range(20000):
     with region("step %d" % i): pass
+import sys
+heard = []
+sys.addaudithook(lambda event, args: heard.append(args) if event == "leadline.region" else None)
+with region("x"): pass
+assert heard == [(None, None, None)], heard
 """)
 
 
