@@ -62,7 +62,7 @@ class _Off(Region):
 
     __slots__ = ()
     __enter__ = [].clear
-    __exit__ = types.MethodType(sys.audit, "leadline.region")  # type: ignore[assignment]
+    __exit__ = types.MethodType(sys.audit, "leadline.region")
 
 
 class _On(Region):
