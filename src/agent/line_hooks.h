@@ -22,6 +22,9 @@ bool line_hooks_start(char *ret_why, size_t n_why);
 /* Ends; what is open in the calling thread is closed. */
 void line_hooks_stop(void);
 
+/* The program has put a trace function of its own into the place of ours, in the calling thread. From 3.12 on there is room for both. */
+bool line_hooks_are_replaced(void);
+
 /* Lines of this code object are to be counted from its next call on. */
 void line_hooks_arm(PyCodeObject *code);
 

@@ -31,12 +31,49 @@ static unsigned wants(void)
 		(options & TRACE_LINES ? LINE_WANT_TIMES : 0);
 }
 
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* Registered before the program's own functions for the end, so called after them. */
+static PyObject *at_exit(PyObject *self, PyObject *unused)
+{
+	static const char text[] =
+		"the program has set a trace function of its own (sys.settrace: coverage, "
+		"debuggers): from then on lines were not counted; CPython 3.12 and later count "
+		"beside it";
+
+	(void)self;
+	(void)unused;
+	if (line_hooks_are_replaced())
+		leadline_link_emit(TRACE_RECORD_NOTE, text, sizeof text - 1);
+	Py_RETURN_NONE;
+}
+
+static void register_end(void)
+{
+	static PyMethodDef method = { "leadline_lines_end", at_exit, METH_NOARGS,
+		"tells whether lines were counted to the end" };
+	static bool is_registered;
+	PyObject *module = is_registered ? NULL : PyImport_ImportModule("atexit");
+	PyObject *function = module ? PyCFunction_New(&method, NULL) : NULL;
+	PyObject *done = function ? PyObject_CallMethod(module, "register", "O", function) : NULL;
+
+	is_registered |= done != NULL;
+	Py_XDECREF(done);
+	Py_XDECREF(function);
+	Py_XDECREF(module);
+	PyErr_Clear();
+}
+
+/* ---- the beginning --------------------------------------------------------------------------- */
+
 static bool start(const char *patterns, const char *library)
 {
 	char why[200] = "these are more patterns than fit", text[300];
 
-	if (line_codes_start(patterns, library, wants()) && line_hooks_start(why, sizeof why))
+	if (line_codes_start(patterns, library, wants()) && line_hooks_start(why, sizeof why)) {
+		register_end();
 		return true;
+	}
 	snprintf(text, sizeof text, "lines are not counted: %s", why);
 	leadline_link_emit(TRACE_RECORD_NOTE, text, (uint32_t)strlen(text));
 	return false;
@@ -93,6 +130,13 @@ PyObject *line_module_near(PyObject *self, PyObject *args)
 	strncpy(record.text, text, sizeof record.text - 1);
 	return answer(leadline_link_emit(TRACE_RECORD_LINES_NEAR, &record,
 		(uint32_t)(offsetof(__typeof__(record), text) + strlen(record.text))));
+}
+
+PyObject *line_module_replaced(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	return answer(line_hooks_are_replaced());
 }
 
 PyObject *line_module_stop(PyObject *self, PyObject *unused)

@@ -24,6 +24,7 @@ PyObject *line_module_start(PyObject *self, PyObject *args);
 PyObject *line_module_add(PyObject *self, PyObject *code);
 PyObject *line_module_found(PyObject *self, PyObject *pattern);
 PyObject *line_module_near(PyObject *self, PyObject *args);
+PyObject *line_module_replaced(PyObject *self, PyObject *unused);
 PyObject *line_module_stop(PyObject *self, PyObject *unused);
 
 #pragma GCC visibility pop
@@ -33,6 +34,8 @@ PyObject *line_module_stop(PyObject *self, PyObject *unused);
 		{ "lines_add", line_module_add, METH_O, "count the lines of a code object" }, \
 		{ "lines_found", line_module_found, METH_O, "code objects a pattern chose" }, \
 		{ "lines_near", line_module_near, METH_VARARGS, "what it may have meant" },   \
+		{ "lines_replaced", line_module_replaced, METH_NOARGS,                        \
+			"whether the program traces itself" },                                \
 	{                                                                                     \
 		"lines_stop", line_module_stop, METH_NOARGS, "count lines no more"            \
 	}

@@ -7,6 +7,8 @@
 #include "agent/line_codes.h"
 #include "agent/tree.h"
 
+static bool is_on;
+
 static void count_unit(struct line_code *c, int offset)
 {
 	if (offset >= 0 && line_code_is_unit(c, (uint32_t)offset / 2))
@@ -159,7 +161,13 @@ bool line_hooks_start(char *ret_why, size_t n_why)
 		thread = PyThreadState_Next(thread))
 		watch_thread(thread);
 	compat_watch_threads(COMPAT_WATCH_TRACE, watch_thread);
+	is_on = true;
 	return true;
+}
+
+bool line_hooks_are_replaced(void)
+{
+	return is_on && PyThreadState_Get()->c_tracefunc != ours();
 }
 
 void line_hooks_arm(PyCodeObject *code)
@@ -171,6 +179,7 @@ void line_hooks_stop(void)
 {
 	PyThreadState *thread = PyThreadState_Get();
 
+	is_on = false;
 	compat_watch_threads(COMPAT_WATCH_TRACE, NULL);
 	for (thread = PyInterpreterState_ThreadHead(thread->interp); thread;
 		thread = PyThreadState_Next(thread))
