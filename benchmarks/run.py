@@ -109,12 +109,17 @@ def torch():
     subprocess.run([sys.executable, ROOT / "benchmarks" / "torch_trace.py"], check=True)
 
 
+def verdicts():
+    """bench and compare against the truth, pyperf and hyperfine (benchmarks/verdicts.py has options of its own; A against itself alone takes ten minutes)."""
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "verdicts.py"], check=True)
+
+
 def view():
     """Slices of a tree of ten million nodes (bars: 20 ms, 1 MB; benchmarks/view.py has options of its own)."""
     subprocess.run([sys.executable, ROOT / "benchmarks" / "view.py"], check=True)
 
 
-BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, timeline, lines, times, three_ways, inactive, torch, view)}
+BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, timeline, lines, times, three_ways, inactive, torch, verdicts, view)}
 
 for wanted in sys.argv[1:] or BENCHMARKS:
     print(f"== {wanted}: {BENCHMARKS[wanted].__doc__}")

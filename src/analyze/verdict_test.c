@@ -8,11 +8,13 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "analyze/verdict.h"
+#include "analyze/verdict_recorded.h"
 #include "base/banned.h"
 
-enum { TRIALS = 1000, FEWER = 400, BLOCKS = 120 };
+enum { TRIALS = 600, FEWER = 400, BLOCKS = 120 };
 
 struct machine { /* what disturbs: one state per trial */
 	uint64_t random;
@@ -139,6 +141,174 @@ static void what_it_says_is_needed_is_needed(void **state)
 	assert_int_equal(within, undecided);
 }
 
+/* ---- recorded blocks ------------------------------------------------------------------------- */
+
+enum { RESAMPLED = 700, STRETCH = 5, PYPERF_VALUES = 60, HYPERFINE_RUNS = 10 };
+
+static const struct recorded {
+	const char *name;
+	const uint32_t (*v)[3];
+	size_t n;
+} recorded[] = {
+#define RECORDED(name)                                                                   \
+	{                                                                                \
+#name, recorded_##name, sizeof recorded_##name / sizeof *recorded_##name \
+	}
+	RECORDED(statement),
+	RECORDED(interpreter),
+	RECORDED(command),
+};
+
+enum { N_RECORDED = sizeof recorded / sizeof *recorded };
+
+/* The next of a stretch of neighbours, or of a new one; who of the three is called A, B and A again is drawn, for all are A.
+ * Logarithms are scaled by `calm`, and B is made `b` times as slow. */
+static struct verdict_block draw(
+	struct machine *m, const struct recorded *r, size_t *at, double calm, double b)
+{
+	size_t first, second;
+
+	*at = *at % STRETCH == STRETCH - 1 ? STRETCH * (size_t)(uniform(m) * (double)r->n)
+					   : *at + 1;
+	const uint32_t *t = r->v[(*at / STRETCH + *at % STRETCH) % r->n];
+
+	first = (size_t)(3 * uniform(m));
+	second = (first + 1 + (size_t)(2 * uniform(m))) % 3;
+	return (struct verdict_block){ pow(t[first], calm), b * pow(t[second], calm),
+		pow(t[3 - first - second], calm), uniform(m) < 0.5 };
+}
+
+static struct verdict compare_recorded(struct machine *m, const struct recorded *r, double calm,
+	double b, size_t most, struct verdict *ret_first)
+{
+	static const struct verdict_options options = { .equivalence = 0.01, .gate = NAN };
+	struct verdict_block blocks[BLOCKS];
+	struct verdict v = { 0 };
+	size_t n = 0, at = STRETCH - 1;
+
+	while (!v.is_final && n < most) {
+		size_t look = verdict_next_look(n) < most ? verdict_next_look(n) : most;
+
+		while (n < look)
+			blocks[n++] = draw(m, r, &at, calm, b);
+		v = verdict_of(blocks, n, &options);
+		if (n == VERDICT_FIRST_LOOK && ret_first)
+			*ret_first = v;
+	}
+	return v;
+}
+
+struct sums {
+	double n, mean, squares; /* from the mean */
+};
+
+static struct sums sums_of(struct machine *m, const struct recorded *r, int n)
+{
+	struct sums s = { 0 };
+
+	for (int i = 0; i < n; i++) {
+		double x = r->v[(size_t)(uniform(m) * (double)r->n)][(size_t)(3 * uniform(m))],
+		       from = x - s.mean;
+
+		s.n++;
+		s.mean += from / s.n;
+		s.squares += from * (x - s.mean);
+	}
+	return s;
+}
+
+/* Student's t of two samples at 95 %, as pyperf's compare_to has it. */
+static bool pyperf_tells_apart(struct machine *m, const struct recorded *r)
+{
+	struct sums a = sums_of(m, r, PYPERF_VALUES), b = sums_of(m, r, PYPERF_VALUES);
+	double pooled = (a.squares + b.squares) / (a.n + b.n - 2);
+
+	return fabs(a.mean - b.mean) > 1.98 * sqrt(pooled * (1 / a.n + 1 / b.n));
+}
+
+/* "1.07 ± 0.05 times faster", as hyperfine has it, taken by its word. */
+static bool hyperfine_tells_apart(struct machine *m, const struct recorded *r)
+{
+	struct sums a = sums_of(m, r, HYPERFINE_RUNS), b = sums_of(m, r, HYPERFINE_RUNS);
+	double ratio = fmax(a.mean / b.mean, b.mean / a.mean),
+	       spread = ratio *
+		hypot(sqrt(a.squares / (a.n - 1)) / a.mean, sqrt(b.squares / (b.n - 1)) / b.mean);
+
+	return ratio - spread > 1;
+}
+
+static void recorded_blocks_are_hardly_ever_told_apart(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < N_RECORDED; k++) {
+		struct machine m = { .random = 217 + k };
+		size_t wrong = 0, pyperf = 0, hyperfine = 0;
+
+		for (int i = 0; i < RESAMPLED; i++) {
+			struct verdict v = compare_recorded(&m, &recorded[k], 1, 1, BLOCKS, NULL);
+
+			wrong += v.word == VERDICT_FASTER || v.word == VERDICT_SLOWER;
+			pyperf += pyperf_tells_apart(&m, &recorded[k]);
+			hyperfine += hyperfine_tells_apart(&m, &recorded[k]);
+		}
+		printf("%s: A told apart from A in %zu of %d; pyperf's procedure %zu, hyperfine's "
+		       "%zu\n",
+			recorded[k].name, wrong, RESAMPLED, pyperf, hyperfine);
+		if (wrong > RESAMPLED / 20)
+			fail_msg("%s: %zu of %d wrong", recorded[k].name, wrong, RESAMPLED);
+	}
+}
+
+static double spread_of(const struct recorded *r)
+{
+	double sum = 0, squares = 0, n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		for (int k = 0; k < 3; k++) {
+			double d = log((double)r->v[i][(k + 1) % 3] / r->v[i][k]);
+
+			sum += d;
+			squares += d * d;
+			n++;
+		}
+	return sqrt(squares / n - pow(sum / n, 2));
+}
+
+/* In noise of the recorded shape, as strong as where nothing else runs: found within twice the blocks that one look would take,
+ * and never the wrong way. */
+static void three_percent_are_found_in_recorded_noise(void **state)
+{
+	static const double sd = 0.03, change = 1.03;
+	size_t most = (size_t)ceil(2 * 10.5 * pow(sd / log(change), 2));
+
+	(void)state;
+	for (size_t k = 0; k < N_RECORDED; k++) {
+		struct machine m = { .random = 317 + k };
+		double calm = sd / spread_of(&recorded[k]);
+		size_t found = 0, opposite = 0, too_many = 0;
+
+		for (int i = 0; i < FEWER; i++) {
+			struct verdict first = { 0 },
+				       v = compare_recorded(
+					       &m, &recorded[k], calm, change, most, &first);
+			double bar = 2 * 10.5 * pow(first.sd / log(first.ratio), 2);
+
+			found += v.word == VERDICT_SLOWER;
+			opposite += v.word == VERDICT_FASTER;
+			too_many += first.reason == VERDICT_TOO_WIDE && first.ratio > 1.01 &&
+				(double)(first.n_blocks + first.n_more) >
+					fmax(bar, 1.5 * (double)first.n_blocks) + 1;
+		}
+		printf("%s: 3 %% found in %zu of %d within %zu blocks\n", recorded[k].name, found,
+			FEWER, most);
+		if (found < FEWER * 9 / 10 || opposite > FEWER / 200 || too_many)
+			fail_msg("%s: %zu of %d found, %zu the wrong way, %zu projected too many",
+				recorded[k].name, found, FEWER, opposite, too_many);
+	}
+}
+
+/* ---- single comparisons ---------------------------------------------------------------------- */
+
 static void equal_ones_become_equivalent(void **state)
 {
 	static const struct verdict_options options = { .equivalence = 0.01, .gate = NAN };
@@ -220,6 +390,8 @@ int main(void)
 		cmocka_unit_test(a_against_itself_is_hardly_ever_different),
 		cmocka_unit_test(a_change_of_three_percent_is_found),
 		cmocka_unit_test(what_it_says_is_needed_is_needed),
+		cmocka_unit_test(recorded_blocks_are_hardly_ever_told_apart),
+		cmocka_unit_test(three_percent_are_found_in_recorded_noise),
 		cmocka_unit_test(equal_ones_become_equivalent),
 		cmocka_unit_test(without_enough_blocks_nothing_is_said),
 		cmocka_unit_test(a_control_that_fails_takes_the_verdict),
