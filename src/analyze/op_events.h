@@ -63,7 +63,8 @@ struct op_events {
 	int64_t zero_ns; /* when profiling began; else the first event */
 	bool has_zero;
 	/* What the file says of itself. */
-	bool has_memory, has_flops, has_stack, has_shapes, has_host, has_base, has_call_from;
+	bool has_memory, has_flops, has_stack, has_shapes, has_host, has_base, has_call_from,
+		has_python;
 	bool has_device;            /* a device was profiled */
 	bool is_array;              /* no object around the events: the writer without Kineto */
 	char device_name[64];       /* of the first one; "": not known */

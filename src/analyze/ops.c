@@ -275,7 +275,7 @@ struct ops *ops_as_torch(struct arena *a, struct op_events *x, const struct ops_
 		const struct op_event *e = ops_node(&c.tree, node);
 
 		if (!c.is_folded[node] && (torch->python_rows || e->category != OP_PYTHON))
-			add_to_row(&c, node, ops_rows_of(&rows, e));
+			add_to_row(&c, node, ops_rows_of(&rows, e, 0));
 	}
 	ops = ops_rows_take(&rows);
 	ops_tree_done(&c.tree);

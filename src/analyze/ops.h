@@ -33,6 +33,8 @@ bool ops_torch_version(const struct op_events *x, const char *version, struct op
 
 struct ops_options {
 	bool by_shape;
+	unsigned
+		n_stack; /* ops_count: a row for each of so many Python functions around the call; 0: not by them */
 };
 
 struct ops_row {
@@ -48,6 +50,12 @@ struct ops_row {
 	/* ops_count only. */
 	double median_us, p99_us, max_us; /* of a call, on the CPU */
 	uint64_t n_launches;              /* kernels, copies and fills of its own calls */
+	const char *
+		stack; /* Python functions around it, the innermost first, with ';' between them; "" unless by them */
+	/* Where most of its own time was asked for, from Python functions in the trace; "": not known. */
+	const char
+		*source; /* the innermost function that is not torch's own: "train.py(12): step" */
+	const char *module; /* "Linear_0" */
 };
 
 struct ops {
@@ -57,6 +65,7 @@ struct ops {
 	double self_device_us; /* of all that ran on the device */
 	bool has_device_time, has_device_memory, has_memory, has_flops, has_shapes;
 	bool has_device; /* one was profiled */
+	bool has_stack, has_source, has_module;
 };
 
 /* The events' tracks are adjusted: a runtime call belongs to the thread of its operator. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/ops.h"
+#include "analyze/ops_python.h"
 #include "analyze/ops_rows.h"
 #include "analyze/ops_tree.h"
 #include "base/arena.h"
@@ -22,24 +23,37 @@ struct own {
 	uint32_t *n_launches;
 	int64_t *bytes[2]; /* of direct calls: CPU, device; NULL: no memory */
 	uint32_t *row;     /* by node */
+	uint32_t *around;  /* by node: the innermost Python function; NULL: there are none */
+	struct ops_python python;
+	struct map told[2]; /* row and name → own time: of sources, of modules */
+	struct arena *arena;
 };
 
-/* Callers anew: a span lies in the one that was open when it began. */
+/* The span that is still open when another one begins. */
+static uint32_t open_at(const struct own *o, uint32_t node, int64_t t_ns)
+{
+	while (node != OPS_NONE && o->end_ns[node] <= t_ns)
+		node = o->tree.parent[node];
+	return node;
+}
+
+/* Callers anew: a span lies in the one that was open when it began, Python functions in Python functions. */
 static void nest(struct own *o)
 {
 	struct ops_tree *t = &o->tree;
 	size_t n_tracks = t->x->tracks.items.n;
-	uint32_t *top = xcalloc(n_tracks + 1, sizeof *top);
+	uint32_t *tops =
+		xcalloc(2 * (n_tracks + 1), sizeof *tops); /* by track: operators, Python */
 
-	memset(top, 0xff, (n_tracks + 1) * sizeof *top);
+	memset(tops, 0xff, 2 * (n_tracks + 1) * sizeof *tops);
 	for (size_t i = 0; i < t->n; i++) {
 		uint32_t node = t->order[i], up;
 		const struct op_event *e = ops_node(t, node);
+		bool is_python = e->category == OP_PYTHON;
 
 		if (op_is_device(e))
 			continue;
-		for (up = top[e->track]; up != OPS_NONE && o->end_ns[up] <= e->start_ns;)
-			up = t->parent[up];
+		up = open_at(o, tops[2 * e->track + is_python], e->start_ns);
 		o->end_ns[node] = e->start_ns + e->duration_ns;
 		if (up != OPS_NONE && o->end_ns[node] > o->end_ns[up])
 			o->end_ns[node] = o->end_ns[up];
@@ -47,9 +61,15 @@ static void nest(struct own *o)
 		if (up != OPS_NONE)
 			o->self_ns[up] -= o->self_ns[node];
 		t->parent[node] = up;
-		top[e->track] = node;
+		tops[2 * e->track + is_python] = node;
+		if (!o->around)
+			continue;
+		up = open_at(o, tops[2 * e->track + 1], e->start_ns);
+		while (up != OPS_NONE && o->end_ns[up] < o->end_ns[node])
+			up = t->parent[up]; /* it only began there, as regions do in __enter__ */
+		o->around[node] = up;
 	}
-	free(top);
+	free(tops);
 }
 
 /* What was launched counts for the operator that did it, and for all around it. */
@@ -137,6 +157,35 @@ static void add_to_row(struct own *o, uint32_t node, struct ops_row *r)
 	r->self_device_bytes += device - o->bytes[1][node];
 }
 
+/* Whichever of the names told so far has most of the row's own time stands in the row. */
+static void tell(struct own *o, size_t which, uint32_t node, uint32_t name, const char **in_row)
+{
+	uint64_t key = (uint64_t)o->row[node] << 32 | name,
+		 best = (uint64_t)o->row[node] << 32 | OPS_NONE;
+	uint64_t ns = 0, most = 0;
+
+	if (name == OPS_NONE)
+		return;
+	map_find(&o->told[which], key, &ns);
+	map_find(&o->told[which], best, &most);
+	ns += (uint64_t)o->self_ns[node] + 1;
+	map_put(&o->told[which], key, ns);
+	if (ns <= most)
+		return;
+	map_put(&o->told[which], best, ns);
+	*in_row = op_events_name(o->tree.x, name);
+}
+
+static void add_python(struct own *o, uint32_t node, uint32_t stack, struct ops_row *r)
+{
+	if (!o->around)
+		return;
+	tell(o, 0, node, ops_python_source(&o->python, node), &r->source);
+	tell(o, 1, node, ops_python_module(&o->python, node), &r->module);
+	if (stack && !*r->stack)
+		r->stack = arena_strdup(o->arena, intern_get(&o->python.stacks, stack - 1)->p);
+}
+
 static int by_length(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -184,37 +233,62 @@ static void own_done(struct own *o)
 	free(o->bytes[0]);
 	free(o->bytes[1]);
 	free(o->row);
+	free(o->around);
+	ops_python_done(&o->python);
+	map_done(&o->told[0]);
+	map_done(&o->told[1]);
+}
+
+static void count_rows(struct own *o, struct ops_rows *rows, unsigned n_stack)
+{
+	for (size_t i = 0; i < o->tree.n; i++) {
+		uint32_t node = o->tree.order[i], stack;
+		const struct op_event *e = ops_node(&o->tree, node);
+		struct ops_row *r;
+
+		o->row[node] = OPS_NONE;
+		if (op_is_device(e) || e->category == OP_PYTHON || node >= o->tree.n_events)
+			continue;
+		stack = ops_python_stack(&o->python, node, n_stack);
+		r = ops_rows_of(rows, e, stack);
+		o->row[node] = (uint32_t)(r - rows->v.v);
+		add_to_row(o, node, r);
+		add_python(o, node, stack, r);
+	}
+}
+
+/* Texts of a trace live no longer than it; those of a table in its arena. */
+static void keep_texts(struct arena *a, struct ops *ops)
+{
+	for (size_t i = 0; i < ops->n; i++) {
+		struct ops_row *r = &ops->v[i];
+
+		r->source = arena_strdup(a, r->source);
+		r->module = arena_strdup(a, *r->module ? r->module + strlen("nn.Module: ") : "");
+	}
 }
 
 struct ops *ops_count(struct arena *a, struct op_events *x, const struct ops_options *options)
 {
-	struct own o = { 0 };
+	struct own o = { .arena = a };
 	struct ops_rows rows;
 	struct ops *ops;
 	size_t n;
 
-	ops_tree_init(&o.tree, x, false);
+	ops_tree_init(&o.tree, x, true);
 	n = o.tree.n_events + o.tree.extra.n;
 	o.self_ns = xcalloc(n + 1, sizeof *o.self_ns);
 	o.end_ns = xcalloc(n + 1, sizeof *o.end_ns);
 	o.row = xcalloc(n + 1, sizeof *o.row);
+	o.around = x->has_python ? xcalloc(n + 1, sizeof *o.around) : NULL;
 	nest(&o);
+	o.python = (struct ops_python){ .tree = &o.tree, .around = o.around };
 	launch(&o, n);
 	allocate(&o, n);
 	ops_rows_init(&rows, a, &o.tree, options);
-	for (size_t i = 0; i < o.tree.n; i++) {
-		uint32_t node = o.tree.order[i];
-		const struct op_event *e = ops_node(&o.tree, node);
-		struct ops_row *r;
-
-		o.row[node] = OPS_NONE;
-		if (op_is_device(e) || node >= o.tree.n_events)
-			continue;
-		r = ops_rows_of(&rows, e);
-		o.row[node] = (uint32_t)(r - rows.v.v);
-		add_to_row(&o, node, r);
-	}
+	count_rows(&o, &rows, options->n_stack);
 	ops = ops_rows_take(&rows);
+	keep_texts(a, ops);
 	find_percentiles(&o, ops);
 	own_done(&o);
 	return ops;

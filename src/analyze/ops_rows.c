@@ -81,6 +81,9 @@ static struct ops_row new_row(struct ops_rows *r, const struct op_event *e)
 
 	return (struct ops_row){ .name = arena_strdup(r->arena, name),
 		.shapes = r->options->by_shape ? shape_of(r, e)->text : "",
+		.stack = "",
+		.source = "",
+		.module = "",
 		.is_device = op_is_device(e),
 		.is_annotation =
 			e->category == OP_ANNOTATION || e->category == OP_DEVICE_ANNOTATION };
@@ -101,9 +104,23 @@ static uint64_t flops_of(struct ops_rows *r, const struct op_event *e)
 	return flops;
 }
 
-struct ops_row *ops_rows_of(struct ops_rows *r, const struct op_event *e)
+/* One number for both, small enough to stand in a key beside the name. */
+static uint64_t pair_of(struct ops_rows *r, uint32_t shape, uint32_t stack)
 {
-	uint64_t shape = r->options->by_shape ? shape_of(r, e)->canonical : 0;
+	uint64_t key = (uint64_t)shape << 32 | stack, number;
+
+	if (!stack)
+		return shape ? (uint64_t)shape * 2 : 0;
+	if (!map_find(&r->pair_of, key, &number)) {
+		number = r->pair_of.n * 2 + 1;
+		map_put(&r->pair_of, key, number);
+	}
+	return number;
+}
+
+struct ops_row *ops_rows_of(struct ops_rows *r, const struct op_event *e, uint32_t stack)
+{
+	uint64_t shape = pair_of(r, r->options->by_shape ? shape_of(r, e)->canonical : 0, stack);
 	uint64_t kind = op_is_device(e) |
 		(e->category == OP_ANNOTATION || e->category == OP_DEVICE_ANNOTATION) << 1;
 	uint64_t key = (uint64_t)ops_name(r->tree, e->name) << 32 | shape << 2 | kind, at;
@@ -132,6 +149,7 @@ struct ops *ops_rows_take(struct ops_rows *r)
 	vec_done(&r->v);
 	map_done(&r->row_of);
 	map_done(&r->flops_of);
+	map_done(&r->pair_of);
 	intern_done(&r->texts);
 	free(r->shapes);
 	return ops;
@@ -234,6 +252,9 @@ static void sum_up(struct ops *ops)
 		ops->has_device_time |= r->self_device_us > 0;
 		ops->has_device_memory |= r->self_device_bytes > 0;
 		ops->has_shapes |= *r->shapes && strcmp(r->shapes, "[]") != 0;
+		ops->has_stack |= *r->stack != '\0';
+		ops->has_source |= *r->source != '\0';
+		ops->has_module |= *r->module != '\0';
 	}
 }
 

@@ -23,6 +23,7 @@ struct ops_rows {
 	const struct ops_tree *tree;
 	const struct ops_options *options;
 	struct map row_of;   /* name, kind and shapes → index */
+	struct map pair_of;  /* shapes and stack → number */
 	struct map flops_of; /* name and shapes → FLOPs */
 	VEC(struct ops_row) v;
 	struct ops_shape *shapes; /* by number in x->shapes, filled as needed */
@@ -31,8 +32,9 @@ struct ops_rows {
 
 void ops_rows_init(
 	struct ops_rows *r, struct arena *a, const struct ops_tree *t, const struct ops_options *o);
-/* The row of an event, valid until the next call; its FLOPs are added by the way. */
-struct ops_row *ops_rows_of(struct ops_rows *r, const struct op_event *e);
+/* The row of an event, valid until the next call; its FLOPs are added by the way. stack: a number for the functions around
+ * it, 0 for none. */
+struct ops_row *ops_rows_of(struct ops_rows *r, const struct op_event *e, uint32_t stack);
 /* The table, in the arena; frees the rest. */
 struct ops *ops_rows_take(struct ops_rows *r);
 

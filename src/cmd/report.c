@@ -33,7 +33,7 @@ struct options {
 	bool stack, overview, steps, ops, kernels, by_shape, top_level, as_torch;
 	const char *torch_version, *limit_text;
 	const char *callers, *callees, *filter, *thread, *sort;
-	uint64_t limit, from_ns, to_ns;
+	uint64_t limit, n_stack, from_ns, to_ns;
 	int color, state;
 };
 
@@ -84,6 +84,9 @@ static const struct opt options_table[] = {
 	{ 0, "group-by-shape", OPT_FLAG, NULL, false,
 		"with --ops: a row for each operator and shapes of its inputs", FIELD(by_shape),
 		SIZE_MAX, NULL },
+	{ 0, "group-by-stack", OPT_U64, "N", false,
+		"with --ops: a row for each operator and N Python functions around it",
+		FIELD(n_stack), SIZE_MAX, NULL },
 	{ 0, "top-level", OPT_FLAG, NULL, false,
 		"with --ops: only operators that no other one called", FIELD(top_level), SIZE_MAX,
 		NULL },
@@ -277,6 +280,7 @@ static int show_ops(const struct command *self, const char *path, const struct o
 			.kernels = o->kernels,
 			.json = o->json,
 			.by_shape = o->by_shape,
+			.n_stack = o->n_stack < 1000 ? (unsigned)o->n_stack : 1000,
 			.top_level = o->top_level,
 			.as_torch = o->as_torch,
 			.version = o->torch_version,
@@ -314,8 +318,11 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE, "--to must lie behind --from");
 	else if (o.stack && !o.bytecode)
 		err_set(&e, ERR_USAGE, "--stack needs --bytecode F");
-	else if (!o.ops && (o.by_shape || o.top_level || o.as_torch))
-		err_set(&e, ERR_USAGE, "--group-by-shape, --top-level and --torch need --ops");
+	else if (!o.ops && (o.by_shape || o.n_stack || o.top_level || o.as_torch))
+		err_set(&e, ERR_USAGE,
+			"--group-by-shape, --group-by-stack, --top-level and --torch need --ops");
+	else if (o.as_torch && o.n_stack)
+		err_set(&e, ERR_USAGE, "--group-by-stack is of our own table; leave out --torch");
 	else if (o.as_torch && (o.overview || o.steps || o.kernels))
 		err_set(&e, ERR_USAGE,
 			"--torch prints one table alone: leave out --overview, --steps and "

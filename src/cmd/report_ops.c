@@ -21,7 +21,7 @@
 static struct ops *count(struct arena *a, struct op_events *x, const struct report_ops *o,
 	struct ops_torch *torch, struct err *e)
 {
-	struct ops_options options = { .by_shape = o->by_shape };
+	struct ops_options options = { .by_shape = o->by_shape, .n_stack = o->n_stack };
 	const char *sort = o->sort || o->as_torch ? o->sort : "self_cpu_time_total";
 	struct ops *ops;
 

@@ -13,6 +13,7 @@ struct report_ops {
 	bool overview, steps, ops, kernels; /* which pages */
 	bool json, by_shape, top_level;
 	bool as_torch;       /* nothing but operators */
+	unsigned n_stack;    /* rows by so many Python functions around the call; 0: not by them */
 	const char *version; /* of torch, "2.13"; NULL: guessed */
 	const char *
 		sort; /* one of torch's keys; NULL: self CPU time, under torch the order of the calls */

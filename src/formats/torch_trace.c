@@ -269,6 +269,7 @@ static int take_span(struct trace *t, const struct fields *f)
 	t->to->has_device |= category >= OP_KERNEL;
 	t->to->has_shapes |= f->dims.n > 0;
 	t->to->has_call_from |= f->has_call_from;
+	t->to->has_python |= category == OP_PYTHON;
 	vec_push(&t->to->v, x);
 	return 0;
 }

@@ -87,21 +87,69 @@ static const struct field fields[] = {
 
 enum { FIELDS = sizeof fields / sizeof *fields };
 
+struct text_field {
+	const char *title, *key;
+	enum text_cut cut;
+	unsigned min_width;
+	const char *(*value)(const struct ops_row *r);
+	bool (*is_there)(const struct ops *ops);
+};
+
+#define TEXT(field)                                       \
+	static const char *field(const struct ops_row *r) \
+	{                                                 \
+		return r->field;                          \
+	}
+TEXT(name)
+TEXT(shapes)
+TEXT(stack)
+TEXT(module)
+TEXT(source)
+
+static bool with_shapes(const struct ops *ops)
+{
+	return ops->has_shapes;
+}
+
+static bool with_stack(const struct ops *ops)
+{
+	return ops->has_stack;
+}
+
+static bool with_module(const struct ops *ops)
+{
+	return ops->has_module && !ops->has_stack;
+}
+
+static bool with_source(const struct ops *ops)
+{
+	return ops->has_source && !ops->has_stack;
+}
+
+static const struct text_field texts[] = {
+	{ "operator", "name", TEXT_CUT_END, 24, name, always },
+	{ "shapes", "shapes", TEXT_CUT_END, 16, shapes, with_shapes },
+	{ "called from", "stack", TEXT_CUT_END, 24, stack, with_stack },
+	{ "module", "module", TEXT_CUT_END, 8, module, with_module },
+	{ "called from", "source", TEXT_CUT_START, 16, source, with_source },
+};
+
+enum { TEXTS = sizeof texts / sizeof *texts };
+
 static struct table *new_table(const struct ops *ops)
 {
-	struct table_column columns[FIELDS + 2] = { 0 };
+	struct table_column columns[FIELDS + 5] = { 0 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < FIELDS; i++)
 		if (fields[i].is_there(ops))
 			columns[n++] = (struct table_column){ .title = fields[i].title,
 				.align = TABLE_RIGHT };
-	columns[n++] =
-		(struct table_column){ .title = "operator", .cut = TEXT_CUT_END, .min_width = 24 };
-	if (ops->has_shapes)
-		columns[n++] = (struct table_column){
-			.title = "shapes", .cut = TEXT_CUT_END, .min_width = 16
-		};
+	for (size_t i = 0; i < TEXTS; i++)
+		if (texts[i].is_there(ops))
+			columns[n++] = (struct table_column){ .title = texts[i].title,
+				.cut = texts[i].cut,
+				.min_width = texts[i].min_width };
 	return table_new(columns, n);
 }
 
@@ -125,9 +173,9 @@ void ops_print(const struct ops *ops, const struct ops_view *v, const char *what
 		for (size_t k = 0; k < FIELDS; k++)
 			if (fields[k].is_there(ops))
 				table_cell_unit(table, fields[k].unit, fields[k].value(ops, r));
-		table_cell(table, "%s", r->name);
-		if (ops->has_shapes)
-			table_cell(table, "%s", r->shapes);
+		for (size_t k = 0; k < TEXTS; k++)
+			if (texts[k].is_there(ops))
+				table_cell(table, "%s", texts[k].value(r));
 	}
 	table_emit(table, out, v->width, v->colour);
 	table_free(table);
@@ -148,12 +196,12 @@ void ops_json(const struct ops *ops, const struct ops_view *v, struct json_write
 			continue;
 		n++;
 		json_object_begin(w);
-		json_kv_string(w, "name", r->name);
+		for (size_t k = 0; k < TEXTS; k++)
+			if (texts[k].is_there(ops))
+				json_kv_string(w, texts[k].key, texts[k].value(r));
 		for (size_t k = 0; k < FIELDS; k++)
 			if (fields[k].is_there(ops) && units_is_known(fields[k].value(ops, r)))
 				json_kv_double(w, fields[k].key, fields[k].value(ops, r));
-		if (ops->has_shapes)
-			json_kv_string(w, "shapes", r->shapes);
 		json_object_end(w);
 	}
 	json_array_end(w);

@@ -85,6 +85,23 @@ def test_rows_by_shape_and_top_level_rows(tool):
     assert "aten::max_pool2d" in text and "more; --limit 0 shows all" in text
 
 
+@pytest.mark.parametrize("name", ["mlp_stack", "v214_mlp_stack"])
+def test_rows_by_the_python_functions_around_a_call(tool, name):
+    events = [e for e in json.loads(plain(name))["traceEvents"] if e["ph"] == "X"]
+    functions = [(e["ts"], e["ts"] + e["dur"], e["name"]) for e in events if e["cat"] == "python_function" and not e["name"].startswith("<built-in")]
+    expected, modules = {}, {}
+    for e in events:
+        if e["cat"] in ("cpu_op", "user_annotation") and e["name"] not in HIDDEN and not e["name"].startswith("profiler::"):
+            around = sorted((f for f in functions if f[0] <= e["ts"] and e["ts"] + e["dur"] <= f[1]), reverse=True)
+            key = e["name"], ";".join(f[2] for f in around[:2])
+            expected[key] = expected.get(key, 0) + 1
+            modules.setdefault(e["name"], set()).add(next((f[2][11:] for f in around if f[2].startswith("nn.Module")), ""))
+    rows = rows_of(tool, name, "--group-by-stack=2")
+    assert {(r["name"], r["stack"]): r["calls"] for r in rows} == expected
+    for row in rows_of(tool, name):
+        assert row["module"] in modules[row["name"]] and row["source"].startswith("golden")
+
+
 def plain(name):
     return gzip.decompress(trace(name).read_bytes())
 
@@ -142,7 +159,7 @@ def test_a_file_that_is_no_trace_is_refused_in_one_line(tool, tmp_path, what):
 
 
 def test_usage_is_checked(tool):
-    for options, why in ((["--ops", "--sort=speed"], "--sort speed"), (["--ops", "--torch=abc"], "no release of torch"), (["--torch"], "need --ops"),
+    for options, why in ((["--ops", "--sort=speed"], "--sort speed"), (["--ops", "--torch=abc"], "no release of torch"), (["--torch"], "need --ops"), (["--ops", "--torch", "--group-by-stack=2"], "leave out --torch"),
                          (["--ops", "--limit=x"], "--limit wants a number")):
         done = tool("report", *options, trace("mlp_plain"))
         assert done.returncode == 2 and why in done.stderr, done.stderr
