@@ -14,6 +14,7 @@
 #include "cmd/bench_session.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/counting.h"
 #include "view/bench.h"
 #include "view/growth.h"
 #include "view/scaling.h"
@@ -62,6 +63,10 @@ static const struct opt options_table[] = {
 	{ 0, "scale", OPT_STRING, "threads=1,2,4", false,
 		"measure in so many threads at once and tell what keeps them from scaling",
 		FIELD(scale), SIZE_MAX, NULL },
+	{ 0, "count", OPT_STRING, "instructions", true,
+		"count calls, lines and bytecodes of Python instead of timing it; =instructions: "
+		"those of the CPU, too",
+		FIELD(count), FIELD(has_count), NULL },
 	SUBJECT_OPTIONS,
 	{ 'o', "output", OPT_STRING, "FILE", false,
 		"keep all values, with the state of the machine, as a recording", FIELD(output),
@@ -208,7 +213,39 @@ static int check(const struct bench_options *o, struct err *e)
 		return -(int)e->code;
 	if ((o->has_loops && !o->loops) || (o->has_repeat && !o->repeat))
 		return err_set(e, ERR_USAGE, "-n and -r want at least 1");
+	if (counting_check(o->count, e) < 0)
+		return -(int)e->code;
 	return bench_session_check_exports(o, e);
+}
+
+/* Everything that was named, counted instead of timed. */
+static int count_all(struct bench_session *s, struct err *e)
+{
+	struct output output = output_for(STDOUT_FILENO, s->o->color);
+	bool is_json = s->o->has_json;
+	struct buf out = BUF_INIT;
+	int status = 0;
+
+	vec_each (&s->items, one) {
+		struct counting c;
+		struct counting_view v = { &c, NULL, output.colour, output.width };
+
+		status = counting_of(&s->arena, &one->subject, s->o->count != NULL, &c, e);
+		if (status < 0)
+			break;
+		if (!is_json && out.n)
+			buf_addc(&out, '\n');
+		if (is_json)
+			counting_json(&v, &out);
+		else
+			counting_print(&v, &out);
+	}
+	if (status == 0 && s->o->json)
+		status = buf_save(&out, s->o->json, e);
+	else
+		output_write(STDOUT_FILENO, &out);
+	buf_done(&out);
+	return status;
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -224,7 +261,7 @@ static int run(const struct command *self, int argc, char **argv)
 	status = bench_session_open(
 		&s, argv + first, first > 0 && strcmp(argv[first - 1], "--") == 0, &e);
 	if (status == 0)
-		status = bench_session_measure(&s, &e);
+		status = o.has_count ? count_all(&s, &e) : bench_session_measure(&s, &e);
 	if (s.series.n) { /* results so far are kept, whatever came after */
 		if (!bench_session_prints_export(&o))
 			show(&s);

@@ -25,8 +25,8 @@ struct bench_options {
 	struct opt_list commands, exports, lists, ranges;
 	uint64_t loops, repeat, processes, warmup, runs, least_runs, most_runs, time_ns;
 	const char *json, *export_json, *export_csv, *export_markdown, *step, *scan, *scale,
-		*output, *history;
-	bool has_json, verbose, has_loops, has_repeat, has_least;
+		*output, *history, *count;
+	bool has_json, verbose, has_count, has_loops, has_repeat, has_least;
 	int unit, color;
 };
 

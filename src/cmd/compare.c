@@ -19,6 +19,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/compare_stored.h"
+#include "cmd/counting.h"
 #include "cmd/explain.h"
 #include "cmd/revisions.h"
 #include "cmd/same_output.h"
@@ -30,9 +31,9 @@
 struct options {
 	struct subject_options subject;
 	struct opt_list commands, revisions;
-	const char *json, *build, *equivalence, *gate, *judge, *explain, *unit;
+	const char *json, *build, *equivalence, *gate, *judge, *explain, *unit, *count;
 	uint64_t time_ns, blocks;
-	bool has_json, has_explain, no_control, force, same_output;
+	bool has_json, has_explain, no_control, force, same_output, has_count;
 	int format, color;
 };
 
@@ -70,6 +71,9 @@ static const struct opt options_table[] = {
 	{ 0, "same-output", OPT_FLAG, NULL, false,
 		"first make sure that both print the same, or have equal results",
 		FIELD(same_output), SIZE_MAX, NULL },
+	{ 0, "count", OPT_STRING, "instructions", true,
+		"count instead of timing: exact differences of calls, lines, bytecodes",
+		FIELD(count), FIELD(has_count), NULL },
 	{ 0, "unit", OPT_STRING, "NAME", false,
 		"of two recordings: compare the regions of that name, such as step", FIELD(unit),
 		SIZE_MAX, NULL },
@@ -414,6 +418,29 @@ static int check_stored(const struct options *o, char **words, int n, bool *ret,
 	return 0;
 }
 
+/* What B does more than A, counted. */
+static int compare_counts(const struct options *o, struct side sides[2], struct err *e)
+{
+	struct output output = output_for(STDOUT_FILENO, o->color);
+	struct counting c[2];
+	struct counting_view v = { &c[0], &c[1], output.colour, output.width };
+	struct buf out = BUF_INIT;
+	int status = 0;
+
+	for (int i = 0; i < 2 && status == 0; i++)
+		status = counting_of(sides[i].arena, &sides[i].subject, o->count != NULL, &c[i], e);
+	if (status == 0 && o->has_json)
+		counting_json(&v, &out);
+	else if (status == 0)
+		counting_print(&v, &out);
+	if (status == 0 && o->json)
+		status = buf_save(&out, o->json, e);
+	else
+		output_write(STDOUT_FILENO, &out);
+	buf_done(&out);
+	return status;
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -429,7 +456,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (opts_parse(options_table, N_OPTIONS, &o, argc, argv, false, &first, &e) < 0 ||
 		parse_percent(o.equivalence, "--equivalence", &verdict.equivalence, &e) < 0 ||
 		parse_percent(o.gate, "--fail-if-slower", &verdict.gate, &e) < 0 ||
-		subject_check(&o.subject, &e) < 0 ||
+		subject_check(&o.subject, &e) < 0 || counting_check(o.count, &e) < 0 ||
 		check_stored(&o, argv + first, argc - first, &is_stored, &e) < 0)
 		return command_fail(self, &e);
 	if (o.judge) {
@@ -444,7 +471,12 @@ static int run(const struct command *self, int argc, char **argv)
 		status = subject_before(&o.subject, &e);
 	if (status == 0 && o.same_output)
 		status = same_output_check(&sides[0].subject, &sides[1].subject, &arena, &e);
-	status = status < 0 ? command_fail(self, &e) : compare(self, &o, sides, &verdict, &e);
+	if (status == 0 && o.has_count)
+		status = compare_counts(&o, sides, &e);
+	else if (status == 0)
+		status = compare(self, &o, sides, &verdict, &e);
+	if (status < 0)
+		status = command_fail(self, &e);
 	if (sides[0].subject.is_command && subject_after(&o.subject, &e) < 0)
 		status = command_fail(self, &e);
 	revisions_close(&revisions);

@@ -404,6 +404,42 @@ def test_markdown_for_a_pull_request(tool):
     assert r.stdout.startswith("### ") and "\\|" in r.stdout and "B/A **" in r.stdout
 
 
+COUNTED = ["-s", "x = list(range(10))\ndef f(n):\n  return n + 1", "[f(i) for i in x]"]
+
+
+@pytest.mark.parametrize("label", ["3.8", "3.11", "3.13"])
+def test_counts_are_exact_and_the_same_each_time(tool, label):
+    """Ten calls of f in a loop, one line each, as many bytecodes as dis shows in it."""
+    python = require(label).command()[0]
+    r = tool("bench", "--count", "--json", "--python", python, *COUNTED)
+    assert r.returncode == 0, r.stderr
+    counted = json.loads(r.stdout)["a"]
+    (f,) = [x for x in counted["functions"] if x["name"].endswith("f")]
+    dis = "import dis\ndef f(n):\n  return n + 1\nprint(len([i for i in dis.get_instructions(f) if i.opname != 'CACHE']))"
+    expected = int(subprocess.run([python, "-c", dis], capture_output=True, text=True, check=True).stdout)
+    assert (f["calls"], f["lines"], f["bytecodes"]) == (10, 10, 10 * expected)
+    assert counted["allocations"] is None and counted["unit"] == "loop"
+    again = json.loads(tool("bench", "--count", "--json", "--python", python, *COUNTED).stdout)["a"]
+    assert again["functions"] == counted["functions"] and again["bytecodes"] == counted["bytecodes"]
+
+
+def test_counts_are_compared_function_by_function(tool):
+    r = tool("compare", "--count", *COUNTED, "list(map(f, x))")
+    assert r.returncode == 0, r.stderr
+    by_function = r.stdout.split("What B does more than A")[1]
+    assert ".f " not in by_function and "inner" in by_function  # f does the same in both
+    r = tool("compare", "--count", *COUNTED[:2], "f(1)", "f(1) + 0 * f(2)")
+    assert re.search(r"^ *\+\d+ +\+1 +\+1 +inner.<locals>.f ", r.stdout, re.MULTILINE), r.stdout
+    r = tool("compare", "--count", "sum([1])", "sum([1])  # again")
+    assert "no function differs" in r.stdout
+    r = tool("bench", "--count", "1/0")
+    assert r.returncode == 8 and "ZeroDivisionError" in r.stderr
+    r = tool("bench", "--count", "--", "/bin/true")
+    assert r.returncode == 8 and "no Python ran" in r.stderr
+    r = tool("bench", "--count=cycles", "pass")
+    assert r.returncode == 2 and "not 'cycles'" in r.stderr
+
+
 def test_a_history_finds_the_commit_that_made_it_slower(tool):
     """One run is real; the commits before it are planted: each run twice, 0.2 % apart, twice as slow from c3 on."""
     folder = tool.tmp / "history"

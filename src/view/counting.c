@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ * See counting.h. */
+#include "view/counting.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/json_write.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+enum { ROWS = 20 };
+
+/* A function on both sides. */
+struct row {
+	const struct counting_function *f; /* of B where it is there, else of A */
+	struct counted a, b;
+};
+
+typedef VEC(struct row) rows;
+
+/* Equal names in files of equal names: old/x.py and new/x.py hold the same function. */
+static bool is_same(const struct counting_function *x, const struct counting_function *y)
+{
+	const char *p = strrchr(x->file, '/'), *q = strrchr(y->file, '/');
+
+	return strcmp(x->name, y->name) == 0 &&
+		(strcmp(x->file, y->file) == 0 ||
+			strcmp(p ? p + 1 : x->file, q ? q + 1 : y->file) == 0);
+}
+
+static int by_difference(const void *x, const void *y)
+{
+	const struct row *a = x, *b = y;
+	double p = fabs(a->b.bytecodes - a->a.bytecodes) + fabs(a->b.calls - a->a.calls);
+	double q = fabs(b->b.bytecodes - b->a.bytecodes) + fabs(b->b.calls - b->a.calls);
+
+	return (p < q) - (p > q);
+}
+
+static void match(const struct counting *a, const struct counting *b, rows *to)
+{
+	bool *used = xcalloc(a->n + 1, sizeof *used);
+
+	for (size_t i = 0; b && i < b->n; i++) {
+		struct row r = { .f = &b->functions[i], .b = b->functions[i].n };
+
+		for (size_t k = 0; k < a->n; k++)
+			if (!used[k] && is_same(&a->functions[k], &b->functions[i])) {
+				r.a = a->functions[k].n;
+				used[k] = true;
+				break;
+			}
+		vec_push(to, r);
+	}
+	for (size_t k = 0; k < a->n; k++)
+		if (!used[k])
+			vec_push(to, (struct row){ .f = &a->functions[k], .a = a->functions[k].n });
+	free(used);
+	if (to->n)
+		qsort(to->v, to->n, sizeof *to->v, by_difference);
+}
+
+static void cell(struct table *t, double value, bool is_signed)
+{
+	value += 0.0; /* no minus before a zero */
+	if (isnan(value))
+		table_cell(t, "unknown");
+	else if (value == floor(value))
+		table_cell(t, is_signed ? "%+.0f" : "%.0f", value);
+	else
+		table_cell(t, is_signed ? "%+.2f" : "%.2f", value);
+}
+
+static void add_total(
+	struct table *t, const struct counting_view *v, const char *what, double a, double b)
+{
+	cell(t, a, false);
+	if (v->b) {
+		cell(t, b, false);
+		cell(t, b - a, true);
+	}
+	table_cell(t, "%s", what);
+}
+
+static void add_totals(const struct counting_view *v, struct buf *out)
+{
+	static const struct table_column one[] = { { .title = "count", .align = TABLE_RIGHT },
+		{ .title = "of" } };
+	static const struct table_column two[] = { { .title = "A", .align = TABLE_RIGHT },
+		{ .title = "B", .align = TABLE_RIGHT }, { .title = "B − A", .align = TABLE_RIGHT },
+		{ .title = "of" } };
+	struct table *t = v->b ? table_new(two, 4) : table_new(one, 2);
+	const struct counting *a = v->a, *b = v->b ? v->b : v->a;
+	struct buf by = BUF_INIT;
+
+	buf_adds(&by, "CPU instructions");
+	if (*a->instructions_by)
+		buf_printf(&by, " (%s; about)", a->instructions_by);
+	else
+		buf_adds(
+			&by, " (the CPU has no counter here; --count=instructions asks callgrind)");
+	add_total(t, v, buf_str(&by), a->instructions, b->instructions);
+	add_total(t, v, "bytecodes", a->all.bytecodes, b->all.bytecodes);
+	add_total(t, v, "lines", a->all.lines, b->all.lines);
+	add_total(t, v, "calls", a->all.calls, b->all.calls);
+	add_total(t, v, "allocations", NAN, NAN);
+	add_total(t, v, "system calls", NAN, NAN);
+	table_emit(t, out, v->width, v->colour);
+	table_free(t);
+	buf_done(&by);
+}
+
+static void add_functions(const struct counting_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = {
+		{ .title = "bytecodes", .align = TABLE_RIGHT },
+		{ .title = "lines", .align = TABLE_RIGHT },
+		{ .title = "calls", .align = TABLE_RIGHT },
+		{ .title = "function", .cut = TEXT_CUT_END, .min_width = 12 },
+		{ .title = "where", .cut = TEXT_CUT_START, .min_width = 12 },
+	};
+	struct table *t = table_new(columns, sizeof columns / sizeof *columns);
+	rows all = VEC_INIT;
+	size_t shown = 0;
+
+	match(v->a, v->b, &all);
+	vec_each (&all, r) {
+		double sign = v->b ? 1 : -1; /* one side alone is its own difference to nothing */
+		double bytecodes = sign * (r->b.bytecodes - r->a.bytecodes);
+		double lines = sign * (r->b.lines - r->a.lines),
+		       calls = sign * (r->b.calls - r->a.calls);
+
+		if ((bytecodes == 0 && lines == 0 && calls == 0) || shown++ >= ROWS)
+			continue;
+		cell(t, bytecodes, v->b);
+		cell(t, lines, v->b);
+		cell(t, calls, v->b);
+		table_cell(t, "%s", r->f->name);
+		if (*r->f->file)
+			table_cell(t, "%s:%u", r->f->file, r->f->first_line);
+		else
+			table_cell(t, "%s", "");
+	}
+	buf_adds(out, v->b ? "\nWhat B does more than A, by function\n" : "\nBy function\n");
+	if (shown)
+		table_emit(t, out, v->width, v->colour);
+	else
+		buf_adds(out, "  no function differs\n");
+	if (shown > ROWS)
+		buf_printf(out, "  … %zu more\n", shown - ROWS);
+	table_free(t);
+	vec_done(&all);
+}
+
+static void add_name(const char *letter, const struct counting *c, bool colour, struct buf *out)
+{
+	buf_adds(out, letter);
+	style_begin(out, STYLE_ACCENT, colour);
+	text_add_printable(out, c->name, strlen(c->name));
+	style_end(out, STYLE_ACCENT, colour);
+	buf_printf(out, "  (%s)\n", c->is_command ? "of a run" : "of one loop");
+}
+
+void counting_print(const struct counting_view *v, struct buf *out)
+{
+	add_name(v->b ? "A  " : "", v->a, v->colour, out);
+	if (v->b)
+		add_name("B  ", v->b, v->colour, out);
+	add_totals(v, out);
+	add_functions(v, out);
+}
+
+static void side_json(struct json_writer *w, const char *key, const struct counting *c)
+{
+	json_key(w, key);
+	json_object_begin(w);
+	json_kv_string(w, "name", c->name);
+	json_kv_string(w, "unit", c->is_command ? "run" : "loop");
+	json_kv_double(w, "instructions", c->instructions);
+	json_kv_string(w, "instructions_by", c->instructions_by);
+	json_kv_double(w, "bytecodes", c->all.bytecodes);
+	json_kv_double(w, "lines", c->all.lines);
+	json_kv_double(w, "calls", c->all.calls);
+	json_kv_double(w, "allocations", NAN);
+	json_kv_double(w, "system_calls", NAN);
+	json_key(w, "functions");
+	json_array_begin(w);
+	for (size_t i = 0; i < c->n; i++) {
+		const struct counting_function *f = &c->functions[i];
+
+		json_object_begin(w);
+		json_kv_string(w, "name", f->name);
+		json_kv_string(w, "file", f->file);
+		json_kv_u64(w, "line", f->first_line);
+		json_kv_double(w, "bytecodes", f->n.bytecodes);
+		json_kv_double(w, "lines", f->n.lines);
+		json_kv_double(w, "calls", f->n.calls);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	json_object_end(w);
+}
+
+void counting_json(const struct counting_view *v, struct buf *out)
+{
+	struct json_writer w;
+
+	json_init(&w, out, true);
+	json_object_begin(&w);
+	side_json(&w, "a", v->a);
+	if (v->b)
+		side_json(&w, "b", v->b);
+	json_object_end(&w);
+	buf_addc(out, '\n');
+}
