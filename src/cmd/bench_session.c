@@ -257,7 +257,7 @@ static struct bench_plan plan_of(const struct bench_session *s)
 	p.repeat = (unsigned)s->o->repeat;
 	p.processes = (unsigned)s->o->processes;
 	p.warmup = (unsigned)s->o->warmup;
-	p.runs = (unsigned)s->o->runs;
+	p.runs = (unsigned)(s->o->runs ? s->o->runs : s->o->repeat);
 	if (s->o->has_least)
 		p.least_runs = (unsigned)s->o->least_runs;
 	if (s->o->most_runs)

@@ -178,7 +178,7 @@ def test_parameters_stand_for_their_values_everywhere(tool):
 
 def test_a_range_of_numbers_is_a_parameter_too(tool):
     out = tool.tmp / "o.json"
-    r = tool("bench", "--runs", 1, "-P", "t", "0.01", "0.03", "-D", "0.01", "--export-json", out, "--", "sleep", "{t}")
+    r = tool("bench", "-r", 1, "-P", "t", "0.01", "0.03", "-D", "0.01", "--export-json", out, "--", "sleep", "{t}")
     assert r.returncode == 0, r.stderr
     results = json.loads(out.read_text())["results"]
     assert [x["parameters"] for x in results] == [{"t": "0.01"}, {"t": "0.02"}, {"t": "0.03"}]
