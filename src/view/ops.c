@@ -43,7 +43,8 @@ VALUE(flops, r->flops ? (double)r->flops : UNITS_UNKNOWN)
 
 static bool always(const struct ops *ops)
 {
-	return ops->n > 0;
+	(void)ops;
+	return true;
 }
 
 static bool on_device(const struct ops *ops)
@@ -177,7 +178,11 @@ void ops_print(const struct ops *ops, const struct ops_view *v, const char *what
 			if (texts[k].is_there(ops))
 				table_cell(table, "%s", texts[k].value(r));
 	}
-	table_emit(table, out, v->width, v->colour);
+	if (n)
+		table_emit(table, out, v->width, v->colour);
+	else
+		buf_adds(out,
+			"no operator was recorded, only what ran on the device or in Python\n");
 	table_free(table);
 	if (left)
 		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n", left);

@@ -158,6 +158,13 @@ def test_a_file_that_is_no_trace_is_refused_in_one_line(tool, tmp_path, what):
     assert done.returncode == 6 and why in done.stderr and done.stdout == ""
 
 
+def test_a_trace_of_the_device_alone_has_kernels_and_no_operators(tool, tmp_path):
+    path = write(tmp_path / "t.json", [e for e in training() if e.get("cat") == "kernel"])
+    done = tool("report", "--overview", "--steps", "--ops", "--kernels", path)
+    assert done.returncode == 0 and "no operator was recorded" in done.stdout and "ncclDevKernel" in done.stdout
+    assert tool(*TORCH, path).stdout.count("ncclDevKernel") == 1
+
+
 def test_usage_is_checked(tool):
     for options, why in ((["--ops", "--sort=speed"], "--sort speed"), (["--ops", "--torch=abc"], "no release of torch"), (["--torch"], "need --ops"), (["--ops", "--torch", "--group-by-stack=2"], "leave out --torch"),
                          (["--ops", "--limit=x"], "--limit wants a number")):
