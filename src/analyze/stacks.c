@@ -349,6 +349,7 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 	struct origin origin = origin_build(a, t);
 	struct stack_place *places;
 	struct stack_thread *threads;
+	size_t n_places;
 
 	s->unit = origin.unit;
 	s->is_foreign = origin.is_foreign;
@@ -363,10 +364,13 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 	else if (o->state == STACKS_WALL)
 		weigh(&b);
 	count_lost(&b);
+	n_places = b.places.n;
+	intern_done(&b.keys); /* large; not while places stand twice */
 	places = arena_copy(a, b.places.v, b.places.n * sizeof *b.places.v);
+	vec_done(&b.places);
 	threads = arena_copy(a, b.threads.v, b.threads.n * sizeof *b.threads.v);
 	s->v = places;
-	s->n = b.places.n;
+	s->n = n_places;
 	s->threads = threads;
 	s->n_threads = b.threads.n;
 	s->only_mine = o->only_mine;
@@ -381,8 +385,6 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 	if (s->shape)
 		drop_places(s, places);
 	add_up(s, threads);
-	intern_done(&b.keys);
-	vec_done(&b.places);
 	vec_done(&b.threads);
 	return s;
 }

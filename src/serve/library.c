@@ -71,6 +71,7 @@ static int load(struct recording *r, const char *path, struct err *e)
 		return -(int)e->code;
 	if (tables_load(&r->tables, r->reader, e) < 0)
 		return err_note(e, "%s", path);
+	tables_settle(r->tables);
 	r->usage = usage_build(&r->arena, r->tables);
 	if (!r->usage)
 		return err_set(e, ERR_BAD_FILE, "%s: holds no run of a program", path);

@@ -257,6 +257,17 @@ int tables_refresh(struct tables *t, struct err *e)
 	return 0;
 }
 
+void tables_settle(struct tables *t)
+{
+	for (int kind = 0; kind < RECORD_meta; kind++) {
+		struct merged *m = &t->merged[kind];
+
+		intern_done(&m->keys);
+		m->has_keys = false; /* made again where rows come after all */
+		m->first_segment = UINT32_MAX;
+	}
+}
+
 static bool is_plain(const struct record_type *type)
 {
 	for (size_t i = 0; i < type->n_columns; i++)

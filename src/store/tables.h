@@ -32,6 +32,8 @@ void tables_free(struct tables *t);
 /* Takes in what reader_refresh found. Global numbers and the texts of strings stay; pointers to rows do
  * not. */
 int tables_refresh(struct tables *t, struct err *e);
+/* For recordings that are not expected to grow: forgets what only tables_refresh needs, which makes up half of large tables. */
+void tables_settle(struct tables *t);
 
 size_t tables_count(const struct tables *t, enum record_kind table);
 /* The row's struct, references global; NULL for 0 and for numbers that do not exist. */

@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -97,6 +98,31 @@ def test_speedscope(tool, truth, tmp_path, format, self_of):
         assert seconds == pytest.approx(truth["functions"][name][0], abs=1e-6), name
     assert sum(own.values()) == pytest.approx(truth["seconds"], abs=1e-5)
     same_functions(tool, truth, path)
+
+
+@pytest.mark.parametrize("format", ["speedscope", "speedscope-evented"])
+def test_speedscope_itself(tool, tmp_path, format):
+    """The app in Chromium: of the thread it opens with, its table of functions has our self and total times."""
+    if not (conftest.ROOT / "ui" / "node_modules" / "playwright-core").exists() or not shutil.which("chromium"):
+        pytest.skip("no npm packages or no Chromium: tools/setup test")
+    path = written(tool, format, tmp_path / "x.speedscope.json")
+    done = subprocess.run(["node", conftest.ROOT / "tests" / "e2e" / "speedscope.mjs", consumers.data("speedscope"), path, "120"],
+                          capture_output=True, text=True, timeout=300, check=True)
+    shown = json.loads(done.stdout)
+    assert "failed" not in shown and not shown["errors"], shown
+    assert shown["title"].startswith("python3.12 orders.py")
+    rows = {name: (seconds(total), seconds(own)) for total, own, name in shown["rows"]}
+    truth = main_thread(tool)
+    assert len(rows) > 20
+    for name in rows.keys() & truth.keys():
+        own, total = truth[name]
+        assert rows[name] == pytest.approx((total, own), rel=0.006, abs=6e-6), name
+
+
+def seconds(words):
+    """"857.83ms (69%)" as speedscope writes it."""
+    number, unit = re.match(r"([\d.]+)(ns|µs|ms|s)", words).groups()
+    return float(number) * {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1}[unit]
 
 
 def test_speedscope_frames_behind_profiles_as_py_spy_writes_them(tool, tmp_path):

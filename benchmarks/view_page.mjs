@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// How the page of `leadline view` does in Chromium, as JSON:
+//
+//	node view_page.mjs URL
+//
+// first_paint_ms: anything; picture_ms: the flame graph with its boxes, from the beginning of the navigation on. frame_ms: what
+// the page's thread works for one step of wheel in the timeline, drawn from what it has; trip_ms: a zoom into a box until the
+// server's answer is drawn. Both as [p50, p95]. heap_mb after all of it.
+import { createRequire } from "node:module";
+
+const { chromium } = createRequire(new URL("../ui/", import.meta.url))("playwright-core");
+const [url] = process.argv.slice(2);
+const STEPS = 40, ZOOMS = 8, PATIENCE = { timeout: 120000 };
+
+const percentiles = (values) => [0.5, 0.95].map((share) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]);
+const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+async function busy(session) {
+	const { metrics } = await session.send("Performance.getMetrics");
+	return metrics.find((m) => m.name === "TaskDuration").value * 1e3;
+}
+
+async function frames(page, session) {
+	await page.evaluate(() => (location.hash = "#/timeline"));
+	const canvas = page.locator(".time-canvas canvas").first();
+	await canvas.waitFor(PATIENCE);
+	const box = await canvas.boundingBox();
+	await page.mouse.move(box.x + box.width / 2, box.y + Math.min(40, box.height / 2));
+	const cost = [];
+	for (let i = 0; i < STEPS; i++) {
+		const before = await busy(session);
+		await page.mouse.wheel(0, i % 20 < 10 ? -100 : 100);
+		await drawn(page);
+		cost.push((await busy(session)) - before);
+	}
+	return cost;
+}
+
+async function trips(page) {
+	const waited = [];
+	for (let i = 0; i < ZOOMS; i++) {
+		await page.evaluate(() => (location.hash = "#/flame"));
+		const canvas = page.locator(".picture canvas").first();
+		await canvas.waitFor(PATIENCE);
+		await canvas.focus();
+		for (let k = 0; k < 4 + i; k++) await page.keyboard.press("ArrowDown");
+		await page.evaluate(() => {
+			addEventListener("keydown", () => (window.begun = performance.now()), { capture: true, once: true });
+			window.answered = new Promise((done) => {
+				const seen = new PerformanceObserver((list) => {
+					if (!list.getEntries().some((e) => e.name.includes("/api/tree"))) return;
+					seen.disconnect();
+					requestAnimationFrame(() => setTimeout(() => done(performance.now() - window.begun)));
+				});
+				seen.observe({ type: "resource" });
+				setTimeout(() => done(-1), 3000);
+			});
+		});
+		await page.keyboard.press("Enter");
+		const ms = await page.evaluate(() => window.answered);
+		if (ms >= 0) waited.push(ms);
+	}
+	return waited;
+}
+
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
+try {
+	const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+	const session = await page.context().newCDPSession(page);
+	await session.send("Performance.enable");
+	await page.goto(`${url}#/flame`);
+	await page.locator(".picture canvas").first().waitFor(PATIENCE);
+	await drawn(page);
+	const picture = await page.evaluate(() => performance.now());
+	const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? -1);
+	const waited = await trips(page);
+	const cost = await frames(page, session);
+	await session.send("HeapProfiler.collectGarbage");
+	const heap = await session.send("Runtime.getHeapUsage");
+	console.log(JSON.stringify({ first_paint_ms: paint, picture_ms: picture, frame_ms: percentiles(cost), trip_ms: waited.length ? percentiles(waited) : null, heap_mb: heap.usedSize / 1e6 }));
+} finally {
+	await browser.close();
+}
