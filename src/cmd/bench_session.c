@@ -362,6 +362,8 @@ static int measure(struct bench_session *s, const struct subject *what, struct p
 		status = bench_statement(&s->arena, &what->statement, &plan, what->name, progress,
 			&one, &s->statement, e);
 	}
+	if (status < 0)
+		subject_note_command(what, e);
 	one.parameters = what->parameters;
 	one.n_parameters = what->n_parameters;
 	if (one.n) {

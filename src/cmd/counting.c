@@ -174,19 +174,6 @@ static double sum_callgrind(const char *folder)
 	return sum;
 }
 
-static bool has_program(const char *name)
-{
-	const char *path = getenv("PATH");
-	char file[4096];
-
-	for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
-		snprintf(file, sizeof file, "%.*s/%s", (int)strcspn(path, ":"), path, name);
-		if (access(file, X_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* One run by the CPU's own counter; NAN: there is none. */
 static double count_by_cpu(struct arena *a, const struct subject *s, uint64_t loops)
 {
@@ -237,7 +224,7 @@ static void count_instructions(struct arena *a, const struct subject *s, const c
 	bool by_cpu = !isnan(more);
 
 	ret->instructions = NAN;
-	if (!by_cpu && with_callgrind && has_program("valgrind"))
+	if (!by_cpu && with_callgrind && subject_is_program("valgrind"))
 		more = count_by_callgrind(a, s, folder, loops);
 	if (isnan(more))
 		return;

@@ -5,7 +5,9 @@
 #include <ctype.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -94,6 +96,51 @@ static void command_defaults(struct subject *s, const struct subject_options *o)
 		.cpu = o->has_cpu ? (int)o->cpu : -1 };
 }
 
+bool subject_is_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	char file[4096];
+
+	for (; path && *path; path += strcspn(path, ":"), path += *path == ':') {
+		snprintf(file, sizeof file, "%.*s/%s", (int)strcspn(path, ":"), path, name);
+		if (access(file, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+void subject_note_command(const struct subject *s, struct err *e)
+{
+	const char *stmt = s->is_command ? "" : s->statement.stmt;
+	char first[64], said[sizeof e->text];
+	size_t n = strcspn(stmt, " \t");
+
+	if (!n || e->code != ERR_MEASURED || n >= sizeof first || strpbrk(stmt, "\n()[]{}='\""))
+		return;
+	snprintf(first, sizeof first, "%.*s", (int)n, stmt);
+	if (!subject_is_program(first))
+		return;
+	snprintf(said, sizeof said, "%s", e->text);
+	err_set(e, ERR_MEASURED, "%s; a command is timed by: leadline bench -- %s", said, stmt);
+}
+
+/* The name of a file is no statement: what was meant with it. */
+static int check_file_name(const char *word, struct err *e)
+{
+	struct stat st;
+
+	if (strpbrk(word, " \t\n()[]{}=,'\"<>+*") || word[0] == '-')
+		return 0;
+	if (text_ends_with(word, ".py") && access(word, F_OK) < 0)
+		return err_set(e, ERR_NO_FILE, "%s: there is no such file", word);
+	if (strpbrk(word, "/.") && stat(word, &st) == 0 && S_ISREG(st.st_mode))
+		return err_set(e, ERR_USAGE,
+			"'%s' is a file, not a statement; a program is timed by: leadline bench -- "
+			"%s",
+			word, word);
+	return 0;
+}
+
 int subject_parse(struct subject *ret, const struct subject_options *o, const char *word,
 	const char *python, struct arena *a, struct err *e)
 {
@@ -109,6 +156,8 @@ int subject_parse(struct subject *ret, const struct subject_options *o, const ch
 		ret->command.argv = words;
 		return 0;
 	}
+	if (check_file_name(word, e) < 0)
+		return -(int)e->code;
 	ret->statement = (struct statement){ .python = python,
 		.stmt = word,
 		.setup = joined_setup(o, a),

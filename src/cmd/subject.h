@@ -98,6 +98,11 @@ int subject_parse_command(struct subject *ret, const struct subject_options *o, 
 void subject_take_words(
 	struct subject *ret, const struct subject_options *o, char *const *words, struct arena *a);
 
+/* Whether a program of that name is on the PATH. */
+bool subject_is_program(const char *name);
+/* A statement that failed may have been meant as a command: adds to the error what to write then. */
+void subject_note_command(const struct subject *s, struct err *e);
+
 /* Whether --pin names a CPU that we may run on. */
 int subject_check(const struct subject_options *o, struct err *e);
 
