@@ -11,6 +11,7 @@ import math
 import os
 import pathlib
 import random
+import resource
 import shutil
 import statistics
 import subprocess
@@ -165,8 +166,8 @@ def bench_values(*args):
 def loop(options):
     """bench pass and timeit's (bar: ± 2 ns)."""
     ours = min(bench_values("--time", 2, "pass")[0]) * 1e9
-    text = run(PYTHON, "-m", "timeit", "-n", 1000000, "-r", 100, "-u", "nsec", "pass")
-    theirs = float(text.split("best of 100: ")[1].split()[0])
+    text = run(PYTHON, "-m", "timeit", "-n", 20000, "-r", 3000, "-u", "nsec", "pass")
+    theirs = float(text.split("best of 3000: ")[1].split()[0])
     print(f"bench pass {ours:.2f} ns, timeit {theirs:.2f} ns: {ours - theirs:+.2f} ns")
 
 
@@ -197,27 +198,32 @@ def hyperfine(options):
 
 
 def overhead(options):
-    """What measuring a command costs beside the command: wall time of 500 runs of true, in turns (bar: hyperfine's)."""
-    walls, said = {"leadline": [], "hyperfine": []}, {"leadline": [], "hyperfine": []}
+    """What measuring a command costs beside the command: CPU and wall time of 500 runs of true, in turns (bar: hyperfine's)."""
+    walls, said, cpus = ({"leadline": [], "hyperfine": []} for _ in range(3))
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(7):
             for name, command in (("leadline", [LEADLINE, "bench", "--runs", 500, "--export-json", f"{folder}/o", "--", "true"]),
                                   ("hyperfine", ["hyperfine", "-N", "--style", "none", "--runs", 500, "--export-json", f"{folder}/o", "true"])):
+                before = resource.getrusage(resource.RUSAGE_CHILDREN)
                 walls[name].append(timed(*command))
+                after = resource.getrusage(resource.RUSAGE_CHILDREN)
+                cpus[name].append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
                 said[name].append(statistics.median(json.loads(pathlib.Path(f"{folder}/o").read_text())["results"][0]["times"]))
     for name in walls:
-        print(f"{name}: 500 runs of true take {statistics.median(walls[name]):.3f} s, {min(walls[name]):.3f} at best; a run is said to take {statistics.median(said[name]) * 1e3:.3f} ms")
+        print(f"{name}: 500 runs of true take {min(cpus[name]):.3f} s of CPU at best ({statistics.median(cpus[name]):.3f} median), {min(walls[name]):.3f} s of time ({statistics.median(walls[name]):.3f}); a run is said to take {statistics.median(said[name]) * 1e3:.3f} ms")
 
 
 def verdict_time(options):
     """10 % on a command of 50 ms: until compare says so, and until pyperf's command and compare_to with their defaults have (bar: 60 %)."""
     short, long = loop_of(0.05), loop_of(0.055)
-    a, b = ([PYTHON, "-S", "-c", LOOP.format(n=n)] for n in (short, long))
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs, words = [], [], []
+        for name, n in (("a", short), ("b", long)):
+            pathlib.Path(f"{folder}/{name}.py").write_text(LOOP.format(n=n))
+        a, b = ([PYTHON, "-S", f"{folder}/{name}.py"] for name in "ab")
         for i in range(options.count or 3):
             begin = time.perf_counter()
-            v = compare("-N", *(w for c in (a, b) for w in ("-c", " ".join(f"'{word}'" for word in c))))
+            v = compare("-N", "-c", " ".join(a), "-c", " ".join(b))
             ours.append(time.perf_counter() - begin)
             begin = time.perf_counter()
             for name, command in (("a", a), ("b", b)):
