@@ -3,15 +3,15 @@
     python benchmarks/times.py [--size N] [--rounds N] [LABEL …]
 
 phases.py runs plain, then under `leadline run --trace`, then plain again, in turn. For each phase: the seconds it measures
-untraced, the least of all rounds; our corrected inclusive time, of the round in which the stamped one was
-the least, and how far that is off; the time as stamped. The first four phases do nothing but call, so that most of their traced time is the tracing; in the
-last, calls do some work (bar: 5 %).
+untraced; our corrected inclusive time, and how far that is off; the time as stamped: each the median of all rounds. The first four
+phases do nothing but call, so that most of their traced time is the tracing; in the last, calls do some work (bar: 5 %).
 """
 import argparse
 import json
 import os
 import subprocess
 import tempfile
+from statistics import median
 
 from in_turn import HERE, LEADLINE, interpreters
 
@@ -35,14 +35,14 @@ def traced(command, env, folder):
 
 def measure(label, size, rounds):
     env = {**os.environ, "TMPDIR": interpreters.shared_folder(label)}
-    truth, ours = {}, {}
+    untraced, found = [], []
     with interpreters.inside(label, PROGRAM) as script, tempfile.TemporaryDirectory() as folder:
         command = interpreters.require(label).command(str(script), str(size))
         for _ in range(rounds):
-            for found in (plain(command, env), plain(command, env)):
-                truth = {name: min(s, truth.get(name, s)) for name, s in found.items()}
-            found = traced(command, env, folder)
-            ours = {name: min(found[name], ours.get(name, found[name]), key=lambda times: times[1]) for name in truth}
+            untraced += [plain(command, env), plain(command, env)]
+            found.append(traced(command, env, folder))
+    truth = {name: median(run[name] for run in untraced) for name in untraced[0]}
+    ours = {name: tuple(median(run[name][i] for run in found) for i in range(2)) for name in truth}
     return truth, ours
 
 
