@@ -160,8 +160,7 @@ static unsigned wanted(const struct options *o)
 	bool is_exact = o->trace || o->count || o->lines;
 
 	return (o->trace || o->count ? COLLECT_CALLS : 0) |
-		(o->lines || o->counted ? COLLECT_LINES : 0) |
-		(!is_exact || o->sample || is_auto(o) ? COLLECT_SAMPLES : 0) |
+		(o->lines || o->counted ? COLLECT_LINES : 0) | COLLECT_SAMPLES |
 		(is_exact ? 0 : COLLECT_REGIONS);
 }
 
@@ -210,6 +209,7 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 		.collectors = chosen,
 		.n_collectors = collectors_pick(wanted(o), chosen),
 		.trace_options = trace_options(o),
+		.is_standby = (o->trace || o->count || o->lines) && !o->sample && !is_auto(o),
 		.wants_package = mentions_leadline(argv),
 		.lines = o->lines,
 		.rate_hz = rate_hz,

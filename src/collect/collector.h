@@ -37,6 +37,8 @@ struct collect_context {
 	double rate_hz;          /* of samplers; 0: as often as possible */
 	struct sources *sources; /* told of source files; NULL: nobody wants them */
 	uint64_t trace_options;  /* enum trace_option, of agents */
+	bool is_standby;         /* samples are wanted only where no agent comes */
+	bool *has_agents;        /* one has come; set by whoever meets them */
 	bool wants_package;      /* the program may import leadline, installed or not */
 	const char *lines;       /* with TRACE_LINES: patterns of functions, separated by commas */
 };

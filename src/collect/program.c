@@ -40,6 +40,7 @@ static const uint64_t WRITER_NS = 10000000;
 static const uint64_t TREE_POLL_NS = 8000000; /* children are found within this and a look */
 
 struct running {
+	bool has_agents; /* collector.h */
 	const struct program_options *o;
 	struct writer *writer;
 	struct tree *tree;
@@ -377,6 +378,8 @@ static int start_collectors(struct running *r, struct err *e)
 		.rate_hz = r->o->rate_hz,
 		.sources = r->sources,
 		.trace_options = r->o->trace_options,
+		.is_standby = r->o->is_standby,
+		.has_agents = &r->has_agents,
 		.wants_package = r->o->wants_package,
 		.lines = r->o->lines };
 

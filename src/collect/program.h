@@ -46,11 +46,12 @@ struct program_options {
 	pid_t pid;         /* program_follow: whom to follow */
 	const struct collector *const *collectors;
 	size_t n_collectors;
-	double rate_hz;                  /* of samplers; 0: as often as possible */
-	uint64_t trace_options;          /* enum trace_option, of agents */
-	const char *lines;               /* whose lines they count: collector.h */
-	bool wants_package;              /* the program may import leadline, installed or not */
-	uint64_t duration_ns;            /* how long to record; 0: to the end */
+	double rate_hz;         /* of samplers; 0: as often as possible */
+	uint64_t trace_options; /* enum trace_option, of agents */
+	bool is_standby;        /* programs that no agent gets into are sampled, others are not */
+	const char *lines;      /* whose lines they count: collector.h */
+	bool wants_package;     /* the program may import leadline, installed or not */
+	uint64_t duration_ns;   /* how long to record; 0: to the end */
 	const struct program_hook *hook; /* may be NULL */
 	bool no_connector;               /* find children by polling only */
 	bool no_source;                  /* leave out the text of source files */

@@ -32,6 +32,7 @@
 #include "sys/proc.h"
 #include "sys/tree.h"
 #include "wire/py_layout.h"
+#include "wire/clock.h"
 #include "wire/records.h"
 
 #define LOG_TOPIC "sample"
@@ -40,6 +41,7 @@
 
 enum {
 	LOOK_FOR_MS = 2, /* interpreters */
+	STANDBY_MS = 1000,
 	KNOWN_STACKS_LOG2 = 13,
 	ASLEEP_MS = 50, /* between samples of a thread that sleeps */
 	PROBE_MS = 20,  /* between two looks at operands */
@@ -60,6 +62,7 @@ struct sampler {
 	struct py_search *search;
 	struct py_pace pace;
 	uint64_t look_for_ns;
+	uint64_t begun_ns;
 	uint64_t n_samples, n_lost, n_shortened, n_ticks;
 	uint64_t told_lost;
 	uint64_t first_ns, last_ns;
@@ -448,6 +451,12 @@ static void try_process(struct sampler *s, const struct tree_process *t, uint64_
 	log_debug(1, "%d: %s", (int)t->pid, p->interpreter);
 }
 
+/* Beside agents nobody is sampled before it is clear that none comes: after a second. */
+static bool is_wanted(const struct sampler *s, uint64_t now_ns)
+{
+	return !s->c.is_standby || (!*s->c.has_agents && now_ns > s->begun_ns + STANDBY_MS * MS);
+}
+
 static void look_for_interpreters(struct sampler *s, uint64_t now_ns)
 {
 	const struct tree_process *all;
@@ -511,6 +520,8 @@ static uint64_t sample_drain(void *state, uint64_t now_ns)
 	struct sampler *s = state;
 	uint64_t stamp_ns = py_pace_stamp(&s->pace, now_ns);
 
+	if (!is_wanted(s, now_ns))
+		return now_ns + STANDBY_MS / 10 * MS;
 	if (now_ns >= s->look_for_ns)
 		look_for_interpreters(s, now_ns);
 	if (s->processes.n && !s->first_ns) {
@@ -542,6 +553,7 @@ static int sample_start(void **ret_state, const struct collect_context *c, struc
 	(void)e;
 	s->c = *c;
 	s->search = py_search_new();
+	s->begun_ns = clock_monotonic_ns();
 	py_pace_init(&s->pace, c->rate_hz, (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL));
 	*ret_state = s;
 	return 0;
@@ -555,14 +567,11 @@ static void meta_number(struct writer *w, const char *key, double value)
 	writer_meta(w, key, text);
 }
 
-static void sample_stop(void *state)
+/* What the report says of it. */
+static void tell_all(struct sampler *s)
 {
-	struct sampler *s = state;
 	double seconds = s->last_ns > s->first_ns ? (double)(s->last_ns - s->first_ns) / 1e9 : 0;
 
-	vec_each (&s->processes, p)
-		vec_each (&(*p)->threads, t)
-			tell_sleep(s, *p, *t);
 	tell_losses(s, s->last_ns);
 	writer_meta(s->c.writer, "engine", "sample/remote");
 	meta_number(s->c.writer, "rate_asked_hz",
@@ -579,9 +588,22 @@ static void sample_stop(void *state)
 	if (s->pace.stretch_most > 1)
 		meta_number(s->c.writer, "rate_lowered_by", s->pace.stretch_most);
 	meta_number(s->c.writer, "ticks_missed", (double)s->pace.n_missed);
+}
+
+static void sample_stop(void *state)
+{
+	struct sampler *s = state;
+	bool is_told;
+
+	vec_each (&s->processes, p)
+		vec_each (&(*p)->threads, t)
+			tell_sleep(s, *p, *t);
+	is_told = !s->c.is_standby || (s->n_samples && !*s->c.has_agents);
+	if (is_told)
+		tell_all(s);
 	vec_each (&s->processes, p)
 		free_process(s, *p);
-	if (s->on_cpu_ns)
+	if (is_told && s->on_cpu_ns)
 		meta_number(s->c.writer, "slowdown_est",
 			(double)s->n_lines * PY_COST_LINE_NS / (double)s->on_cpu_ns);
 	vec_done(&s->processes);

@@ -546,6 +546,7 @@ static int on_event(void *ctx, const struct session_event *ev, struct err *e)
 	(void)e;
 	switch (ev->what) {
 	case SESSION_PROCESS_BEGAN:
+		*t->c.has_agents = true;
 		traced_new(t, ev->process);
 		break;
 	case SESSION_RECORD:
@@ -705,8 +706,9 @@ static void trace_stop(void *state)
 		writer_meta(t->c.writer, "no_trace",
 			"no interpreter took the agent in; python -I, -E and -S, and launchers "
 			"that set "
-			"PYTHONPATH anew, keep it out. Without --trace the program is sampled from "
-			"outside");
+			"PYTHONPATH anew, keep it out. Such programs are sampled from outside "
+			"after "
+			"their first second");
 	if (t->notes.n)
 		writer_meta(t->c.writer, "trace_notes", buf_str(&t->notes));
 	regions_file_done(&t->regions);

@@ -335,6 +335,50 @@ def test_a_program_that_cannot_be_traced_is_told_so():
             assert "PYTHONPATH" in result.stderr
 
 
+SPINS = """
+import time
+
+def work():
+    end = time.monotonic() + 2.5
+    while time.monotonic() < end:
+        pass
+
+work()
+"""
+
+
+@pytest.mark.parametrize("launcher", (["-I"], ["-E"]))
+def test_what_cannot_be_traced_is_sampled(launcher, tmp_path):
+    python = require("3.13").exe
+    script = tmp_path / "spins.py"
+    script.write_text(SPINS)
+    what = "--trace" if launcher == ["-I"] else "--lines=work"
+    r = subprocess.run([LEADLINE, "run", what, "-o", tmp_path / "x.lead", f"--json={tmp_path}/x.json", "--", python, *launcher, script],
+                       capture_output=True, text=True, check=True, timeout=SECONDS)
+    said = json.loads((tmp_path / "x.json").read_text())
+    assert said["fidelity"]["engine"] == "sample/remote" and said["functions"][0]["name"] == "work"
+    assert "sampled from outside after their first second" in r.stderr
+
+
+def test_what_is_traced_is_not_sampled(tmp_path):
+    script = tmp_path / "spins.py"
+    script.write_text(SPINS)
+    subprocess.run([LEADLINE, "run", "--trace", "-o", tmp_path / "x.lead", f"--json={tmp_path}/x.json", "--python", require("3.13").exe, script],
+                   capture_output=True, check=True, timeout=SECONDS)
+    said = json.loads((tmp_path / "x.json").read_text())
+    assert not said["fidelity"]["engine"] and not said["fidelity"]["samples"]
+    assert {f["name"]: f["calls"] for f in said["functions"]}["work"] == 1
+
+
+def test_a_syntax_error_is_the_programs_own(tmp_path):
+    script = tmp_path / "wrong.py"
+    script.write_text("def f(:\n    pass\n")
+    for what in ("--trace", "--count", "--lines=f"):
+        r = subprocess.run([LEADLINE, "run", what, "-o", tmp_path / f"x{what[2:4]}.lead", "--python", require("3.13").exe, script],
+                           capture_output=True, text=True, check=False, timeout=SECONDS)
+        assert r.returncode == 1 and "SyntaxError" in r.stderr and "wrong.py" in r.stderr
+
+
 CHAINED = """
 import sys
 print("sitecustomize" in sys.modules and sys.modules["sitecustomize"].__file__)
