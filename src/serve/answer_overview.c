@@ -132,6 +132,19 @@ static void write_counts(const struct selection *s, struct json_writer *w)
 }
 
 /* What can be filled is ""; else why not, and what to type. */
+/* Samples lie in the order of time; calls that were counted do where they were kept one by one. */
+static bool has_time_order(const struct selection *s, const struct strips *t)
+{
+	const struct reader *r = s->recording->reader;
+
+	if (!s->stacks->nodes->n)
+		return t->n_threads > 0;
+	for (size_t i = 0; i < r->n_chunks; i++)
+		if (r->chunks[i].kind == RECORD_call_events)
+			return true;
+	return false;
+}
+
 static void write_views(struct selection *s, bool has_results, struct json_writer *w)
 {
 	static const char no_results[] =
@@ -161,6 +174,10 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 		t->n_threads || s->recording->usage->n_ticks ? ""
 			: is_foreign                         ? "such a file tells no times"
 				     : "there is nothing in it with a time");
+	json_kv_string(w, "time_order",
+		has_time_order(s, t) ? ""
+				     : "there is no order of time in it: run --trace=timeline "
+				       "keeps that of calls");
 	json_kv_string(w, "graph", has_profile ? "" : none);
 	json_kv_string(w, "table", has_profile ? "" : none);
 	json_kv_string(w, "native", "native frames are not recorded yet");

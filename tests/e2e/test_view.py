@@ -238,6 +238,7 @@ def test_traced_calls_are_shown_in_the_order_of_time(tool, tmp_path):
         names = {f[0]: f[1] for f in answer["functions"]}
         calls = [names[f] for f in answer["boxes"]["f"] if names[f] in "ab"]
         assert calls == ["a", "b", "a", "a"] * 3
+        assert s.get("overview")["views"]["time_order"] == ""
         assert answer["boxes"]["x"] == sorted(answer["boxes"]["x"])
 
 
@@ -567,6 +568,12 @@ def test_source_lines_link_to_an_editor_when_asked(tool):
     for bad in ("nano", "javascript://{file}", "my://open"):
         done = tool("view", "--no-browser", f"--editor={bad}", ORDERS)
         assert (done.returncode, f"not '{bad}'" in done.stderr) == (2, True)
+
+
+def test_the_order_of_time_is_offered_where_there_is_one(server):
+    assert server.get("overview", r=0)["views"]["time_order"] == ""
+    assert "--trace=timeline" in server.get("overview", r=1)["views"]["time_order"]
+    assert server.ask("/api/tree?r=1&direction=time").status == 409
 
 
 def test_lines_that_were_counted_are_sorted_and_filtered(server, tool):

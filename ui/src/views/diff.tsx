@@ -4,7 +4,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { Diff, DiffBoxes, DiffRow, DiffTree, DiffValue, FunctionRow, Overview, Unit } from "../api/types";
 import { changeColour } from "../model/colour";
-import { amount, count, percent, place as placeOf, plural, ratio, scaled, scaleFor, signed } from "../model/format";
+import { amount, baseOf, count, percent, place as placeOf, plural, ratio, scaled, scaleFor, signed } from "../model/format";
 import { Place, selectionOf } from "../model/place";
 import { BoxPicture } from "../parts/boxes";
 import { Cell, Copy, Grid } from "../parts/grid";
@@ -227,7 +227,8 @@ export function DiffView() {
 				{(data) => (
 					<>
 						<p class="answer">
-							{data.unit === "share" ? "Shares of each recording's own total are compared." : `Total ${changeInWords(data.total, data.unit)}${data.total.named ? "" : " (within the noise)"}${place.normalize === "unit" ? ", per unit of work" : ""}.`}
+							{`From ${baseOf(data.a.file)} to ${baseOf(data.b.file)}: `}
+							{data.unit === "share" ? "shares of each recording's own total." : `${changeInWords(data.total, data.unit)}${data.total.named ? "" : " (within the noise)"}${place.normalize === "unit" ? ", per unit of work" : ""}.`}
 						</p>
 						<Wait answer={tree}>{(one) => <Picture tree={one} />}</Wait>
 						<Tables diff={data} other={other} />

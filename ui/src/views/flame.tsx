@@ -39,7 +39,7 @@ function Choice(props: { label: string; value: string; options: [string, string]
 function Tools({ place }: { place: Place }) {
 	const store = useStore();
 	const overview = useOverview();
-	const directions = DIRECTIONS.filter(([value]) => value !== "time" || !overview.is_exact);
+	const directions = DIRECTIONS.filter(([value]) => value !== "time" || !overview.views.time_order);
 	const same = (names: string[]): [string, string][] => names.map((n) => [n, n]);
 	return (
 		<div class="bar-of-tools">
