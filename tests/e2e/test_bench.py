@@ -182,7 +182,7 @@ def test_a_range_of_numbers_is_a_parameter_too(tool):
     assert r.returncode == 0, r.stderr
     results = json.loads(out.read_text())["results"]
     assert [x["parameters"] for x in results] == [{"t": "0.01"}, {"t": "0.02"}, {"t": "0.03"}]
-    assert all(x["min"] >= float(x["parameters"]["t"]) for x in results)
+    assert all(x["min"] >= float(x["parameters"]["t"]) and len(x["times"]) == 1 for x in results)
     r = tool("bench", "--runs", 1, "-L", "n", "3,4", "-c", "true")
     assert "true (n = 3)" in r.stdout and "true (n = 4)" in r.stdout
 
