@@ -39,8 +39,8 @@ struct op_event {
 	uint8_t unused;
 };
 
-struct op_device { /* what a kernel or a copy says of itself; 0 and NAN: nothing */
-	uint32_t stream;
+struct op_device {            /* what a kernel or a copy says of itself; 0 and NAN: nothing */
+	uint32_t correlation; /* of its launch; 0: none */
 	uint64_t bytes;
 	float blocks_per_sm, occupancy; /* estimates of the profiler; occupancy in % */
 };

@@ -30,7 +30,7 @@ struct options {
 		no_legend;
 	bool only_mine, pprof_text, idle, ci, raw, line_profiler, has_limit, has_to;
 	const char *bytecode;
-	bool stack, overview, steps, ops, kernels, by_shape, top_level, as_torch;
+	bool stack, overview, steps, ops, kernels, streams, by_shape, top_level, as_torch;
 	const char *torch_version, *limit_text;
 	const char *callers, *callees, *filter, *thread, *sort;
 	uint64_t limit, n_stack, from_ns, to_ns;
@@ -81,6 +81,9 @@ static const struct opt options_table[] = {
 		NULL },
 	{ 0, "kernels", OPT_FLAG, NULL, false, "likewise: show what ran on the device",
 		FIELD(kernels), SIZE_MAX, NULL },
+	{ 0, "streams", OPT_FLAG, NULL, false,
+		"likewise: show what the streams of the device waited for", FIELD(streams),
+		SIZE_MAX, NULL },
 	{ 0, "group-by-shape", OPT_FLAG, NULL, false,
 		"with --ops: a row for each operator and shapes of its inputs", FIELD(by_shape),
 		SIZE_MAX, NULL },
@@ -278,6 +281,7 @@ static int show_ops(const struct command *self, const char *path, const struct o
 			.steps = o->steps,
 			.ops = o->ops,
 			.kernels = o->kernels,
+			.streams = o->streams,
 			.json = o->json,
 			.by_shape = o->by_shape,
 			.n_stack = o->n_stack < 1000 ? (unsigned)o->n_stack : 1000,
@@ -323,7 +327,7 @@ static int run(const struct command *self, int argc, char **argv)
 			"--group-by-shape, --group-by-stack, --top-level and --torch need --ops");
 	else if (o.as_torch && o.n_stack)
 		err_set(&e, ERR_USAGE, "--group-by-stack is of our own table; leave out --torch");
-	else if (o.as_torch && (o.overview || o.steps || o.kernels))
+	else if (o.as_torch && (o.overview || o.steps || o.kernels || o.streams))
 		err_set(&e, ERR_USAGE,
 			"--torch prints one table alone: leave out --overview, --steps and "
 			"--kernels");
@@ -331,8 +335,9 @@ static int run(const struct command *self, int argc, char **argv)
 		return command_fail(self, &e);
 	if (results_are_in(argv[first]))
 		return report_benchmarks(self, argv[first], &o);
-	return o.overview || o.steps || o.ops || o.kernels ? show_ops(self, argv[first], &o)
-							   : report(self, argv[first], &o);
+	return o.overview || o.steps || o.ops || o.kernels || o.streams
+		? show_ops(self, argv[first], &o)
+		: report(self, argv[first], &o);
 }
 
 const struct command command_report = {

@@ -8,6 +8,7 @@
 #include "analyze/op_events.h"
 #include "analyze/op_kernels.h"
 #include "analyze/op_steps.h"
+#include "analyze/op_streams.h"
 #include "analyze/ops.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -46,6 +47,7 @@ struct pages {
 	const struct op_steps *steps;
 	const struct op_kernels *kernels;
 	const struct op_advice *advice;
+	const struct op_streams *streams;
 	struct ops_torch torch;
 };
 
@@ -60,6 +62,8 @@ static int build(struct arena *a, struct op_events *x, const struct report_ops *
 		to->steps = op_steps_build(a, x);
 	if (o->overview || o->kernels)
 		to->kernels = op_kernels_build(a, x);
+	if (o->streams)
+		to->streams = op_streams_build(a, x);
 	if (o->overview)
 		to->advice = op_advice_build(a, x, to->steps, to->kernels, to->ops);
 	return 0;
@@ -92,6 +96,10 @@ static void print(const struct pages *p, const struct op_events *x, const struct
 		add_gap(out);
 		op_kernels_print(p->kernels, v, out);
 	}
+	if (o->streams) {
+		add_gap(out);
+		op_streams_print(p->streams, v, out);
+	}
 }
 
 static void print_json(const struct pages *p, const struct op_events *x, const struct report_ops *o,
@@ -109,6 +117,8 @@ static void print_json(const struct pages *p, const struct op_events *x, const s
 		ops_json(p->ops, v, &w);
 	if (o->kernels)
 		op_kernels_json(p->kernels, v, &w);
+	if (o->streams)
+		op_streams_json(p->streams, &w);
 	json_object_end(&w);
 	buf_addc(out, '\n');
 }

@@ -33,7 +33,7 @@ struct trace {
 struct fields { /* of the event at hand, as written */
 	struct scan_text phase, category, name, pid, tid, ts, duration;
 	struct scan_text dims, concrete, label;
-	int64_t external, bytes, total_bytes, device_type, stream;
+	int64_t external, bytes, total_bytes, device_type, correlation;
 	int64_t blocks_per_sm, occupancy; /* thousandths; -1: not there */
 	bool has_call_from;
 };
@@ -93,10 +93,6 @@ static void take_argument(
 		if (scan_is(key, "Bytes") || scan_is(key, "bytes"))
 			scan_i64(value, &f->bytes);
 		break;
-	case 6:
-		if (scan_is(key, "stream"))
-			scan_i64(value, &f->stream);
-		break;
 	case 8:
 		f->has_call_from |= scan_is(key, "CallFrom");
 		break;
@@ -107,6 +103,8 @@ static void take_argument(
 	case 11:
 		if (scan_is(key, "External id") || scan_is(key, "external id"))
 			scan_i64(value, &f->external);
+		else if (scan_is(key, "correlation"))
+			scan_i64(value, &f->correlation);
 		else if (scan_is(key, "Device Type"))
 			scan_i64(value, &f->device_type);
 		break;
@@ -229,7 +227,7 @@ static uint32_t shapes_of(struct trace *t, const struct fields *f, uint32_t name
 
 static uint32_t device_of(struct trace *t, const struct fields *f)
 {
-	struct op_device x = { .stream = (uint32_t)f->stream,
+	struct op_device x = { .correlation = (uint32_t)f->correlation,
 		.bytes = f->bytes > 0 ? (uint64_t)f->bytes : 0,
 		.blocks_per_sm = f->blocks_per_sm < 0 ? NAN : (float)f->blocks_per_sm / 1000,
 		.occupancy = f->occupancy < 0 ? NAN : (float)f->occupancy / 1000 };
@@ -264,6 +262,8 @@ static int take_span(struct trace *t, const struct fields *f)
 		x.duration_ns = 0;
 	if (category >= OP_KERNEL)
 		x.detail = device_of(t, f);
+	else if (category == OP_RUNTIME)
+		x.detail = (uint32_t)f->correlation;
 	else if (category <= OP_PYTHON && f->dims.n)
 		x.detail = shapes_of(t, f, x.name);
 	t->to->has_device |= category >= OP_KERNEL;

@@ -10,12 +10,14 @@ struct op_advice;
 struct op_events;
 struct op_kernels;
 struct op_steps;
+struct op_streams;
 struct ops_view;
 
 void op_overview_print(const struct op_events *x, const struct op_steps *steps,
 	const struct op_advice *advice, const struct ops_view *v, struct buf *out);
 void op_steps_print(const struct op_steps *steps, const struct ops_view *v, struct buf *out);
 void op_kernels_print(const struct op_kernels *kernels, const struct ops_view *v, struct buf *out);
+void op_streams_print(const struct op_streams *streams, const struct ops_view *v, struct buf *out);
 
 /* Each a key and its value in an object that is open. */
 void op_overview_json(const struct op_events *x, const struct op_steps *steps,
@@ -23,5 +25,6 @@ void op_overview_json(const struct op_events *x, const struct op_steps *steps,
 void op_steps_json(const struct op_steps *steps, const struct ops_view *v, struct json_writer *w);
 void op_kernels_json(
 	const struct op_kernels *kernels, const struct ops_view *v, struct json_writer *w);
+void op_streams_json(const struct op_streams *streams, struct json_writer *w);
 
 #endif

@@ -320,3 +320,31 @@ def test_each_rule_has_a_page():
     rules = [line.split('"')[1] for line in source[source.index("rules[] = {"):].splitlines() if line.startswith('\t{ "')]
     pages = {p.stem for p in (conftest.ROOT / "docs" / "advice").glob("*.md")}
     assert len(rules) == 8 and set(rules) <= pages
+
+
+def test_what_streams_waited_for(tool, tmp_path):
+    """Three kernels on a stream: the second was launched too late, the third in time and begins at once, the fourth in time and late."""
+    events = []
+    for number, (launch, begin, length) in enumerate([(100, 120, 500), (800, 850, 100), (805, 955, 300), (810, 1500, 3)], 1):
+        events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": launch, "dur": 5, "args": {"correlation": number}})
+        events.append({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": begin, "dur": length, "args": {"correlation": number}})
+    done = tool("report", "--streams", "--json", write(tmp_path / "t.json", events))
+    seen = json.loads(done.stdout)
+    assert len(seen["streams"]) == 1
+    stream = seen["streams"][0]
+    assert (stream["device"], stream["stream"], stream["events"]) == ("0", "7", 4)
+    assert stream["span_s"] == pytest.approx(1383e-6) and stream["busy_s"] == pytest.approx(903e-6)
+    assert stream["host_wait_s"] == pytest.approx(230e-6)
+    assert stream["kernel_wait_s"] == pytest.approx(5e-6)
+    assert stream["other_s"] == pytest.approx(245e-6)
+    assert seen["launches"] == pytest.approx({"launches": 4, "short": 1, "median_launch_s": 5e-6, "median_delay_s": 95e-6})
+
+
+def test_streams_of_a_real_device(tool):
+    seen = json.loads(tool("report", "--streams", "--json", trace("h200_conv")).stdout)
+    (stream,) = seen["streams"]
+    events = [e for e in json.loads(plain("h200_conv"))["traceEvents"] if e["ph"] == "X" and e["cat"] in GPU]
+    assert stream["events"] == len(events) == seen["launches"]["launches"]
+    assert stream["busy_s"] == pytest.approx(sum(ns(e["dur"]) for e in events) / 1e9)
+    assert stream["busy_s"] + stream["host_wait_s"] + stream["kernel_wait_s"] + stream["other_s"] == pytest.approx(stream["span_s"])
+    assert "host wait" in tool("report", "--streams", trace("h200_conv")).stdout

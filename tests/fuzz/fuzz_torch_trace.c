@@ -10,6 +10,7 @@
 #include "analyze/op_events.h"
 #include "analyze/op_kernels.h"
 #include "analyze/op_steps.h"
+#include "analyze/op_streams.h"
 #include "analyze/ops.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -47,6 +48,7 @@ static void look(struct op_events *x, bool by_shape)
 	op_overview_print(x, steps, op_advice_build(&a, x, steps, kernels, ops), &v, &text);
 	op_steps_print(steps, &v, &text);
 	op_kernels_print(kernels, &v, &text);
+	op_streams_print(op_streams_build(&a, x), &v, &text);
 	buf_done(&text);
 	arena_done(&a);
 }
