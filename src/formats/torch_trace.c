@@ -16,7 +16,11 @@
 #include "formats/torch_scan.h"
 #include "base/banned.h"
 
-enum { NO_CATEGORY = OP_N_CATEGORIES, TRACKS = UINT16_MAX };
+enum {
+	NO_CATEGORY = OP_N_CATEGORIES,
+	TRACKS = UINT16_MAX,
+	COMMA = 64, /* and blanks between two events, bytes */
+};
 
 /* More than any machine has, and little enough that sums of them are numbers. */
 static const int64_t BYTES_MOST = INT64_C(1) << 44;
@@ -333,49 +337,53 @@ static int take_event(struct trace *t, const struct fields *f)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static bool follows_comma(const char *begin, const char *at)
+/* The comma before a place, only blanks between them; NULL: something else is there. */
+static const char *comma_before(const char *begin, const char *at)
 {
 	while (at > begin && strchr(" \n\r\t", at[-1]))
 		at--;
-	return at > begin && at[-1] == ',';
+	return at > begin && at[-1] == ',' ? at - 1 : NULL;
 }
 
-/* Where the next event begins after one that makes no sense: ", {" and then a key of an event's. */
+/* Where the next event begins after one that makes no sense: ", {" and then a key of an event's. Else *at is from where to
+ * look on when there is more. */
 static bool find_event(struct scan *s)
 {
-	const char *begin = s->at, *at = begin + 1;
+	const char *begin = s->at, *at = begin + 1, *comma;
 	struct fields f;
 	struct scan_text key;
 
 	for (; at < s->end && (at = memchr(at, '{', (size_t)(s->end - at))); at++) {
 		struct scan ahead = { .at = at + 1, .end = s->end };
 
-		if (follows_comma(begin, at) && scan_key(&ahead, &key, true) &&
-			field_of(&f, &key)) {
+		comma = comma_before(begin, at);
+		if (comma && scan_key(&ahead, &key, true) && field_of(&f, &key)) {
 			s->at = at;
 			return true;
 		}
-		if (ahead.status == SCAN_MORE)
-			break;
+		if (comma && ahead.status == SCAN_MORE) {
+			s->at = comma;
+			return false;
+		}
 	}
-	s->at = at && at < s->end ? at : s->end - 1;
+	s->at = s->end - begin > COMMA ? s->end - COMMA : begin;
 	return false;
 }
 
 /* Goes on behind an event that cannot be read. */
 static bool skip_event(struct trace *t)
 {
-	struct scan s = scan_begin(&t->w);
-
 	t->to->n_lost++;
-	while (scan_peek(&s) && !find_event(&s)) {
+	for (;;) {
+		struct scan s = scan_begin(&t->w);
+		bool is_found = s.at < s.end && find_event(&s);
+
 		t->w.at = (size_t)(s.at - t->w.data);
+		if (is_found)
+			return true;
 		if (!scan_window_more(&t->w))
 			return false;
-		s = scan_begin(&t->w);
 	}
-	t->w.at = (size_t)(s.at - t->w.data);
-	return s.at < s.end;
 }
 
 /* 1 and the event, 0 after the last one. */

@@ -140,6 +140,14 @@ def test_an_event_that_makes_no_sense_is_left_out_and_the_next_ones_are_read(too
     assert rows["aten::linear"] == 9 and rows["aten::addmm"] == 10
 
 
+def test_bytes_that_no_text_has_do_not_stop_it(tool, tmp_path):
+    path = tmp_path / "broken.json"
+    path.write_bytes(plain("mlp_plain").replace(b'{\n    "ph": "X",', b'\0\0{\n    "ph": "X",', 5))
+    done = tool("report", "--ops", "--json", "--limit=0", path)
+    assert done.returncode == 0 and "could not be read" in done.stderr
+    assert sum(r["calls"] for r in json.loads(done.stdout)["operators"]) > 500
+
+
 BAD = {
     "no events": ('{"schemaVersion": 1, "deviceProperties": [], "traceEvents": []}', "nothing was profiled"),
     "another tool's": ('[{"name": "f", "ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1, "cat": "FEE"}]', "it is of another tool"),
