@@ -118,6 +118,8 @@ static void add_causes(const struct verdict_view *v, struct buf *out)
 	if (isfinite(high))
 		buf_printf(out, " (%s%.1f to %s%.1f)", sign_of(low), fabs(low), sign_of(high),
 			fabs(high));
+	if (d->word == VERDICT_UNDECIDED)
+		buf_adds(out, ", not proven");
 	buf_adds(out,
 		v->n_causes ? ", of which in the own time of\n"
 			    : ": no function stands out between one recorded run of each\n");
