@@ -75,6 +75,41 @@ static void inclusive_times_are_sums_and_only_changes_are_told(void **state)
 	trace_tree_done(&t);
 }
 
+/* What threads counted is in the heads of granules of nodes; others have other things there. */
+static void counters_are_sums_over_granules_of_nodes(void **state)
+{
+	static const enum trace_granule_kind kinds[] = { TRACE_GRANULE_NODES, TRACE_GRANULE_EVENTS,
+		TRACE_GRANULE_NODES };
+	uint32_t next_id = 1;
+	struct trace_tree t = { .next_id = &next_id };
+	struct trace_tree_counters c;
+	struct buf area = BUF_INIT;
+	struct seen seen = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		struct buf one = area_of_three(3);
+		struct trace_granule *g = (struct trace_granule *)(void *)one.data;
+
+		g->kind = kinds[i];
+		g->thread = (uint32_t)i + 1;
+		g->n_resynced = 1;
+		g->n_folded = 20;
+		g->n_paces = 300;
+		g->paces = 4000;
+		buf_add(&area, one.data, one.n);
+		buf_done(&one);
+	}
+	trace_tree_take(&t, &area);
+	trace_tree_each(&t, on_node, &seen);
+	c = trace_tree_counters(&t);
+	assert_int_equal(c.n_resynced, 2);
+	assert_int_equal(c.n_folded, 40);
+	assert_int_equal(c.n_paces, 600);
+	assert_int_equal(c.paces, 8000);
+	trace_tree_done(&t);
+}
+
 /* Parents that are the node itself, behind it, in a hole, of another thread or nowhere; counts beyond the
  * granule; a granule cut off: each becomes a root, and nothing is read outside. */
 static void references_that_lead_nowhere_are_roots(void **state)
@@ -164,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(inclusive_times_are_sums_and_only_changes_are_told),
+		cmocka_unit_test(counters_are_sums_over_granules_of_nodes),
 		cmocka_unit_test(references_that_lead_nowhere_are_roots),
 		cmocka_unit_test(garbage_is_survived),
 		cmocka_unit_test(functions_that_make_no_sense_are_refused),
