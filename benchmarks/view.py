@@ -56,8 +56,8 @@ def in_browser(script, *args):
     return json.loads(done.stdout) if done.stdout else {"failed": done.stderr.strip().splitlines()[-1:]}
 
 
-def show_page(server):
-    page = in_browser(ROOT / "benchmarks" / "view_page.mjs", server.url)
+def show_page(server, nodes):
+    page = in_browser(ROOT / "benchmarks" / "view_page.mjs", server.url, ",".join(map(str, nodes)))
     if not page or "failed" in page:
         print(f"page: {page or 'no Chromium'}")
         return
@@ -99,7 +99,7 @@ def main():
               f"largest {max(len(s[2]) for s in slices) / 1e3:.0f} KB")
         peak = int(pathlib.Path(f"/proc/{server.process.pid}/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
         print(f"peak memory {peak / 1e9:.2f} GB, of it {ready / max(1, tree['n_nodes']):.0f} B a node when ready")
-        show_page(server)
+        show_page(server, nodes[1:: len(nodes) // 20 + 1])
         server.process.terminate()
         server.process.wait()
         show_speedscope(path, folder)

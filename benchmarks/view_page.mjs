@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // How the page of `leadline view` does in Chromium, as JSON:
 //
-//	node view_page.mjs URL
+//	node view_page.mjs URL NODE,NODE…       nodes to zoom to
 //
 // first_paint_ms: anything; picture_ms: the flame graph with its boxes, from the beginning of the navigation on. frame_ms: what
-// the page's thread works for one step of wheel in the timeline, drawn from what it has; trip_ms: a zoom into a box until the
+// the page's thread works for one step of wheel in the timeline, drawn from what it has; trip_ms: a zoom to a node until the
 // server's answer is drawn. Both as [p50, p95]. heap_mb after all of it.
 import { createRequire } from "node:module";
 
 const { chromium } = createRequire(new URL("../ui/", import.meta.url))("playwright-core");
-const [url] = process.argv.slice(2);
-const STEPS = 40, ZOOMS = 8, PATIENCE = { timeout: 120000 };
+const [url, nodes] = process.argv.slice(2);
+const STEPS = 40, PATIENCE = { timeout: 120000 };
 
 const percentiles = (values) => [0.5, 0.95].map((share) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))]);
 const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
@@ -38,29 +38,28 @@ async function frames(page, session) {
 
 async function trips(page) {
 	const waited = [];
-	for (let i = 0; i < ZOOMS; i++) {
+	for (const id of nodes.split(",")) {
 		await page.evaluate(() => (location.hash = "#/flame"));
-		const canvas = page.locator(".picture canvas").first();
-		await canvas.waitFor(PATIENCE);
-		await canvas.focus();
-		for (let k = 0; k < 4 + i; k++) await page.keyboard.press("ArrowDown");
-		await page.evaluate(() => {
-			addEventListener("keydown", () => (window.begun = performance.now()), { capture: true, once: true });
-			window.answered = new Promise((done) => {
-				const seen = new PerformanceObserver((list) => {
-					if (!list.getEntries().some((e) => e.name.includes("/api/tree"))) return;
-					seen.disconnect();
-					requestAnimationFrame(() => setTimeout(() => done(performance.now() - window.begun)));
-				});
-				seen.observe({ type: "resource" });
-				setTimeout(() => done(-1), 3000);
-			});
-		});
-		await page.keyboard.press("Enter");
-		const ms = await page.evaluate(() => window.answered);
-		if (ms >= 0) waited.push(ms);
+		await drawn(page);
+		waited.push(
+			await page.evaluate(
+				(node) =>
+					new Promise((done) => {
+						const begun = performance.now();
+						const seen = new PerformanceObserver((list) => {
+							if (!list.getEntries().some((e) => new URL(e.name).searchParams.get("node") === node)) return;
+							seen.disconnect();
+							requestAnimationFrame(() => setTimeout(() => done(performance.now() - begun)));
+						});
+						seen.observe({ type: "resource" });
+						setTimeout(() => done(-1), 10000);
+						location.hash = `#/flame?node=${node}`;
+					}),
+				id,
+			),
+		);
 	}
-	return waited;
+	return waited.filter((ms) => ms >= 0);
 }
 
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
