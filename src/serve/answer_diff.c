@@ -19,7 +19,7 @@
 #include "view/diff.h"
 #include "base/banned.h"
 
-enum { ROWS = 500, MOST_ROWS = 5000 };
+enum { ROWS = 500, MOST_ROWS = 5000, QUICK_PLACES = 100000 };
 
 struct comparison {
 	char *key; /* what was asked, as text; owned */
@@ -75,8 +75,8 @@ static int parse_options(const struct params *p, struct diff_options *o, struct 
 }
 
 /* The recording that "with" names, selected as the one that "r" names. */
-static int select_other(
-	struct library *l, const struct params *p, struct selection **ret, struct err *e)
+static int select_other(struct library *l, const struct params *p, enum library_filter filter,
+	struct selection **ret, struct err *e)
 {
 	const char *with = params_find(p, "with");
 	struct params other = { 0 };
@@ -86,7 +86,7 @@ static int select_other(
 	for (size_t i = 0; i < p->n; i++)
 		if (strcmp(p->v[i].name, "r") != 0)
 			params_add(&other, p->v[i].name, p->v[i].value);
-	status = library_select(l, &other, LIBRARY_BLOCKS, ret, e);
+	status = library_select(l, &other, filter, ret, e);
 	params_done(&other);
 	return status;
 }
@@ -128,7 +128,7 @@ static int build(struct comparison *c, struct library *l, struct params *p, stru
 	struct diff_options o;
 
 	if (parse_options(p, &o, e) < 0 || library_select(l, p, LIBRARY_BLOCKS, &s[0], e) < 0 ||
-		select_other(l, p, &s[1], e) < 0)
+		select_other(l, p, LIBRARY_BLOCKS, &s[1], e) < 0)
 		return -(int)e->code;
 	if (s[0]->recording == s[1]->recording)
 		return err_set(e, ERR_USAGE, "that is the same recording on both sides");
@@ -151,7 +151,8 @@ static int build(struct comparison *c, struct library *l, struct params *p, stru
 /* All of the request but what an answer takes out of the comparison. */
 static char *key_of(const struct params *p)
 {
-	static const char *const others[] = { "node", "width", "side", "limit", "token", NULL };
+	static const char *const others[] = { "node", "width", "side", "limit", "quick", "token",
+		NULL };
 	struct buf key = BUF_INIT;
 	char *text;
 
@@ -168,6 +169,20 @@ static char *key_of(const struct params *p)
 	return text;
 }
 
+/* Large recordings are compared when a user asks for it, not by the way. */
+static int check_size(struct library *l, struct params *p, struct err *e)
+{
+	struct selection *s[2];
+
+	if (library_select(l, p, LIBRARY_ROWS, &s[0], e) < 0 ||
+		select_other(l, p, LIBRARY_ROWS, &s[1], e) < 0)
+		return -(int)e->code;
+	if (s[0]->stacks->n + s[1]->stacks->n > QUICK_PLACES)
+		return err_set(
+			e, ERR_UNSUPPORTED, "comparing them takes a while: ask for the diff");
+	return 0;
+}
+
 static int compare(struct library *l, struct params *p, struct comparison **ret, struct err *e)
 {
 	char *key = key_of(p);
@@ -180,7 +195,7 @@ static int compare(struct library *l, struct params *p, struct comparison **ret,
 	}
 	c = xcalloc(1, sizeof *c);
 	c->key = key;
-	if (build(c, l, p, e) < 0) {
+	if ((params_is_set(p, "quick") && check_size(l, p, e) < 0) || build(c, l, p, e) < 0) {
 		comparison_free(c);
 		return -(int)e->code;
 	}

@@ -539,6 +539,7 @@ def test_a_comparison_has_the_numbers_of_diff(options, asked, changed, tool):
     wanted = json.loads(tool("diff", ORDERS, changed, "--json", "--paths", *options).stdout)
     with view(ORDERS, changed) as s:
         got = s.get("diff", r=0, **{"with": 1, "limit": 5000, **asked})
+        assert s.get("diff", r=0, **{"with": 1, "limit": 5000, "quick": 1, **asked}) == got
         tree = s.get("difftree", r=0, **{"with": 1, "width": 1000000, **asked})
     assert len(got["functions"]) > 10 and any(row["self"]["named"] for row in got["functions"])
     for key in ("total", "functions", "lines", "unit", "noise"):

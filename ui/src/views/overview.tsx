@@ -165,12 +165,12 @@ function Helped() {
 	const other = otherOf(place, overview.recordings);
 	const commandOf = (r: number | undefined) => overview.recordings.find((one) => one.r === r)?.command ?? "";
 	const isSame = programOf(commandOf(other)) === programOf(commandOf(place.r));
-	const diff = useAnswer<Diff>(other === undefined || !isSame ? null : "diff", questionOf({ ...place, normalize: "absolute" }, other ?? 0));
+	const diff = useAnswer<Diff>(other === undefined || !isSame ? null : "diff", { ...questionOf({ ...place, normalize: "absolute" }, other ?? 0), quick: true });
 	if (other !== undefined)
 		return (
 			<section aria-labelledby="helped">
 				<h2 id="helped">Did it help</h2>
-				{isSame ? <Wait answer={diff}>{(data) => <p class="answer">{helpedInWords(data)}</p>}</Wait> : <p class="soft">The other recording is of another program.</p>}
+				{isSame ? !diff.error && <Wait answer={diff}>{(data) => <p class="answer">{helpedInWords(data)}</p>}</Wait> : <p class="soft">The other recording is of another program.</p>}
 				<p>
 					<button type="button" class="link" onClick={() => store.go({ view: "diff" })}>
 						what changed from {overview.name} to {overview.recordings.find((one) => one.r === other)?.name}
