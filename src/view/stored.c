@@ -11,35 +11,13 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "view/style.h"
+#include "view/verdict.h"
 #include "base/banned.h"
 
 static const char *why_undecided(const struct unpaired *u)
 {
 	return u->is_unlike ? "measured under other conditions, see below"
 			    : "the noise is larger than the difference";
-}
-
-static void add_headline(const struct stored_view *v, const struct unpaired *u, struct buf *out)
-{
-	double change = 100 * fabs(u->ratio - 1);
-
-	switch (u->word) {
-	case VERDICT_FASTER:
-	case VERDICT_SLOWER:
-		style_add(out, STYLE_BOLD, v->colour, "B is %s than A: %.*f %% %s time",
-			verdict_words[u->word], change < 10 ? 1 : 0, change,
-			u->word == VERDICT_FASTER ? "less" : "more");
-		break;
-	case VERDICT_EQUIVALENT:
-		style_add(out, STYLE_BOLD, v->colour, "A and B are equivalent: within ±%g %%",
-			100 * v->equivalence);
-		break;
-	case VERDICT_UNDECIDED:
-		style_add(out, STYLE_BOLD, v->colour, "undecided");
-		buf_printf(out, ": %s", why_undecided(u));
-		break;
-	}
-	buf_addc(out, '\n');
 }
 
 static void add_side(const char *letter, double seconds, const char *file, struct buf *out)
@@ -57,7 +35,12 @@ static void add_one(const struct stored_view *v, struct buf *out)
 
 	text_add_printable(out, v->rows[0].name, strlen(v->rows[0].name));
 	buf_adds(out, ": ");
-	add_headline(v, u, out);
+	verdict_add_headline(&(struct verdict_headline){ .word = u->word,
+				     .ratio = u->ratio,
+				     .equivalence = v->equivalence,
+				     .why_undecided = why_undecided(u),
+				     .colour = v->colour },
+		out);
 	add_side("A", u->a_s, v->a, out);
 	add_side("B", u->b_s, v->b, out);
 	buf_printf(out, "  B/A %.4f, 95 %% between %.4f and %.4f; %zu and %zu %s", u->ratio,

@@ -37,29 +37,37 @@ static void add_name(struct buf *out, const char *letter, const char *name, doub
 	buf_addc(out, '\n');
 }
 
-/* "B is 12 % faster than A", with the digits the interval allows. */
-static void add_headline(const struct verdict_view *v, struct buf *out)
+void verdict_add_headline(const struct verdict_headline *h, struct buf *out)
 {
-	const struct verdict *d = v->verdict;
-	double change = 100 * fabs(d->ratio - 1);
+	double change = 100 * fabs(h->ratio - 1);
 
-	switch (d->word) {
+	switch (h->word) {
 	case VERDICT_FASTER:
 	case VERDICT_SLOWER:
-		style_add(out, STYLE_BOLD, v->colour, "B is %s than A: %.*f %% %s time",
-			verdict_words[d->word], change < 10 ? 1 : 0, change,
-			d->word == VERDICT_FASTER ? "less" : "more");
+		style_add(out, STYLE_BOLD, h->colour, "B is %s than A: %.*f %% %s time",
+			verdict_words[h->word], change < 10 ? 1 : 0, change,
+			h->word == VERDICT_FASTER ? "less" : "more");
 		break;
 	case VERDICT_EQUIVALENT:
-		style_add(out, STYLE_BOLD, v->colour, "A and B are equivalent: within ±%g %%",
-			100 * v->equivalence);
+		style_add(out, STYLE_BOLD, h->colour, "A and B are equivalent: within ±%g %%",
+			100 * h->equivalence);
 		break;
 	case VERDICT_UNDECIDED:
-		style_add(out, STYLE_BOLD, v->colour, "undecided");
-		buf_printf(out, ": %s", verdict_reason_text(d->reason));
+		style_add(out, STYLE_BOLD, h->colour, "undecided");
+		buf_printf(out, ": %s", h->why_undecided);
 		break;
 	}
 	buf_addc(out, '\n');
+}
+
+static void add_headline(const struct verdict_view *v, bool colour, struct buf *out)
+{
+	verdict_add_headline(&(struct verdict_headline){ .word = v->verdict->word,
+				     .ratio = v->verdict->ratio,
+				     .equivalence = v->equivalence,
+				     .why_undecided = verdict_reason_text(v->verdict->reason),
+				     .colour = colour },
+		out);
 }
 
 static void add_more(const struct verdict *d, double elapsed_s, struct buf *out)
@@ -141,7 +149,7 @@ void verdict_print(const struct verdict_view *v, struct buf *out)
 	const struct verdict *d = v->verdict;
 	char t[UNITS_TEXT];
 
-	add_headline(v, out);
+	add_headline(v, v->colour, out);
 	add_name(out, "A", v->a, median_time(v, false));
 	add_name(out, "B", v->b, median_time(v, true));
 	if (isfinite(d->interval.high))
@@ -181,7 +189,7 @@ void verdict_print_markdown(const struct verdict_view *v, struct buf *out)
 	char t[UNITS_TEXT];
 
 	buf_adds(out, "### ");
-	add_headline(&(struct verdict_view){ .verdict = d, .equivalence = v->equivalence }, out);
+	add_headline(v, false, out);
 	buf_adds(out, "\n| | median | |\n|---|---:|---|\n");
 	for (int i = 0; i < 2; i++) {
 		buf_printf(out, "| %s | %s | ", i ? "B" : "A",

@@ -33,6 +33,16 @@ struct verdict_view {
 	size_t width;
 };
 
+struct verdict_headline {
+	enum verdict_word word;
+	double ratio, equivalence;
+	const char *why_undecided;
+	bool colour;
+};
+
+/* "B is faster than A: 12 % less time", with the digits the change allows, and a newline. */
+void verdict_add_headline(const struct verdict_headline *h, struct buf *out);
+
 void verdict_print(const struct verdict_view *v, struct buf *out);
 /* For a pull request: a heading and a table. */
 void verdict_print_markdown(const struct verdict_view *v, struct buf *out);
