@@ -48,7 +48,7 @@ uint64_t pace_measure(enum clock_mode clock)
 {
 	uint64_t first, second;
 
-	if (!names)
+	if (!names || PyErr_Occurred())
 		return 0;
 	work();
 	first = once(clock);

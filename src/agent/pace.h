@@ -19,7 +19,7 @@
 /* Once, with the GIL. False: no memory; then every measurement is 0. */
 bool pace_start(void);
 
-/* With the GIL, where there is one; any thread. Never 0 after pace_start. */
+/* With the GIL, where there is one; any thread. 0: not now, as an exception is on its way. */
 uint64_t pace_measure(enum clock_mode clock);
 
 #pragma GCC visibility pop
