@@ -19,11 +19,8 @@ struct own {
 	struct ops_tree tree;
 	int64_t *self_ns, *end_ns; /* by node; ends as cut */
 	int64_t *device_ns; /* by node, launched by it and its calls; NULL: nothing is linked */
-	double *self_device_ns;
-	uint32_t *n_launches;
-	int64_t *bytes[2]; /* of direct calls: CPU, device; NULL: no memory */
-	uint32_t *row;     /* by node */
-	uint32_t *around;  /* by node: the innermost Python function; NULL: there are none */
+	uint32_t *row;      /* by node */
+	uint32_t *around;   /* by node: the innermost Python function; NULL: there are none */
 	struct ops_python python;
 	struct map told[2]; /* row and name → own time: of sources, of modules */
 	struct arena *arena;
@@ -80,18 +77,13 @@ static void launch(struct own *o, size_t n)
 	if (!t->owners)
 		return;
 	o->device_ns = xcalloc(n + 1, sizeof *o->device_ns);
-	o->self_device_ns = xcalloc(n + 1, sizeof *o->self_device_ns);
-	o->n_launches = xcalloc(n + 1, sizeof *o->n_launches);
 	vec_each (&t->x->v, e) {
 		uint32_t owner = op_is_device(e) && e->category != OP_DEVICE_ANNOTATION
 			? ops_owner(t, e)
 			: OPS_NONE;
 
-		if (owner == OPS_NONE)
-			continue;
-		o->self_device_ns[owner] += (double)e->duration_ns;
-		o->device_ns[owner] += (double)e->duration_ns;
-		o->n_launches[owner]++;
+		if (owner != OPS_NONE)
+			o->device_ns[owner] += (double)e->duration_ns;
 	}
 	for (size_t i = t->n; i-- > 0;) { /* callers come before their calls */
 		uint32_t node = t->order[i];
@@ -101,23 +93,20 @@ static void launch(struct own *o, size_t n)
 	}
 }
 
-static void allocate(struct own *o, size_t n)
+/* The part of it that is the operators' own. */
+static void launch_rows(struct own *o, struct ops_rows *rows)
 {
-	struct ops_tree *t = &o->tree;
+	const struct ops_tree *t = &o->tree;
 
-	if (!t->memory)
-		return;
-	for (size_t i = 0; i < 2; i++)
-		o->bytes[i] = xcalloc(n + 1, sizeof **o->bytes);
-	for (size_t i = 0; i < t->n; i++) {
-		uint32_t node = t->order[i], up = t->parent[node];
-		int64_t cpu, device;
+	vec_each (&t->x->v, e) {
+		uint32_t owner = op_is_device(e) && e->category != OP_DEVICE_ANNOTATION
+			? ops_owner(t, e)
+			: OPS_NONE;
 
-		if (op_is_device(ops_node(t, node)) || up == OPS_NONE)
+		if (owner == OPS_NONE || o->row[owner] == OPS_NONE)
 			continue;
-		ops_tree_memory(t, ops_node(t, node), &cpu, &device);
-		o->bytes[0][up] += cpu;
-		o->bytes[1][up] += device;
+		rows->v.v[o->row[owner]].self_device_us += (double)e->duration_ns / 1e3;
+		rows->v.v[o->row[owner]].n_launches++;
 	}
 }
 
@@ -131,8 +120,9 @@ static bool is_within_itself(const struct own *o, uint32_t node)
 	return false;
 }
 
-static void add_to_row(struct own *o, uint32_t node, struct ops_row *r)
+static void add_to_row(struct own *o, uint32_t node, struct ops_rows *rows, struct ops_row *r)
 {
+	struct ops_row *outer;
 	struct ops_tree *t = &o->tree;
 	const struct op_event *e = ops_node(t, node);
 	bool is_outer = !is_within_itself(o, node);
@@ -144,17 +134,20 @@ static void add_to_row(struct own *o, uint32_t node, struct ops_row *r)
 	if (is_outer)
 		r->cpu_us += (double)e->duration_ns / 1e3;
 	if (o->device_ns) {
-		r->self_device_us += o->self_device_ns[node] / 1e3;
 		r->device_us += is_outer ? o->device_ns[node] / 1e3 : 0;
-		r->n_launches += o->n_launches[node];
 	}
 	if (!t->memory)
 		return;
 	ops_tree_memory(t, e, &cpu, &device);
 	r->cpu_bytes += is_outer ? cpu : 0;
 	r->device_bytes += is_outer ? device : 0;
-	r->self_cpu_bytes += cpu - o->bytes[0][node];
-	r->self_device_bytes += device - o->bytes[1][node];
+	r->self_cpu_bytes += cpu;
+	r->self_device_bytes += device;
+	if (t->parent[node] == OPS_NONE)
+		return;
+	outer = &rows->v.v[o->row[t->parent[node]]];
+	outer->self_cpu_bytes -= cpu;
+	outer->self_device_bytes -= device;
 }
 
 /* Whichever of the names told so far has most of the row's own time stands in the row. */
@@ -228,10 +221,6 @@ static void own_done(struct own *o)
 	free(o->self_ns);
 	free(o->end_ns);
 	free(o->device_ns);
-	free(o->self_device_ns);
-	free(o->n_launches);
-	free(o->bytes[0]);
-	free(o->bytes[1]);
 	free(o->row);
 	free(o->around);
 	ops_python_done(&o->python);
@@ -252,7 +241,7 @@ static void count_rows(struct own *o, struct ops_rows *rows, unsigned n_stack)
 		stack = ops_python_stack(&o->python, node, n_stack);
 		r = ops_rows_of(rows, e, stack);
 		o->row[node] = (uint32_t)(r - rows->v.v);
-		add_to_row(o, node, r);
+		add_to_row(o, node, rows, r);
 		add_python(o, node, stack, r);
 	}
 }
@@ -284,9 +273,9 @@ struct ops *ops_count(struct arena *a, struct op_events *x, const struct ops_opt
 	nest(&o);
 	o.python = (struct ops_python){ .tree = &o.tree, .around = o.around };
 	launch(&o, n);
-	allocate(&o, n);
 	ops_rows_init(&rows, a, &o.tree, options);
 	count_rows(&o, &rows, options->n_stack);
+	launch_rows(&o, &rows);
 	ops = ops_rows_take(&rows);
 	keep_texts(a, ops);
 	find_percentiles(&o, ops);
