@@ -104,6 +104,11 @@ def inactive():
             print(f"{python.label}\n{run(python.exe, ROOT / 'benchmarks' / 'inactive.py').stdout}", end="")
 
 
+def reading():
+    """Other tools' JSON profiles (bar: 200 MB/s; benchmarks/reading.py has options of its own)."""
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "reading.py"], check=True)
+
+
 def torch():
     """Traces of torch.profiler and its own tables (bars: 400 MB/s; 1 GB in 5 s and 300 MB; 50 times as fast as key_averages())."""
     subprocess.run([sys.executable, ROOT / "benchmarks" / "torch_trace.py"], check=True)
@@ -119,7 +124,7 @@ def view():
     subprocess.run([sys.executable, ROOT / "benchmarks" / "view.py"], check=True)
 
 
-BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, timeline, lines, times, three_ways, inactive, torch, verdicts, view)}
+BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, timeline, lines, times, three_ways, inactive, reading, torch, verdicts, view)}
 
 for wanted in sys.argv[1:] or BENCHMARKS:
     print(f"== {wanted}: {BENCHMARKS[wanted].__doc__}")

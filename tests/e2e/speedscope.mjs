@@ -27,7 +27,7 @@ async function look(browser) {
 	page.on("pageerror", (error) => errors.push(String(error)));
 	page.on("crash", () => errors.push("the page crashed"));
 	const begun = performance.now();
-	await page.goto(`file://${folder}/index.html#localProfilePath=${script}`);
+	await page.goto(`file://${folder}/index.html#localProfilePath=${script}`, { waitUntil: "commit", timeout: timeout * 1000 });
 	await page.waitForFunction(() => /Sandwich/.test(document.body.innerText), undefined, { timeout: timeout * 1000 });
 	const ms = performance.now() - begun;
 	const metrics = await (await page.context().newCDPSession(page)).send("Runtime.getHeapUsage");
