@@ -204,6 +204,8 @@ static int by_saving(const void *a, const void *b)
 	double p = units_is_known(x->repeated_s) ? x->repeated_s : x->repeated * (double)x->calls;
 	double q = units_is_known(y->repeated_s) ? y->repeated_s : y->repeated * (double)y->calls;
 
+	if (!x->opaque != !y->opaque)
+		return x->opaque ? 1 : -1;
 	if (p != q)
 		return p < q ? 1 : -1;
 	return x->calls != y->calls ? (x->calls < y->calls ? 1 : -1) : strcmp(x->name, y->name);

@@ -35,7 +35,8 @@ struct argument_row {
 };
 
 struct arguments {
-	const struct argument_row *v; /* most time that is repeated first, else most calls */
+	/* Those whose arguments are known in full first; then most time that is repeated, else most calls. */
+	const struct argument_row *v;
 	size_t n;
 };
 

@@ -62,7 +62,11 @@ def test_the_table_and_what_it_is_of(tmp_path):
     assert "\nArguments\n" in r.stderr
     r = subprocess.run([LEADLINE, "report", "--args", tmp_path / "x.lead"], capture_output=True, text=True, check=True, timeout=SECONDS)
     assert "\nArguments\n" in r.stdout and "(fib)" in r.stdout and "× (int 1)" in r.stdout
+    r = subprocess.run([LEADLINE, "report", "--args", "-n", "0", tmp_path / "x.lead"], capture_output=True, text=True, check=True, timeout=SECONDS)
     assert "calls that look the same may differ" in " ".join(r.stdout.split())
+    r = subprocess.run([LEADLINE, "report", "--json", tmp_path / "x.lead"], capture_output=True, text=True, check=True, timeout=SECONDS)
+    opaque = [row["opaque"] > 0 for row in json.loads(r.stdout)["arguments"]]
+    assert opaque == sorted(opaque) and any(opaque)  # what is known in full comes first
 
 
 def test_it_is_not_on_by_default(tmp_path):
