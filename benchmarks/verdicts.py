@@ -83,14 +83,14 @@ def aa(options):
     print(f"A against itself: {wrong} of {len(said)} wrong ({wrong / len(said):.1%}); {counts}; load {min(k['load'] for k in kept):.1f} to {max(k['load'] for k in kept):.1f}")
 
 
-def ratio_of_pyperf(a, b):
+def pyperf_tells_apart(a, b):
     """pyperf compare_to: Student's t of two samples, 95 %. True: it calls them different."""
     pooled = (statistics.variance(a) * (len(a) - 1) + statistics.variance(b) * (len(b) - 1)) / (len(a) + len(b) - 2)
     t = (statistics.fmean(a) - statistics.fmean(b)) / math.sqrt(pooled * (1 / len(a) + 1 / len(b)))
     return abs(t) > 1.98  # of about 120 degrees of freedom
 
 
-def ratio_of_hyperfine(a, b):
+def hyperfine_tells_apart(a, b):
     """hyperfine: "x ± y times faster", y from the standard deviations. True: x − y is above 1."""
     slow, fast = sorted((a, b), key=statistics.fmean, reverse=True)
     ratio = statistics.fmean(slow) / statistics.fmean(fast)
@@ -99,36 +99,30 @@ def ratio_of_hyperfine(a, b):
 
 
 def looked_at(draw, most=80):
-    """As compare does it: looks after 10, 15, 23 … blocks until it is clear. The last verdict, and what the first look projected."""
-    blocks, look, first = [], 10, None
+    """As compare does it: looks after 10, 15, 23 … blocks until it is clear. The last verdict."""
+    blocks, look = [], 10
     while True:
         blocks += [draw() for _ in range(min(look, most) - len(blocks))]
         v = judge(blocks)
-        if first is None:
-            first = v
         if v["final"] or len(blocks) >= most:
-            return v, first, blocks
+            return v["verdict"]
         look = v["next_look"]
 
 
 def resampled(options):
-    """Blocks of A against itself, drawn anew from recorded ones; then with 3 % planted (bars: 5 % wrong; 90 % found within the projection).
-
-    A planted difference is looked for with as many blocks as the first look said it would take."""
+    """A against itself, drawn anew from the blocks of aa (bar: 5 % wrong), beside pyperf's and hyperfine's rules on the same times."""
     if not options.keep:
         sys.exit("resampled takes the blocks that aa --keep FILE has written: --keep FILE")
     rng = random.Random(5)
-    # Runs whose own control was quiet enough that 3 % can be found in a thousand blocks.
     runs = [r["times"] for r in json.loads(pathlib.Path(options.keep).read_text()) if len(r["times"]) >= 10]
     n = options.count or 300
     wrong = {"leadline": 0, "pyperf": 0, "hyperfine": 0}
     for _ in range(n):
         run_of = rng.choice(runs)
-        v, _, blocks = looked_at(lambda: [*rng.sample(rng.choice(run_of), 3)])
-        wrong["leadline"] += v["verdict"] in ("faster", "slower")
+        wrong["leadline"] += looked_at(lambda: rng.sample(rng.choice(run_of), 3)) in ("faster", "slower")
         sides = [[rng.choice(rng.choice(run_of)) for _ in range(60)] for _ in range(2)]
-        wrong["pyperf"] += ratio_of_pyperf(*sides)
-        wrong["hyperfine"] += ratio_of_hyperfine(*(side[:10] for side in sides))
+        wrong["pyperf"] += pyperf_tells_apart(*sides)
+        wrong["hyperfine"] += hyperfine_tells_apart(*(side[:10] for side in sides))
     print(f"{n} times A against itself from recorded blocks, called different: " + ", ".join(f"{name} {count / n:.1%}" for name, count in wrong.items()))
 
 
