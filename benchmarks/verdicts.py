@@ -49,11 +49,12 @@ def agree(ours, theirs):
     return f"ours {a:.4g} ± {da:.2g} s, theirs {b:.4g} ± {db:.2g} s: {'agree' if abs(a - b) <= math.hypot(da, db) else 'DIFFER'}"
 
 
-def loop_of(seconds):
-    """How often a loop of Python turns in that time, at best, and what a whole interpreter without it takes."""
+def loops_of(*seconds):
+    """How often a loop turns in an interpreter that shall take so long from begin to end, of one calibration for all."""
     code = "import time\nb = 9\nfor _ in range(9):\n t = time.perf_counter()\n i = 0\n while i < 200000: i += 1\n b = min(b, time.perf_counter() - t)\nprint(b)"
     start = min(timed(PYTHON, "-S", "-c", "pass") for _ in range(9))
-    return max(1, int(200000 * (seconds - start) / float(run(PYTHON, "-S", "-c", code))))
+    per_second = 200000 / float(run(PYTHON, "-S", "-c", code))
+    return [max(1, int(per_second * (s - start))) for s in seconds]
 
 
 def timed(*command):
@@ -128,8 +129,8 @@ def resampled(options):
 
 def planted(options):
     """3 % more work, live (bar: found in 90 % within the blocks projected, which are 2 · 10.5 (sd/δ)² at most)."""
-    turns, found, within, n = loop_of(0.03), 0, 0, options.count or 5
-    a, b = (f"{PYTHON} -S -c '{LOOP.format(n=k)}'" for k in (turns, int(turns * 1.03)))
+    found, within, n = 0, 0, options.count or 5
+    a, b = (f"{PYTHON} -S -c '{LOOP.format(n=k)}'" for k in loops_of(0.03, 0.0309))
     for _ in range(n):
         first = compare("-N", "--blocks", 10, "-c", a, "-c", b)
         logs = [math.log(t[1] / t[0]) for t in first["times"]]
@@ -209,7 +210,7 @@ def overhead(options):
 
 def verdict_time(options):
     """10 % on a command of 50 ms: until compare says so, and until pyperf's command and compare_to with their defaults have (bar: 60 %)."""
-    short, long = loop_of(0.05), loop_of(0.055)
+    short, long = loops_of(0.05, 0.055)
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs, words = [], [], []
         for name, n in (("a", short), ("b", long)):
