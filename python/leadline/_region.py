@@ -6,10 +6,8 @@ ignore their arguments. When a recording begins the dict is emptied, and what is
 """
 
 import functools
-import sys
 import threading
 import time
-import types
 from typing import Any, Callable, Dict, List, TypeVar
 
 Sink = Callable[[int, int, int, str], None]  # begin and duration in ns, kernel's thread id, name
@@ -54,15 +52,14 @@ class Region:
 
 
 class _Off(Region):
-    """While nothing records. Both functions take what they are given and return None.
+    """While nothing records. Both functions take what they are given and return something false.
 
-    An audit event that nobody listens to is the cheapest function that takes what `__exit__` is given; a program's own
-    audit hooks see it as "leadline.region".
+    An audit event nobody listens to would leave 6 to 10 ns sooner, but a program may have hooks that listen.
     """
 
     __slots__ = ()
     __enter__ = [].clear
-    __exit__ = types.MethodType(sys.audit, "leadline.region")
+    __exit__ = type.__prepare__  # type: ignore[assignment]
 
 
 class _On(Region):
