@@ -143,10 +143,11 @@ static char *const *fill_words(struct bench_session *s, char *const *words, cons
 /* A size is a variable of a statement's set-up and the argument of a function; in a command it is a parameter. */
 static void set_size(struct bench_session *s, struct subject *one, const struct values *v)
 {
-	const struct series_parameter *size = &v->v[v->n - 1];
+	const struct series_parameter *size;
 
 	if (one->is_command || !v->size)
 		return;
+	size = &v->v[v->n - 1];
 	if (s->is_scale) {
 		one->statement.threads = (unsigned)v->size;
 		return;
