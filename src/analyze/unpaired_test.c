@@ -108,13 +108,13 @@ static void unlike_conditions_leave_it_undecided(void **state)
 /* Steps that depend on the one before (r = 0.8), as a machine that warms and cools makes them. */
 static void steps_of_one_program_are_seldom_called_different(void **state)
 {
-	enum { STEPS = 600 };
+	enum { STEPS = 300 };
 	static double runs[2][STEPS];
 	uint64_t random = 9;
 	int wrong = 0, found = 0;
 
 	(void)state;
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 40; i++) {
 		enum verdict_word word;
 
 		for (int side = 0; side < 2; side++) {
@@ -132,8 +132,8 @@ static void steps_of_one_program_are_seldom_called_different(void **state)
 		found += unpaired_steps(runs[0], STEPS, runs[1], STEPS, &plain, false).word ==
 			VERDICT_SLOWER;
 	}
-	assert_in_range(wrong, 0, 12);
-	assert_int_equal(found, 100);
+	assert_in_range(wrong, 0, 5);
+	assert_in_range(found, 36, 40);
 }
 
 int main(void)
