@@ -121,6 +121,22 @@ static void add_kernels(struct counting *c)
 	}
 }
 
+/* What the profiler itself did lies in an operator, or a call of the runtime, and is counted by torch as if it had that
+ * operator's number: so it gets the kernels a second time. */
+static void add_kernels_of_overhead(struct counting *c)
+{
+	const struct ops_tree *t = &c->tree;
+
+	for (uint32_t node = 0; node < t->n_events; node++) {
+		uint32_t up = t->x->v.v[node].category == OP_OVERHEAD ? t->parent[node] : OPS_NONE;
+
+		while (up != OPS_NONE && ops_node(t, up)->category > OP_ANNOTATION)
+			up = t->parent[up];
+		if (up != OPS_NONE)
+			sums_copy(&c->kernels, node, up);
+	}
+}
+
 /* A call that is the only one within a call of the same name is taken for the same call. */
 static void fold(struct counting *c)
 {
@@ -248,6 +264,7 @@ static void count(struct counting *c, bool adds_exactly)
 		c->kernels = sums_new(n, adds_exactly);
 		c->devices = sums_new(n, adds_exactly);
 		add_kernels(c);
+		add_kernels_of_overhead(c);
 	}
 	fold(c);
 	if (c->has_kernels)
@@ -260,6 +277,35 @@ static void count(struct counting *c, bool adds_exactly)
 	add_to_parents(c);
 }
 
+/* The thread whose number is that of its process; the number of tracks where none is. */
+static size_t find_main_track(const struct op_events *x)
+{
+	size_t i = 0;
+
+	for (; i < x->tracks.items.n; i++) {
+		const struct intern_item *k = &x->tracks.items.v[i];
+		size_t n_pid = strlen(k->p);
+
+		if (n_pid && k->n == 2 * n_pid + 1 &&
+			memcmp(k->p, (const char *)k->p + n_pid + 1, n_pid) == 0)
+			break;
+	}
+	return i;
+}
+
+/* Kineto writes what the profiler itself did without a thread; torch counts it in the program's first one. */
+static void place_overhead(struct op_events *x)
+{
+	size_t track = find_main_track(x);
+
+	if (track == x->tracks.items.n)
+		return;
+	vec_each (&x->v, e)
+		if (e->category == OP_OVERHEAD &&
+			strcmp(intern_get(&x->tracks, e->track)->p, "-1") == 0)
+			e->track = (uint16_t)track;
+}
+
 struct ops *ops_as_torch(struct arena *a, struct op_events *x, const struct ops_options *o,
 	const struct ops_torch *torch)
 {
@@ -267,6 +313,7 @@ struct ops *ops_as_torch(struct arena *a, struct op_events *x, const struct ops_
 	struct ops_rows rows;
 	struct ops *ops;
 
+	place_overhead(x);
 	ops_tree_init(&c.tree, x, torch->python_in_tree);
 	count(&c, torch->adds_exactly);
 	ops_rows_init(&rows, a, &c.tree, o);
