@@ -54,7 +54,8 @@ struct series {
 	bool is_command; /* one value per process */
 	const struct series_parameter *parameters;
 	size_t n_parameters;
-	const char *notes; /* lines about it; NULL: none */
+	const char *notes;      /* lines about it; NULL: none */
+	const char *conditions; /* a line about what was done before its runs; NULL: nothing */
 };
 
 /* Why values lie far above the others, as far as the system told. */

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "bench/cold.h"
 #include "bench/layout.h"
 #include "base/banned.h"
 
@@ -58,8 +59,13 @@ int commandline_run(const struct commandline *c, uint64_t seed, struct child_res
 	buf_clear(ret_stderr);
 	if (c->prepare)
 		status = commandline_shell("/bin/sh", c->prepare, "--prepare", e);
-	if (status == 0)
+	if (status == 0 && c->cold)
+		status = cold_before(c->cold, e);
+	if (status == 0) {
 		status = child_run(&o, ret, ret_stderr, e);
+		if (c->cold)
+			cold_after(c->cold);
+	}
 	if (status == 0 && c->conclude)
 		status = commandline_shell("/bin/sh", c->conclude, "--conclude", e);
 	layout_done(&layout);

@@ -10,6 +10,7 @@
 #include "bench/child.h"
 
 struct buf;
+struct cold;
 struct err;
 
 struct commandline {
@@ -19,6 +20,7 @@ struct commandline {
 	const char *prepare;     /* for a shell, before each run; NULL: nothing */
 	const char *conclude;    /* the same after it */
 	const char *in_path;     /* for stdin; NULL: /dev/null */
+	struct cold *cold;       /* drops its files from memory before each run; NULL: nobody */
 	struct buf *stdout_to;   /* gets what it prints; NULL: nobody */
 	bool show_output, ignore_failure;
 	double subtract_s; /* start of the shell */

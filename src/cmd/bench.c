@@ -39,6 +39,12 @@ static const struct opt options_table[] = {
 		FIELD(commands), SIZE_MAX, NULL },
 	{ 'w', "warmup", OPT_U64, "N", false, "runs of a command before those that count",
 		FIELD(warmup), SIZE_MAX, NULL },
+	{ 0, "cold", OPT_FLAG, NULL, false,
+		"drop the files that a command opens from memory before each run (as root)",
+		FIELD(cold), SIZE_MAX, NULL },
+	{ 0, "warm", OPT_FLAG, NULL, false,
+		"run a command once before the runs that count, so that its files are in memory",
+		FIELD(warm), SIZE_MAX, NULL },
 	{ 0, "runs", OPT_U64, "N", false, "runs of a command, exactly", FIELD(runs), SIZE_MAX,
 		NULL },
 	{ 'm', "min-runs", OPT_U64, "N", false, "runs of a command at least (else 10)",
@@ -214,6 +220,11 @@ static int check(const struct bench_options *o, struct err *e)
 		return -(int)e->code;
 	if ((o->has_loops && !o->loops) || (o->has_repeat && !o->repeat))
 		return err_set(e, ERR_USAGE, "-n and -r want at least 1");
+	if (o->cold && o->warm)
+		return err_set(e, ERR_USAGE, "--cold and --warm cannot be taken together");
+	if ((o->cold || o->warm) && o->has_count)
+		return err_set(e, ERR_USAGE, "%s is for times, not for --count",
+			o->cold ? "--cold" : "--warm");
 	if (counting_check(o->count, e) < 0)
 		return -(int)e->code;
 	return bench_session_check_exports(o, e);
@@ -288,6 +299,7 @@ const struct command command_bench = {
 		    "  leadline bench -n 1000 -r 5 'pass'               as timeit, to the letter\n"
 		    "  leadline bench -- python3 script.py\n"
 		    "  leadline bench -c 'grep -r x .' -c 'rg x'        as hyperfine\n"
+		    "  leadline bench --cold -- python3 -c 'import numpy'\n"
 		    "  leadline bench -L level 1,6,9 -c 'gzip -{level} -k -c data'\n"
 		    "  leadline bench --scan n=1k..1M -s 'x = list(range(n))' 'sorted(x)'\n"
 		    "  leadline bench --json=before.json mypackage:main\n",

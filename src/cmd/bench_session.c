@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "bench/bench.h"
+#include "bench/cold.h"
 #include "bench/export.h"
 #include "bench/keep.h"
 #include "cmd/command.h"
@@ -218,6 +219,20 @@ static int make_group(struct bench_session *s, const struct form *f,
 	return status;
 }
 
+/* A statement is called again and again in one process: its files are read once, by the first call. */
+static int check_files(struct bench_session *s, struct err *e)
+{
+	if (s->o->cold || s->o->warm)
+		vec_each (&s->items, one)
+			if (!one->subject.is_command)
+				return err_set(e, ERR_USAGE,
+					"%s is for commands; for a statement: leadline bench %s -- "
+					"python3 -c '…'",
+					s->o->cold ? "--cold" : "--warm",
+					s->o->cold ? "--cold" : "--warm");
+	return 0;
+}
+
 int bench_session_open(struct bench_session *s, char **words, bool is_command, struct err *e)
 {
 	struct parameters p = { 0 };
@@ -246,7 +261,7 @@ int bench_session_open(struct bench_session *s, char **words, bool is_command, s
 				status = make_group(s, f, v, p.n, shell_s, e);
 	}
 	vec_done(&all);
-	return status;
+	return status == 0 ? check_files(s, e) : status;
 }
 
 static struct bench_plan plan_of(const struct bench_session *s)
@@ -258,6 +273,8 @@ static struct bench_plan plan_of(const struct bench_session *s)
 	p.repeat = (unsigned)s->o->repeat;
 	p.processes = (unsigned)s->o->processes;
 	p.warmup = (unsigned)s->o->warmup;
+	if (!p.warmup && (s->o->cold || s->o->warm))
+		p.warmup = 1;
 	p.runs = (unsigned)(s->o->runs ? s->o->runs : s->o->repeat);
 	if (s->o->has_least)
 		p.least_runs = (unsigned)s->o->least_runs;
@@ -328,17 +345,17 @@ static const char *pitfalls(
 }
 
 /* --setup and --cleanup stand around the runs of each command, as in hyperfine. */
-static int measure_command(struct bench_session *s, const struct subject *what,
-	struct progress *progress, struct series *ret, struct err *e)
+static int run_command(struct bench_session *s, const struct subject *what,
+	const struct commandline *command, struct progress *progress, struct series *ret,
+	struct err *e)
 {
 	struct bench_plan plan = plan_of(s);
 	struct buf said = BUF_INIT;
 	int status;
 
-	*ret = (struct series){ 0 };
 	if (subject_before(what->options, e) < 0)
 		return -(int)e->code;
-	status = bench_command(&s->arena, &what->command, &plan, progress, ret, &said, e);
+	status = bench_command(&s->arena, command, &plan, progress, ret, &said, e);
 	if (status < 0 && said.n) {
 		progress_done(progress);
 		fwrite(said.data, 1, said.n, stderr);
@@ -346,6 +363,35 @@ static int measure_command(struct bench_session *s, const struct subject *what,
 	buf_done(&said);
 	if (status == 0)
 		status = subject_after(what->options, e);
+	return status;
+}
+
+static int measure_command(struct bench_session *s, const struct subject *what,
+	struct progress *progress, struct series *ret, struct err *e)
+{
+	struct commandline command = what->command;
+	struct buf said = BUF_INIT;
+	struct cold cold;
+	int status;
+
+	*ret = (struct series){ 0 };
+	if (s->o->cold) {
+		if (cold_open(&cold, command.folder, e) < 0)
+			return -(int)e->code;
+		command.cold = &cold;
+	}
+	status = run_command(s, what, &command, progress, ret, e);
+	if (s->o->cold) {
+		cold_describe(&cold, &said);
+		ret->conditions = arena_strdup(&s->arena, buf_str(&said));
+		cold_close(&cold);
+	} else if (s->o->warm) {
+		unsigned n = plan_of(s).warmup;
+
+		ret->conditions = arena_printf(&s->arena,
+			"  warm: %u run%s before those that count\n", n, n == 1 ? "" : "s");
+	}
+	buf_done(&said);
 	return status;
 }
 

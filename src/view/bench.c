@@ -195,6 +195,8 @@ static void print_one(const struct bench_view *v, size_t i, struct buf *out)
 	add_histogram(&v->sums[i], out);
 	add_spread(&v->sums[i], out);
 	add_procedure(v, i, out);
+	if (s->conditions)
+		buf_adds(out, s->conditions);
 	if (!s->is_command) {
 		buf_adds(out, "  timeit's line: ");
 		bench_print_timeit(v, i, out);

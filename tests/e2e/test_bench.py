@@ -160,6 +160,72 @@ def test_runs_warmup_prepare_conclude_setup_and_cleanup(tool):
     assert log.read_text().split() == ["setup"] + ["prepare", "run", "conclude"] * 3 + ["cleanup"]
 
 
+# Appends how many pages of a file are in memory to a log, then reads the file.
+LOOKS_AND_READS = """
+import ctypes, os, sys
+data, log = sys.argv[1:]
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
+size, page = os.path.getsize(data), os.sysconf("SC_PAGESIZE")
+fd = os.open(data, os.O_RDONLY)
+at = libc.mmap(None, size, 1, 1, fd, 0)
+pages = ctypes.create_string_buffer(size // page)
+assert libc.mincore(at, size, pages) == 0
+with open(log, "a") as f:
+    print(sum(b & 1 for b in pages.raw[:size // page]) * page, file=f)
+while os.read(fd, 1 << 20):
+    pass
+"""
+SIZE = 8 << 20
+
+
+@pytest.fixture
+def looks_and_reads(tool):
+    """A command whose file is on a disk, and not all of it written there yet; the log says how many bytes were in memory."""
+    if subprocess.run(["stat", "-f", "-c", "%T", tool.tmp], capture_output=True, text=True, check=True).stdout.strip() in ("tmpfs", "ramfs"):
+        pytest.skip("the folder for tests is in memory")
+    script, data, log = tool.tmp / "looks.py", tool.tmp / "data", tool.tmp / "log"
+    script.write_text(LOOKS_AND_READS)
+    data.write_bytes(os.urandom(SIZE))
+    return [sys.executable, script, data, log], log
+
+
+@pytest.mark.parametrize("shell", [False, True])
+def test_cold_runs_find_nothing_in_memory(tool, looks_and_reads, shell):
+    """Also where a child of the command opens the file; the run that shows which files these are does not count."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    command, log = looks_and_reads
+    words = ["-c", " ".join(map(str, [*command, "; true"]))] if shell else ["--", *command]
+    ours = tool.tmp / "ours.json"
+    r = tool("bench", "--cold", "--runs", 3, "--export-json", ours, *words)
+    assert r.returncode == 0, r.stderr
+    first, *counted = map(int, log.read_text().split())
+    assert first > SIZE / 2 and len(counted) == 3 and max(counted) < SIZE / 100, log.read_text()
+    told = re.search(r"^  cold: (\d+) files dropped from memory before each run \((\S+) MiB[;)]", r.stdout, re.M)
+    assert told and int(told[1]) > 5 and float(told[2]) >= SIZE / 2**20, r.stdout
+    assert len(json.loads(ours.read_text())["results"][0]["times"]) == 3
+
+
+@pytest.mark.parametrize("args, runs", [(["--warm"], 4), (["--warm", "-w", "2"], 5)])
+def test_warm_runs_find_all_in_memory(tool, looks_and_reads, args, runs):
+    command, log = looks_and_reads
+    r = tool("bench", *args, "--runs", 3, "--", *command)
+    assert r.returncode == 0 and f"  warm: {runs - 3} run" in r.stdout, r.stderr
+    found = list(map(int, log.read_text().split()))
+    assert len(found) == runs and min(found[-3:]) > SIZE * 0.99
+
+
+def test_cold_without_the_right_to_names_it(tool):
+    words = ["setpriv", "--bounding-set=-sys_admin", "--inh-caps=-sys_admin"] if os.geteuid() == 0 else []
+    log = tool.tmp / "log"
+    r = subprocess.run([*words, tool.binary, "bench", "--cold", "--setup", f"echo ran >> {log}", "--", "touch", log], capture_output=True, text=True)
+    assert r.returncode == 4 and "root (CAP_SYS_ADMIN); without: --prepare" in r.stderr, r.stderr
+    assert not log.exists()
+
+
 def test_parameters_stand_for_their_values_everywhere(tool):
     """All combinations, the first list fastest, as hyperfine makes them; set-up and clean-up around each."""
     log, ours, theirs = tool.tmp / "log", tool.tmp / "ours.json", tool.tmp / "theirs.json"
@@ -284,6 +350,10 @@ def test_a_command_that_fails_in_a_later_run_keeps_the_earlier_ones(tool):
     (["--scale", "threads=1,2", "--", "true"], 2, "no commands"),
     (["--scale", "threads=1,2", "--time", "0.1", "1/0"], 8, "ZeroDivisionError"),
     (["--python", "/no/python", "pass"], 127, "/no/python"),
+    (["--cold", "--warm", "--", "true"], 2, "--cold and --warm cannot be taken together"),
+    (["--cold", "pass"], 2, "leadline bench --cold -- python3 -c"),
+    (["--warm", "os:getpid"], 2, "leadline bench --warm -- python3 -c"),
+    (["--warm", "--count", "--", "true"], 2, "--warm is for times"),
 ])
 def test_bad_input_gets_a_line_and_a_status(tool, args, status, words):
     r = tool("bench", *args)
