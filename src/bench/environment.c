@@ -74,19 +74,19 @@ static void read_turbo(char *to, size_t size)
 	}
 }
 
-/* git says it best; a folder without it, or without git, has no commit. */
-static void read_commit(char *to, size_t size)
+/* A folder without it, or without git, has no commit. */
+void environment_read_commit(struct environment *ret)
 {
 	FILE *f = popen(
 		"git describe --always --dirty=+ --abbrev=12 --exclude='*' 2>/dev/null", "re");
 
-	to[0] = '\0';
+	ret->commit[0] = '\0';
 	if (!f)
 		return;
-	if (!fgets(to, (int)size, f))
-		to[0] = '\0';
+	if (!fgets(ret->commit, sizeof ret->commit, f))
+		ret->commit[0] = '\0';
 	pclose(f);
-	to[strcspn(to, "\n")] = '\0';
+	ret->commit[strcspn(ret->commit, "\n")] = '\0';
 }
 
 static double read_load(void)
@@ -127,7 +127,6 @@ void environment_read(struct environment *ret)
 	read_line(ret->clock, sizeof ret->clock,
 		"/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	read_turbo(ret->turbo, sizeof ret->turbo);
-	read_commit(ret->commit, sizeof ret->commit);
 	gmtime_r(&now, &utc);
 	strftime(ret->date, sizeof ret->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
 	ret->load = read_load();

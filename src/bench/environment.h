@@ -26,8 +26,10 @@ struct environment {
 	double stolen_s;     /* so far, of all CPUs; NAN unknown */
 };
 
-/* Reads all of it; runs git where there is one. */
+/* Reads all of it but the commit. */
 void environment_read(struct environment *ret);
+/* Runs git where there is one, which takes milliseconds: for results that are kept. */
+void environment_read_commit(struct environment *ret);
 
 /* What of it changes while things are measured. */
 void environment_state(struct series_state *ret);

@@ -472,6 +472,12 @@ static bool is_too_large(struct bench_session *s, struct bench_group *g, const s
 	return true;
 }
 
+static bool is_kept(const struct bench_options *o)
+{
+	return o->verbose || o->has_json || o->exports.n || o->export_json || o->export_csv ||
+		o->export_markdown || o->output || o->history;
+}
+
 int bench_session_measure(struct bench_session *s, struct err *e)
 {
 	bool is_shown = isatty(STDERR_FILENO);
@@ -480,6 +486,8 @@ int bench_session_measure(struct bench_session *s, struct err *e)
 
 	child_watch_interrupt();
 	environment_read(&s->before);
+	if (is_kept(s->o))
+		environment_read_commit(&s->before);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	vec_each (&s->items, one) {
 		struct bench_group *g = &s->groups.v[one->group];
