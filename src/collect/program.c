@@ -35,7 +35,7 @@ enum {
 };
 
 static const uint64_t AWAKE_NS = 10000;
-static const uint64_t NEWS_NS = 5000000; /* signals and news wait no longer than this for a look */
+static const uint64_t NEWS_NS = 5000000; /* news wait no longer than this for a look */
 static const uint64_t WRITER_NS = 10000000;
 static const uint64_t TREE_POLL_NS = 8000000; /* children are found within this and a look */
 
@@ -311,20 +311,22 @@ static int collector_fd(const struct running *r, size_t *ret_index)
 	return -1;
 }
 
-/* A look that is due soon is slept for without an eye on anything else: watching five descriptors costs as much
- * as a look does. */
+/* A look that is due soon is slept for with an eye on signals alone: watching five descriptors costs as much as a look
+ * does. A signal ends it at once, so that what the program does after a Ctrl-C is not recorded. */
 static bool sleep_until_look(struct running *r)
 {
-	uint64_t next = next_look(r);
+	uint64_t next = next_look(r), now = now_ns(CLOCK_MONOTONIC);
+	struct pollfd signals = { .fd = r->signals, .events = POLLIN };
 	size_t unused;
 
-	if (next > r->polled_ns + NEWS_NS || next <= now_ns(CLOCK_MONOTONIC) + AWAKE_NS ||
-		r->o->hook || next >= deadline(r) || collector_fd(r, &unused) >= 0)
+	if (next > r->polled_ns + NEWS_NS || next <= now + AWAKE_NS || r->o->hook ||
+		next >= deadline(r) || collector_fd(r, &unused) >= 0)
 		return false;
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME,
-		&(struct timespec){ .tv_sec = (time_t)(next / 1000000000u),
-			.tv_nsec = (long)(next % 1000000000u) },
-		NULL);
+	if (ppoll(&signals, 1,
+		    &(struct timespec){ .tv_sec = (time_t)((next - now) / 1000000000u),
+			    .tv_nsec = (long)((next - now) % 1000000000u) },
+		    NULL) != 0)
+		return false;
 	look(r, now_ns(CLOCK_MONOTONIC));
 	return true;
 }
