@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "base/banned.h"
 
 const char *const color_choices[] = { "auto", "always", "never", NULL };
@@ -48,9 +49,12 @@ int command_fail(const struct command *self, const struct err *e)
 {
 	const char *advice = err_advice(e);
 	bool names_itself = self && strncmp(e->text, self->name, strlen(self->name)) == 0;
+	struct buf text = BUF_INIT;
 
+	text_add_printable(&text, e->text, strlen(e->text)); /* it may quote a hostile file */
 	fprintf(stderr, "leadline: %s%s%s\n", self && !names_itself ? self->name : "",
-		self && !names_itself ? ": " : "", e->text);
+		self && !names_itself ? ": " : "", buf_str(&text));
+	buf_done(&text);
 	if (e->code == ERR_USAGE && self)
 		fprintf(stderr, "  see 'leadline help %s'\n", self->name);
 	else if (*advice)

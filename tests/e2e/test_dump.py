@@ -486,6 +486,13 @@ def test_a_core_file_that_lies_is_survived(tool, tmp_path):
         assert tool("dump", core, env=ASAN).returncode in (0, 6)
 
 
+def test_an_error_that_quotes_a_name_cannot_write_to_the_terminal(tool, tmp_path):
+    odd = os.fsencode(tmp_path) + b"/\x1b[31m\xf3.core"
+    Path(os.fsdecode(odd)).write_bytes(b"x")
+    r = subprocess.run([tool.binary, "dump", odd], capture_output=True, check=False)
+    assert r.returncode == 6 and b"\x1b" not in r.stderr and "\\x1b[31m\ufffd.core" in r.stderr.decode(), r.stderr
+
+
 def test_what_is_no_core_file_of_a_python_is_said(tool, tmp_path):
     for path, words in (("/bin/sh", "a program or library"), (__file__, "is no core file"), ("/dev/null", "is no core file")):
         r = tool("dump", path)
