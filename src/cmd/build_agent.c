@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See build_agent.h. */
 #include "cmd/build_agent.h"
+#include "cmd/scratch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ struct job {
 	char tag[AGENTS_TAG];
 	char version[24];
 	char include[4096];
-	char dir[256]; /* where it is built; "": none yet */
+	char dir[SCRATCH_PATH]; /* where it is built; "": none yet */
 	struct buf so, source;
 };
 
@@ -264,7 +265,6 @@ static void clean_up(const struct job *j)
 int build_agent(const char *python, struct buf *ret_said, struct err *e)
 {
 	struct job j = { .python = python };
-	const char *tmp = getenv("TMPDIR");
 
 	if (ask(&j, e) < 0)
 		return -(int)e->code;
@@ -275,11 +275,8 @@ int build_agent(const char *python, struct buf *ret_said, struct err *e)
 	}
 	if (check_headers(&j, e) < 0)
 		return -(int)e->code;
-	snprintf(j.dir, sizeof j.dir, "%.200s/leadline.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(j.dir)) {
-		j.dir[0] = '\0';
-		return err_errno(e, ERR_SYSTEM, "cannot make a folder to build in");
-	}
+	if (scratch_make(j.dir, "to build in", e) < 0)
+		return -(int)e->code;
 	buf_printf(&j.source, "%s/source", j.dir);
 	buf_printf(&j.so, "%s/%s.so", j.dir, j.tag);
 	if (agents_unpack_sources(j.dir, e) == 0 && compile(&j, e) == 0 && try_it(&j, e) == 0)

@@ -19,6 +19,7 @@
 #include "base/vec.h"
 #include "bench/instructions.h"
 #include "cmd/result.h"
+#include "cmd/scratch.h"
 #include "base/banned.h"
 
 enum { LESS_LOOPS = 1, MORE_LOOPS = 5, WORDS_MOST = 12, FILE_MOST = 1 << 30 };
@@ -276,16 +277,15 @@ int counting_check(const char *what, struct err *e)
 int counting_of(struct arena *a, const struct subject *s, bool with_callgrind, struct counting *ret,
 	struct err *e)
 {
-	const char *tmp = getenv("TMPDIR");
-	char *folder = arena_printf(a, "%s/leadline.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	char folder[SCRATCH_PATH];
 	functions more = VEC_INIT, less = VEC_INIT;
 	int status = 0;
 
 	*ret = (struct counting){
 		.name = s->name, .is_command = s->is_command, .instructions_by = ""
 	};
-	if (!mkdtemp(folder))
-		return err_errno(e, ERR_SYSTEM, "cannot make a folder for counts");
+	if (scratch_make(folder, "for counts", e) < 0)
+		return -(int)e->code;
 	status = count_python(a, s, folder, MORE_LOOPS, &more, e);
 	if (status == 0 && !s->is_command)
 		status = count_python(a, s, folder, LESS_LOOPS, &less, e);

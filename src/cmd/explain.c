@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "cmd/result.h"
+#include "cmd/scratch.h"
 #include "base/banned.h"
 
 enum { CAUSES_MOST = 5, WORDS_BEFORE = 10, WORDS_AGAIN = 4, RUNS_MOST = 50, BATCHES = 8 };
@@ -250,35 +251,29 @@ static int share_out(struct arena *a, char paths[2][4096], double ratio, struct 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Absolute: a command may run in another folder. */
-static int make_paths(
-	const struct explain_options *o, char folder[4096], char paths[2][4096], struct err *e)
+static int make_paths(const struct explain_options *o, char folder[SCRATCH_PATH],
+	char paths[2][4096], struct err *e)
 {
-	const char *tmp = getenv("TMPDIR");
 	char here[2048] = "";
 
 	folder[0] = '\0';
 	if (o->keep && o->keep[0] != '/' && !getcwd(here, sizeof here))
 		return err_errno(e, ERR_SYSTEM, "the current folder");
-	if (!o->keep) {
-		snprintf(folder, 4096, "%.200s/leadline.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-		if (!mkdtemp(folder)) {
-			folder[0] = '\0';
-			return err_errno(e, ERR_SYSTEM, "cannot make a folder for recordings");
-		}
-	}
+	if (!o->keep && scratch_make(folder, "for recordings", e) < 0)
+		return -(int)e->code;
 	for (int i = 0; i < 2; i++)
 		if (o->keep)
 			snprintf(paths[i], 4096, "%s%s%.1500s.%c.lead", here, *here ? "/" : "",
 				o->keep, "ab"[i]);
 		else
-			snprintf(paths[i], 4096, "%.300s/%c.lead", folder, "ab"[i]);
+			snprintf(paths[i], 4096, "%s/%c.lead", folder, "ab"[i]);
 	return 0;
 }
 
 int explain(struct arena *a, const struct explain_options *o, struct verdict_cause **ret,
 	size_t *ret_n, struct err *e)
 {
-	char folder[4096], paths[2][4096];
+	char folder[SCRATCH_PATH], paths[2][4096];
 	int status = make_paths(o, folder, paths, e);
 
 	for (int i = 0; i < 2 && status == 0; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See revisions.h. */
 #include "cmd/revisions.h"
+#include "cmd/scratch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,15 +62,10 @@ static int checkout(const char *folder, const char *name, const char *build, str
 int revisions_open(
 	struct revisions *r, const struct opt_list *names, const char *build, struct err *e)
 {
-	const char *tmp = getenv("TMPDIR");
-
 	if (names->n != 2)
 		return err_set(e, ERR_USAGE, "--rev is given twice: A, then B");
-	snprintf(r->root, sizeof r->root, "%.200s/leadline.XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	if (!mkdtemp(r->root)) {
-		r->root[0] = '\0';
-		return err_errno(e, ERR_SYSTEM, "cannot make a folder for the checkouts");
-	}
+	if (scratch_make(r->root, "for the checkouts", e) < 0)
+		return -(int)e->code;
 	for (int i = 0; i < 2; i++) {
 		snprintf(r->folders[i], sizeof r->folders[i], "%s/%c", r->root, "ab"[i]);
 		if (checkout(r->folders[i], names->v[i], build, e) < 0) {

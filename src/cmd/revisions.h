@@ -6,11 +6,12 @@
 #define CMD_REVISIONS_H
 
 #include "base/opts.h"
+#include "cmd/scratch.h"
 
 struct err;
 
 struct revisions {
-	char root[256]; /* the folder, "" none */
+	char root[SCRATCH_PATH]; /* the folder, "" none */
 	char folders[2][280];
 };
 
