@@ -65,34 +65,39 @@ def size():
         print(f"build/leadline: {os.path.getsize(LEADLINE) / 1e6:.2f} MB, {os.path.getsize(stripped.name) / 1e6:.2f} MB stripped")
 
 
+def run_script(name):
+    """One that has options of its own; here with none."""
+    subprocess.run([sys.executable, ROOT / "benchmarks" / name], check=True)
+
+
 def sampler():
-    """The sampler on programs whose stacks never stand still (benchmarks/sampler.py has options of its own)."""
-    subprocess.run([sys.executable, ROOT / "benchmarks" / "sampler.py"], check=True)
+    """The sampler on programs whose stacks never stand still."""
+    run_script("sampler.py")
 
 
 def tracing():
-    """Exact calls, cProfile in the same run (benchmarks/tracing.py has options of its own)."""
-    subprocess.run([sys.executable, ROOT / "benchmarks" / "tracing.py"], check=True)
+    """Exact calls, cProfile in the same run."""
+    run_script("tracing.py")
 
 
 def timeline():
-    """Calls in the order of time: bytes an event, none lost (benchmarks/timeline.py has options of its own)."""
-    subprocess.run([sys.executable, ROOT / "benchmarks" / "timeline.py"], check=True)
+    """Calls in the order of time: bytes an event, none lost."""
+    run_script("timeline.py")
 
 
 def lines():
-    """Exact lines, line_profiler in the same run (benchmarks/lines.py has options of its own)."""
-    subprocess.run([sys.executable, ROOT / "benchmarks" / "lines.py"], check=True)
+    """Exact lines, line_profiler in the same run."""
+    run_script("lines.py")
 
 
 def times():
-    """Corrected times beside what the program measures untraced (benchmarks/times.py has options of its own)."""
-    subprocess.run([sys.executable, ROOT / "benchmarks" / "times.py"], check=True)
+    """Corrected times beside what the program measures untraced."""
+    run_script("times.py")
 
 
 def three_ways():
     """One program counted, sampled and traced: the guide's table."""
-    subprocess.run([sys.executable, ROOT / "benchmarks" / "three_ways.py"], check=True)
+    run_script("three_ways.py")
 
 
 def inactive():
@@ -105,23 +110,23 @@ def inactive():
 
 
 def reading():
-    """Other tools' JSON profiles (bar: 200 MB/s; benchmarks/reading.py has options of its own)."""
-    subprocess.run([sys.executable, ROOT / "benchmarks" / "reading.py"], check=True)
+    """Other tools' JSON profiles (bar: 200 MB/s)."""
+    run_script("reading.py")
 
 
 def torch():
     """Traces of torch.profiler and its own tables (bars: 400 MB/s; 1 GB in 5 s and 300 MB; 50 times as fast as key_averages())."""
-    subprocess.run([sys.executable, ROOT / "benchmarks" / "torch_trace.py"], check=True)
+    run_script("torch_trace.py")
 
 
 def verdicts():
-    """bench and compare against the truth, pyperf and hyperfine (benchmarks/verdicts.py has options of its own; A against itself alone takes ten minutes)."""
-    subprocess.run([sys.executable, ROOT / "benchmarks" / "verdicts.py"], check=True)
+    """bench and compare against the truth, pyperf and hyperfine (A against itself alone takes ten minutes)."""
+    run_script("verdicts.py")
 
 
 def view():
-    """Slices of a tree of ten million nodes (bars: 20 ms, 1 MB; benchmarks/view.py has options of its own)."""
-    subprocess.run([sys.executable, ROOT / "benchmarks" / "view.py"], check=True)
+    """Slices of a tree of ten million nodes (bars: 20 ms, 1 MB)."""
+    run_script("view.py")
 
 
 BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, timeline, lines, times, three_ways, inactive, reading, torch, verdicts, view)}
