@@ -78,8 +78,8 @@ static int ask(struct job *j, struct err *e)
 		sscanf(last_line(&printed),
 			"%31[^\t]\t%3u\t%3u\t%23[^\t]\t%7[^\t]\t%1u\t%4095[^\n]", name, &major,
 			&minor, j->version, flags, &is_64bit, j->include) != 7)
-		err_set(e, ERR_NOT_PYTHON, "%s does not answer as Python does: %.100s", j->python,
-			last_line(&printed));
+		err_set(e, ERR_NOT_PYTHON, "%s does not answer as Python does%s%.100s", j->python,
+			*last_line(&printed) ? ": " : "", last_line(&printed));
 	else if (strcmp(name, "cpython") != 0 || major != 3 || minor < OLDEST || minor > NEWEST ||
 		!is_64bit)
 		err_set(e, ERR_UNSUPPORTED, "%s is %s %s", j->python, name, j->version);

@@ -554,7 +554,8 @@ static int read_input(struct file *f, struct input *in)
 	f->to->format = format_of(head, n);
 	if (!f->to->format)
 		return err_set(f->e, ERR_BAD_FILE,
-			"no benchmark results of pyperf, pytest-benchmark or hyperfine");
+			"no results of leadline bench -o, pyperf, pytest-benchmark or hyperfine "
+			"(profiles are compared by leadline diff)");
 	json_reader_init(&f->r, input_fill, in);
 	status = read_tokens(f);
 	json_reader_done(&f->r);

@@ -148,8 +148,8 @@ static void refused(const char *text, const char *why)
 static void what_makes_no_sense_is_refused_in_one_line(void **state)
 {
 	(void)state;
-	refused("", "no benchmark results");
-	refused("{\"results\":[1]}", "no benchmark results");
+	refused("", "no results of leadline bench");
+	refused("{\"results\":[1]}", "no results of leadline bench");
 	refused("{\"benchmarks\":[]}", "no benchmark is in it");
 	refused("{\"benchmarks\":[{\"runs\":[]}]}", "byte 26: a benchmark without its values");
 	refused("{\"machine_info\":{},\"benchmarks\":[{\"stats\":{\"min\":1}}]}",

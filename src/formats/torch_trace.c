@@ -545,7 +545,8 @@ static int read_all(struct trace *t)
 	s = scan_begin(&t->w);
 	next = scan_peek(&s);
 	if (next != '[' && next != '{')
-		return err_set(t->e, ERR_BAD_FILE, "byte 0: neither an object nor an array");
+		return err_set(t->e, ERR_BAD_FILE,
+			"byte 0: neither an object nor an array, as a trace of torch.profiler is");
 	t->w.at = (size_t)(s.at + 1 - t->w.data);
 	t->to->is_array = next == '[';
 	if (next == '[')
