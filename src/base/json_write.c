@@ -165,16 +165,54 @@ void json_string(struct json_writer *w, const char *s)
 		json_null(w);
 }
 
+/* By hand: answers of the server are mostly numbers, and printf takes ten times as long. */
+static void add_u64(struct buf *out, uint64_t value)
+{
+	char text[20];
+	size_t at = sizeof text;
+
+	do
+		text[--at] = (char)('0' + value % 10);
+	while (value /= 10);
+	buf_add(out, text + at, sizeof text - at);
+}
+
 void json_u64(struct json_writer *w, uint64_t value)
 {
 	begin_value(w);
-	buf_printf(w->out, "%" PRIu64, value);
+	add_u64(w->out, value);
 }
 
 void json_i64(struct json_writer *w, int64_t value)
 {
 	begin_value(w);
-	buf_printf(w->out, "%" PRId64, value);
+	if (value < 0)
+		buf_addc(w->out, '-');
+	add_u64(w->out, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+/* Numbers of at most nine decimals and fifteen digits: both parts of units / 1e9 are exact, so what that division says
+ * is what a reader of the decimal gets. */
+static bool add_short_double(struct buf *out, double value)
+{
+	double size = fabs(value), units = round(size * 1e9);
+	uint64_t whole, rest;
+	char text[10] = ".";
+	size_t n = 10;
+
+	if (!(units < 1e15) || units / 1e9 != size)
+		return false;
+	whole = (uint64_t)units / 1000000000;
+	rest = (uint64_t)units % 1000000000;
+	if (signbit(value))
+		buf_addc(out, '-');
+	add_u64(out, whole);
+	for (size_t i = 9; i > 0; i--, rest /= 10)
+		text[i] = (char)('0' + rest % 10);
+	while (text[n - 1] == '0')
+		n--;
+	buf_add(out, text, n > 1 ? n : 0);
+	return true;
 }
 
 void json_double(struct json_writer *w, double value)
@@ -185,12 +223,14 @@ void json_double(struct json_writer *w, double value)
 		json_null(w);
 		return;
 	}
+	begin_value(w);
+	if (add_short_double(w->out, value))
+		return;
 	for (int digits = 15; digits <= 17; digits++) {
 		snprintf(text, sizeof text, "%.*g", digits, value);
 		if (strtod(text, NULL) == value)
 			break;
 	}
-	begin_value(w);
 	buf_adds(w->out, text);
 }
 

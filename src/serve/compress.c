@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/banned.h"
 
-enum { ZSTD_LEVEL = 3, GZIP_LEVEL = 5, FILE_LEVEL = 9, GZIP_FRAME = 16 + 15, NO_FRAME = -15 };
+enum { ZSTD_LEVEL = 3, GZIP_LEVEL = 3, FILE_LEVEL = 9, GZIP_FRAME = 16 + 15, NO_FRAME = -15 };
 
 /* Whether the list names it, other than with q=0. */
 static bool is_accepted(const char *list, const char *name)

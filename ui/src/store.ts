@@ -2,7 +2,7 @@
 // What the views share: the place, the answers, and hooks to both. Answers are kept for a while; while a new one
 // is on its way the old one stays.
 import { createContext } from "preact";
-import { useContext, useEffect, useRef, useState } from "preact/hooks";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { DataSource, Params, queryOf, Refusal } from "./api/source";
 import { FunctionRow, Overview } from "./api/types";
 import { formatPlace, parsePlace, Place } from "./model/place";
@@ -15,8 +15,8 @@ export class Store {
 	place: Place;
 	private answers = new Map<string, Promise<unknown>>();
 	private listeners = new Set<() => void>();
-	/** Names of functions any answer has mentioned, by recording. */
-	private names = new Map<string, FunctionRow>();
+	/** Names of functions any answer has mentioned, by recording and number. */
+	private names: Map<number, FunctionRow>[] = [];
 
 	constructor(public source: DataSource) {
 		this.place = parsePlace(location.hash);
@@ -71,20 +71,20 @@ export class Store {
 	}
 
 	private learn(r: number, data: unknown): void {
+		const names = (this.names[r] ??= new Map());
 		const rows = (data as { functions?: unknown[] }).functions;
 		for (const row of Array.isArray(rows) ? rows : [])
-			if (Array.isArray(row)) this.names.set(`${r}:${row[0]}`, row as FunctionRow);
-			else this.learnRow(r, row as { f: number; name: string; file: string; line: number; kind: number });
-		for (const row of (data as { rows?: unknown[] }).rows ?? []) this.learnRow(r, row as never);
+			if (Array.isArray(row)) names.set(row[0], row as FunctionRow);
+			else this.learnRow(names, row as { f: number; name: string; file: string; line: number; kind: number });
+		for (const row of (data as { rows?: unknown[] }).rows ?? []) this.learnRow(names, row as never);
 	}
 
-	private learnRow(r: number, row: { f: number; name?: string; file: string; line: number; kind?: number }): void {
-		if (row.f >= 0 && row.name && row.kind !== undefined)
-			this.names.set(`${r}:${row.f}`, [row.f, row.name, row.file, row.line, row.kind]);
+	private learnRow(names: Map<number, FunctionRow>, row: { f: number; name?: string; file: string; line: number; kind?: number }): void {
+		if (row.f >= 0 && row.name && row.kind !== undefined) names.set(row.f, [row.f, row.name, row.file, row.line, row.kind]);
 	}
 
 	nameOf(f: number): FunctionRow | undefined {
-		return this.names.get(`${this.place.r}:${f}`);
+		return this.names[this.place.r]?.get(f);
 	}
 }
 
@@ -121,7 +121,8 @@ export function useAnswer<T>(name: string | null, params: Params): Answer<T> {
 	const key = name === null ? "" : `${name}?${queryOf(params)}`;
 	const [state, set] = useState<Answer<T> & { key: string }>({ key: "", isSlow: false, isOld: false });
 	const latest = useRef("");
-	useEffect(() => {
+	// Not after the next picture, as other effects: the answer comes a frame earlier.
+	useLayoutEffect(() => {
 		latest.current = key;
 		if (name === null) return;
 		const slow = setTimeout(() => set((old) => ({ ...old, isSlow: true })), PATIENCE_MS);
@@ -169,6 +170,20 @@ export function useSize<E extends HTMLElement>(): [(element: E | null) => void, 
 		return () => seen.disconnect();
 	}, [element]);
 	return [setElement, size];
+}
+
+/** Draws with the page's next picture when one of the inputs has changed; once, however often that was. */
+export function useDrawing(draw: () => void, inputs: unknown[]): void {
+	const latest = useRef(draw);
+	const frame = useRef(0);
+	latest.current = draw;
+	useLayoutEffect(() => {
+		frame.current ||= requestAnimationFrame(() => {
+			frame.current = 0;
+			latest.current();
+		});
+	}, inputs);
+	useEffect(() => () => cancelAnimationFrame(frame.current), []);
 }
 
 /** A canvas of that size in CSS pixels, cleared, ready to draw in them. */

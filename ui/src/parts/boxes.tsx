@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Boxes, FunctionRow, Unit } from "../api/types";
 import { amount, count, percent, place } from "../model/format";
 import { arcAt, boxAt, deepest, firstChild, parentOf, siblingOf, Window } from "../model/tree";
-import { prepare, useDark, useSize, useStore } from "../store";
+import { prepare, useDark, useDrawing, useSize, useStore } from "../store";
 import { drawRings, drawRows, Picture, ROW } from "./draw_boxes";
 
 const ZOOM_MS = 120;
@@ -114,17 +114,17 @@ export function BoxPicture(props: PictureProps) {
 	useEffect(() => {
 		if (isUp && scroller.current) scroller.current.scrollTop = full;
 	}, [isUp, full]);
-	useEffect(() => {
+	const picture: Picture = {
+		boxes, window, width: size.width, height: size.height, scroll, full, isUp, isDark, nameOf,
+		hits: props.hits, f: props.f, at: hover?.i ?? at, rootName: props.rootName, colourOf: props.colourOf, markOf: props.markOf,
+	};
+	useDrawing(() => {
 		if (!canvas.current || !size.width) return;
 		const c = prepare(canvas.current, size.width, size.height);
 		if (!c) return;
-		const picture: Picture = {
-			boxes, window, width: size.width, height: size.height, scroll, full, isUp, isDark, nameOf,
-			hits: props.hits, f: props.f, at: hover?.i ?? at, rootName: props.rootName, colourOf: props.colourOf, markOf: props.markOf,
-		};
 		if (isRings) drawRings(c, picture, rings);
 		else drawRows(c, picture);
-	});
+	}, [...Object.values({ ...picture, window: 0, nameOf: 0 }), ...Object.values(window), isRings]);
 	const find = (event: MouseEvent): number => {
 		const x = event.offsetX;
 		const y = event.offsetY;

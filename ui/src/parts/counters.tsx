@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Counters over time (CPUs, memory, IO), one small chart each, in the window the timeline shows.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { amount, digits, moment } from "../model/format";
 import { Span } from "../model/timeline";
@@ -51,8 +51,7 @@ function Chart({ counter, t, values, span, width }: { counter: Counter; t: numbe
 	const spanNow = useRef(span);
 	spanNow.current = span;
 	useEffect(() => plot.current?.setScale("x", { min: span.from, max: span.to }), [span.from, span.to]);
-	const known = values.filter((v): v is number => v !== null);
-	const most = known.length ? Math.max(...known) : 0;
+	const most = useMemo(() => values.reduce<number>((least, v) => Math.max(least, v ?? 0), 0), [values]);
 	const when = t[values.indexOf(most)];
 	return (
 		<div class="counter">

@@ -10,7 +10,7 @@ import { moved, runAt, Span, timeByState, zoomed } from "../model/timeline";
 import { Counters } from "../parts/counters";
 import { drawTimeline, Lane, lanesOf } from "../parts/draw_timeline";
 import { Notice, Wait } from "../parts/states";
-import { prepare, useAnswer, useDark, useOverview, usePlace, useSize, useStore } from "../store";
+import { prepare, useAnswer, useDark, useDrawing, useOverview, usePlace, useSize, useStore } from "../store";
 
 /** Until the window rests that long nothing is asked. */
 const REST_MS = 80;
@@ -45,11 +45,12 @@ function Canvas({ timeline, lanes, span, whole, width, onSpan }: CanvasProps) {
 	const last = lanes[lanes.length - 1];
 	const height = last ? last.y + last.height : 60;
 	const chosen = place.from !== undefined || place.to !== undefined ? { from: place.from ?? whole.from, to: place.to ?? whole.to } : null;
-	useEffect(() => {
+	const marked = brush ?? chosen;
+	useDrawing(() => {
 		if (!canvas.current || width <= 0) return;
 		const c = prepare(canvas.current, width, height);
-		if (c) drawTimeline(c, { timeline, lanes, span, width, height, isDark, nameOf: (f) => store.nameOf(f), brush: brush ?? chosen, f: place.f });
-	});
+		if (c) drawTimeline(c, { timeline, lanes, span, width, height, isDark, nameOf: (f) => store.nameOf(f), brush: marked, f: place.f });
+	}, [timeline, lanes, span.from, span.to, width, height, isDark, marked?.from, marked?.to, place.f]);
 	const timeAt = (x: number) => span.from + (x / width) * (span.to - span.from);
 	const tell = (x: number, y: number) => {
 		const lane = lanes.find((l) => y >= l.y && y < l.y + l.height);
@@ -141,31 +142,38 @@ function Canvas({ timeline, lanes, span, whole, width, onSpan }: CanvasProps) {
 	);
 }
 
-/** The twin: time of each thread in each state, of what is seen. */
 function StateTable({ timeline, span }: { timeline: Timeline; span: Span }) {
 	const states = timeline.states.map((name, i) => ({ name, i })).filter(({ name }) => name !== "none");
 	const length = span.to - span.from;
 	return (
-		<details class="twin">
+		<div class="scroll" tabIndex={0} role="region" aria-label="threads and their states">
+			<table class="grid">
+				<thead>
+					<tr><th scope="col">thread</th>{states.map(({ name }) => <th scope="col" class="num" key={name}>{STATES[name]?.label ?? name}</th>)}</tr>
+				</thead>
+				<tbody>
+					{timeline.threads.map((thread) => {
+						const sums = timeByState(thread, span, timeline.states.length);
+						return (
+							<tr key={thread.number}>
+								<td>#{thread.number} {thread.name}</td>
+								{states.map(({ name, i }) => <td class="num" key={name}>{amount(sums[i], "s")} <span class="soft">{percent(sums[i] / length)}</span></td>)}
+							</tr>
+						);
+					})}
+				</tbody>
+			</table>
+		</div>
+	);
+}
+
+/** The twin: time of each thread in each state, of what is seen. Summed only while it is open. */
+function Twin(props: { timeline: Timeline; span: Span }) {
+	const [isOpen, open] = useState(false);
+	return (
+		<details class="twin" onToggle={(e) => open(e.currentTarget.open)}>
 			<summary>as a table</summary>
-			<div class="scroll" tabIndex={0} role="region" aria-label="threads and their states">
-				<table class="grid">
-					<thead>
-						<tr><th scope="col">thread</th>{states.map(({ name }) => <th scope="col" class="num" key={name}>{STATES[name]?.label ?? name}</th>)}</tr>
-					</thead>
-					<tbody>
-						{timeline.threads.map((thread) => {
-							const sums = timeByState(thread, span, timeline.states.length);
-							return (
-								<tr key={thread.number}>
-									<td>#{thread.number} {thread.name}</td>
-									{states.map(({ name, i }) => <td class="num" key={name}>{amount(sums[i], "s")} <span class="soft">{percent(sums[i] / length)}</span></td>)}
-								</tr>
-							);
-						})}
-					</tbody>
-				</table>
-			</div>
+			{isOpen && <StateTable {...props} />}
 		</details>
 	);
 }
@@ -199,6 +207,23 @@ function Threads({ timeline, lanes }: { timeline: Timeline; lanes: Lane[] }) {
 	);
 }
 
+function Rows(props: Omit<CanvasProps, "lanes">) {
+	const { timeline, span, width } = props;
+	const lanes = useMemo(() => lanesOf(timeline), [timeline]);
+	const labels = useMemo(() => <Threads timeline={timeline} lanes={lanes} />, [timeline, lanes]);
+	if (!lanes.length) return <Notice title="No thread was seen" text="Idle threads are left out; the chips may leave out more." />;
+	return (
+		<div class="time-scroll">
+			<div class="time-row">
+				{labels}
+				<Canvas {...props} lanes={lanes} />
+			</div>
+			<Counters counters={timeline.counters ?? {}} span={span} width={width} />
+			<Twin timeline={timeline} span={span} />
+		</div>
+	);
+}
+
 export function TimelineView() {
 	const place = usePlace();
 	const store = useStore();
@@ -227,20 +252,7 @@ export function TimelineView() {
 				<span class="soft">{moment(span.from)} – {moment(span.to)}</span>
 			</div>
 			<Wait answer={answer}>
-				{(timeline) => {
-					const lanes = lanesOf(timeline);
-					if (!lanes.length) return <Notice title="No thread was seen" text="Idle threads are left out; the chips may leave out more." />;
-					return (
-						<div class="time-scroll">
-							<div class="time-row">
-								<Threads timeline={timeline} lanes={lanes} />
-								<Canvas timeline={timeline} lanes={lanes} span={span} whole={whole} width={width} onSpan={setSpan} />
-							</div>
-							<Counters counters={timeline.counters ?? {}} span={span} width={width} />
-							<StateTable timeline={timeline} span={span} />
-						</div>
-					);
-				}}
+				{(timeline) => <Rows timeline={timeline} span={span} whole={whole} width={width} onSpan={setSpan} />}
 			</Wait>
 			<p class="foot soft">Wheel zooms, shift and wheel move; drag selects time{store.source.isEmbedded ? " to look at" : " for every view"}.</p>
 		</div>
