@@ -36,19 +36,30 @@ struct op_event {
 		detail; /* operators: their shapes + 1; on the device and in the runtime: correlation */
 	uint16_t track; /* in tracks */
 	uint8_t category;
-	uint8_t unused;
+	uint8_t is_backward; /* an operator of autograd's: its sequence number is of one that ran before */
+};
+
+struct op_sequence { /* operators that autograd has numbered: one forward and those backward that belong to it */
+	uint32_t event, number;
 };
 
 struct op_device {            /* what a kernel or a copy says of itself; 0 and NAN: nothing */
 	uint32_t correlation; /* of its launch; 0: none */
+	uint32_t launch;      /* in launches + 1; 0: not known */
 	uint64_t bytes;
 	float blocks_per_sm, occupancy; /* estimates of the profiler; occupancy in % */
 };
 
+struct op_launch { /* with what a kernel was launched */
+	uint32_t grid[3], block[3], registers, shared_bytes;
+};
+
 struct op_memory { /* an allocation, or with negative bytes a release */
 	int64_t t_ns, bytes;
-	uint64_t total_bytes; /* allocated then on that device; 0: not known */
+	uint64_t total_bytes;             /* allocated then on that device; 0: not known */
+	uint64_t reserved_bytes, address; /* 0: not known */
 	uint16_t track;
+	int16_t device;      /* its number; -1 for the CPU */
 	uint8_t device_type; /* 0 CPU, 1 CUDA … as torch numbers them */
 	uint8_t is_failure;  /* memory ran out */
 };
@@ -57,6 +68,8 @@ struct op_events {
 	VEC(struct op_event) v; /* in the file's order */
 	VEC(struct op_memory) memory;
 	VEC(struct op_device) device;
+	VEC(struct op_sequence) sequences; /* by event */
+	struct intern launches;            /* each a struct op_launch */
 	struct intern names, shapes,
 		tracks;  /* shapes: as written, a convolution's arguments after a NUL;
 					      * tracks: pid, NUL, tid */
@@ -84,6 +97,9 @@ static inline bool op_is_device(const struct op_event *x)
 {
 	return x->category >= OP_KERNEL;
 }
+
+/* How a kernel was launched; NULL: not known. */
+const struct op_launch *op_events_launch(const struct op_events *x, const struct op_event *e);
 
 const char *op_events_name(const struct op_events *x, uint32_t name);
 

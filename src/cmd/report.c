@@ -30,7 +30,7 @@ struct options {
 		no_legend;
 	bool only_mine, pprof_text, idle, ci, raw, line_profiler, has_limit, has_to;
 	const char *bytecode;
-	bool stack, overview, steps, ops, kernels, streams, by_shape, top_level, as_torch;
+	bool stack, overview, steps, ops, kernels, modules, streams, by_shape, top_level, as_torch;
 	const char *torch_version, *limit_text;
 	const char *callers, *callees, *filter, *thread, *sort;
 	uint64_t limit, n_stack, from_ns, to_ns;
@@ -81,6 +81,9 @@ static const struct opt options_table[] = {
 		NULL },
 	{ 0, "kernels", OPT_FLAG, NULL, false, "likewise: show what ran on the device",
 		FIELD(kernels), SIZE_MAX, NULL },
+	{ 0, "modules", OPT_FLAG, NULL, false,
+		"likewise: show the modules of the model, as they call each other", FIELD(modules),
+		SIZE_MAX, NULL },
 	{ 0, "streams", OPT_FLAG, NULL, false,
 		"likewise: show what the streams of the device waited for", FIELD(streams),
 		SIZE_MAX, NULL },
@@ -271,9 +274,16 @@ static int report(const struct command *self, const char *path, const struct opt
 	return status;
 }
 
+/* How many pages of a trace. */
+static int asks_for_trace(const struct options *o)
+{
+	return o->overview + o->steps + o->ops + o->kernels + o->modules + o->streams;
+}
+
 static int show_ops(const struct command *self, const char *path, const struct options *o)
 {
 	uint64_t limit = o->has_limit ? o->limit : o->as_torch ? TORCH_ROWS : ROWS;
+	uint64_t tree_limit = o->has_limit ? o->limit : TREE_ROWS;
 
 	return report_ops(self, path,
 		&(struct report_ops){ .output = output_for(STDOUT_FILENO, o->color),
@@ -281,6 +291,7 @@ static int show_ops(const struct command *self, const char *path, const struct o
 			.steps = o->steps,
 			.ops = o->ops,
 			.kernels = o->kernels,
+			.modules = o->modules,
 			.streams = o->streams,
 			.json = o->json,
 			.by_shape = o->by_shape,
@@ -289,7 +300,8 @@ static int show_ops(const struct command *self, const char *path, const struct o
 			.as_torch = o->as_torch,
 			.version = o->torch_version,
 			.sort = o->sort,
-			.limit = limit ? (size_t)limit : SIZE_MAX });
+			.limit = limit ? (size_t)limit : SIZE_MAX,
+			.tree_limit = tree_limit ? (size_t)tree_limit : SIZE_MAX });
 }
 
 /* 0: all of them, which torch says as -1. */
@@ -327,17 +339,13 @@ static int run(const struct command *self, int argc, char **argv)
 			"--group-by-shape, --group-by-stack, --top-level and --torch need --ops");
 	else if (o.as_torch && o.n_stack)
 		err_set(&e, ERR_USAGE, "--group-by-stack is of our own table; leave out --torch");
-	else if (o.as_torch && (o.overview || o.steps || o.kernels || o.streams))
-		err_set(&e, ERR_USAGE,
-			"--torch prints one table alone: leave out --overview, --steps and "
-			"--kernels");
+	else if (o.as_torch && asks_for_trace(&o) > 1)
+		err_set(&e, ERR_USAGE, "--torch prints one table alone: leave out the other pages");
 	if (e.code)
 		return command_fail(self, &e);
 	if (results_are_in(argv[first]))
 		return report_benchmarks(self, argv[first], &o);
-	return o.overview || o.steps || o.ops || o.kernels || o.streams
-		? show_ops(self, argv[first], &o)
-		: report(self, argv[first], &o);
+	return asks_for_trace(&o) ? show_ops(self, argv[first], &o) : report(self, argv[first], &o);
 }
 
 const struct command command_report = {

@@ -7,6 +7,7 @@
 #include "analyze/op_advice.h"
 #include "analyze/op_events.h"
 #include "analyze/op_kernels.h"
+#include "analyze/op_modules.h"
 #include "analyze/op_steps.h"
 #include "analyze/op_streams.h"
 #include "analyze/ops.h"
@@ -15,6 +16,7 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "formats/torch_trace.h"
+#include "view/op_modules.h"
 #include "view/op_overview.h"
 #include "view/ops.h"
 #include "base/banned.h"
@@ -48,6 +50,7 @@ struct pages {
 	const struct op_kernels *kernels;
 	const struct op_advice *advice;
 	const struct op_streams *streams;
+	const struct op_modules *modules;
 	struct ops_torch torch;
 };
 
@@ -62,6 +65,8 @@ static int build(struct arena *a, struct op_events *x, const struct report_ops *
 		to->steps = op_steps_build(a, x);
 	if (o->overview || o->kernels)
 		to->kernels = op_kernels_build(a, x);
+	if (o->modules)
+		to->modules = op_modules_build(a, x);
 	if (o->streams)
 		to->streams = op_streams_build(a, x);
 	if (o->overview)
@@ -92,6 +97,10 @@ static void print(const struct pages *p, const struct op_events *x, const struct
 		add_gap(out);
 		ops_print(p->ops, v, path, out);
 	}
+	if (o->modules) {
+		add_gap(out);
+		op_modules_print(p->modules, v, out);
+	}
 	if (o->kernels) {
 		add_gap(out);
 		op_kernels_print(p->kernels, v, out);
@@ -115,6 +124,8 @@ static void print_json(const struct pages *p, const struct op_events *x, const s
 		op_steps_json(p->steps, v, &w);
 	if (o->ops)
 		ops_json(p->ops, v, &w);
+	if (o->modules)
+		op_modules_json(p->modules, v, &w);
 	if (o->kernels)
 		op_kernels_json(p->kernels, v, &w);
 	if (o->streams)
@@ -126,6 +137,7 @@ static void print_json(const struct pages *p, const struct op_events *x, const s
 int report_ops(const struct command *self, const char *path, const struct report_ops *o)
 {
 	struct ops_view view = { .limit = o->limit,
+		.tree_limit = o->tree_limit,
 		.top_level = o->top_level,
 		.colour = o->output.colour,
 		.width = o->output.width };

@@ -10,14 +10,15 @@
 
 struct report_ops {
 	struct output output;
-	bool overview, steps, ops, kernels, streams; /* which pages */
+	bool overview, steps, ops, kernels, modules, streams; /* which pages */
 	bool json, by_shape, top_level;
 	bool as_torch;       /* nothing but operators */
 	unsigned n_stack;    /* rows by so many Python functions around the call; 0: not by them */
 	const char *version; /* of torch, "2.13"; NULL: guessed */
 	const char *
 		sort; /* one of torch's keys; NULL: self CPU time, under torch the order of the calls */
-	size_t limit; /* SIZE_MAX: all */
+	size_t limit;      /* SIZE_MAX: all */
+	size_t tree_limit; /* of trees, likewise */
 };
 
 /* Returns the exit status. */

@@ -36,9 +36,11 @@ struct trace {
 
 struct fields { /* of the event at hand, as written */
 	struct scan_text phase, category, name, pid, tid, ts, duration;
-	struct scan_text dims, concrete, label;
-	int64_t external, bytes, total_bytes, device_type, correlation;
-	int64_t blocks_per_sm, occupancy; /* thousandths; -1: not there */
+	struct scan_text dims, concrete, label, grid, block;
+	int64_t external, bytes, total_bytes, reserved_bytes, address, device_type, device,
+		correlation;
+	int64_t sequence, forward_thread, registers, shared_bytes; /* -1: not there */
+	int64_t blocks_per_sm, occupancy;                          /* thousandths; -1: not there */
 	bool has_call_from;
 };
 
@@ -92,13 +94,23 @@ static void take_argument(
 	case 4: /* of "process_name" */
 		if (scan_is(key, "name"))
 			f->label = *value;
+		else if (scan_is(key, "grid"))
+			f->grid = *value;
+		else if (scan_is(key, "Addr"))
+			scan_i64(value, &f->address);
 		break;
 	case 5:
 		if (scan_is(key, "Bytes") || scan_is(key, "bytes"))
 			scan_i64(value, &f->bytes);
+		else if (scan_is(key, "block"))
+			f->block = *value;
 		break;
 	case 8:
 		f->has_call_from |= scan_is(key, "CallFrom");
+		break;
+	case 9:
+		if (scan_is(key, "Device Id"))
+			scan_i64(value, &f->device);
 		break;
 	case 10:
 		if (scan_is(key, "Input Dims") || scan_is(key, "Input dims"))
@@ -115,6 +127,18 @@ static void take_argument(
 	case 13:
 		if (scan_is(key, "blocks per SM"))
 			scan_milli(value, &f->blocks_per_sm);
+		else if (scan_is(key, "Fwd thread id"))
+			scan_i64(value, &f->forward_thread);
+		else if (scan_is(key, "shared memory"))
+			scan_i64(value, &f->shared_bytes);
+		break;
+	case 14:
+		if (scan_is(key, "Total Reserved"))
+			scan_i64(value, &f->reserved_bytes);
+		break;
+	case 20:
+		if (scan_is(key, "registers per thread"))
+			scan_i64(value, &f->registers);
 		break;
 	case 25:
 		if (scan_is(key, "est. achieved occupancy %"))
@@ -125,6 +149,8 @@ static void take_argument(
 			f->concrete = *value;
 		else if (scan_is(key, "Total Allocated"))
 			scan_i64(value, &f->total_bytes);
+		else if (scan_is(key, "Sequence number"))
+			scan_i64(value, &f->sequence);
 		break;
 	}
 }
@@ -168,7 +194,13 @@ static bool scan_event(struct scan *s, struct fields *f)
 {
 	struct scan_text key, ignored, *field;
 
-	*f = (struct fields){ .device_type = -1, .blocks_per_sm = -1, .occupancy = -1 };
+	*f = (struct fields){ .device_type = -1,
+		.device = -1,
+		.sequence = -1,
+		.registers = -1,
+		.shared_bytes = -1,
+		.blocks_per_sm = -1,
+		.occupancy = -1 };
 	s->at++;
 	for (bool is_first = true; scan_key(s, &key, is_first); is_first = false) {
 		if (key.n == 4 && scan_is(&key, "args")) {
@@ -229,9 +261,41 @@ static uint32_t shapes_of(struct trace *t, const struct fields *f, uint32_t name
 	return intern_add(&t->to->shapes, both->data, both->n, NULL) + 1;
 }
 
+/* "[128, 1, 1]" */
+static void take_dimensions(const struct scan_text *list, uint32_t to[3])
+{
+	const char *end = list->p + list->n, *at = list->p + 1;
+
+	for (size_t i = 0; i < 3 && list->n && at < end; i++) {
+		const char *comma = memchr(at, ',', (size_t)(end - at));
+		struct scan_text number = { .p = at };
+		int64_t value = 0;
+
+		while (number.p < end && *number.p == ' ')
+			number.p++;
+		number.n = (size_t)((comma ? comma : end - 1) - number.p);
+		if (scan_i64(&number, &value) && value > 0 && value <= UINT32_MAX)
+			to[i] = (uint32_t)value;
+		at = comma ? comma + 1 : end;
+	}
+}
+
+static uint32_t launch_of(struct trace *t, const struct fields *f)
+{
+	struct op_launch x = { .registers = f->registers > 0 ? (uint32_t)f->registers : 0,
+		.shared_bytes = f->shared_bytes > 0 ? (uint32_t)f->shared_bytes : 0 };
+
+	if (f->grid.n < 3 || *f->grid.p != '[' || f->block.n < 3 || *f->block.p != '[')
+		return 0;
+	take_dimensions(&f->grid, x.grid);
+	take_dimensions(&f->block, x.block);
+	return intern_add(&t->to->launches, &x, sizeof x, NULL) + 1;
+}
+
 static uint32_t device_of(struct trace *t, const struct fields *f)
 {
 	struct op_device x = { .correlation = (uint32_t)f->correlation,
+		.launch = launch_of(t, f),
 		.bytes = f->bytes > 0 ? (uint64_t)f->bytes : 0,
 		.blocks_per_sm = f->blocks_per_sm < 0 ? NAN : (float)f->blocks_per_sm / 1000,
 		.occupancy = f->occupancy < 0 ? NAN : (float)f->occupancy / 1000 };
@@ -270,6 +334,12 @@ static int take_span(struct trace *t, const struct fields *f)
 		x.detail = (uint32_t)f->correlation;
 	else if (category <= OP_PYTHON && f->dims.n)
 		x.detail = shapes_of(t, f, x.name);
+	if (category == OP_CPU && f->sequence >= 0 && f->sequence <= UINT32_MAX) {
+		struct op_sequence s = { (uint32_t)t->to->v.n, (uint32_t)f->sequence };
+
+		x.is_backward = f->forward_thread > 0;
+		vec_push(&t->to->sequences, s);
+	}
 	t->to->has_device |= category >= OP_KERNEL;
 	t->to->has_shapes |= f->dims.n > 0;
 	t->to->has_call_from |= f->has_call_from;
@@ -282,7 +352,10 @@ static int take_instant(struct trace *t, const struct fields *f)
 {
 	struct op_memory x = { .bytes = f->bytes,
 		.total_bytes = f->total_bytes > 0 ? (uint64_t)f->total_bytes : 0,
-		.device_type = (uint8_t)f->device_type };
+		.reserved_bytes = f->reserved_bytes > 0 ? (uint64_t)f->reserved_bytes : 0,
+		.address = (uint64_t)f->address,
+		.device_type = (uint8_t)f->device_type,
+		.device = f->device >= 0 && f->device <= INT16_MAX ? (int16_t)f->device : -1 };
 
 	if (x.bytes > BYTES_MOST || x.bytes < -BYTES_MOST)
 		x.bytes = 0;

@@ -13,7 +13,8 @@ struct ops;
 struct ops_torch;
 
 struct ops_view {
-	size_t limit; /* rows; SIZE_MAX: all */
+	size_t limit;      /* rows; SIZE_MAX: all */
+	size_t tree_limit; /* likewise, of a tree */
 	bool top_level;
 	bool colour;
 	size_t width;

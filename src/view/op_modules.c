@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * See op_modules.h. */
+#include "view/op_modules.h"
+
+#include <stdio.h>
+
+#include "analyze/op_modules.h"
+#include "base/buf.h"
+#include "base/json_write.h"
+#include "base/table.h"
+#include "base/units.h"
+#include "view/ops.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+enum { INDENT = 2, DEEPEST = 40 }; /* indented at most */
+
+static struct table *new_table(const struct op_modules *m)
+{
+	struct table_column columns[9] = {
+		{ .title = "module", .cut = TEXT_CUT_END, .min_width = 16 }
+	};
+	size_t n = 1;
+	const char *const titles[] = { "calls", "total", "self",
+		m->has_backward ? "backward" : NULL, m->has_device ? "GPU" : NULL,
+		m->has_device ? "self GPU" : NULL, m->has_device ? "launches" : NULL,
+		m->has_device ? NULL : "operators" };
+
+	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+		if (titles[i])
+			columns[n++] =
+				(struct table_column){ .title = titles[i], .align = TABLE_RIGHT };
+	return table_new(columns, n);
+}
+
+static void add_row(struct table *table, const struct op_modules *all, const struct op_module *m)
+{
+	int indent = INDENT * (int)(m->depth < DEEPEST ? m->depth : DEEPEST);
+
+	table_cell(table, "%*s%s", indent, "", m->name);
+	table_cell_unit(table, UNIT_COUNT, (double)m->n_calls);
+	table_cell_unit(table, UNIT_SECONDS, m->seconds);
+	table_cell_unit(table, UNIT_SECONDS, m->self_s);
+	if (all->has_backward)
+		table_cell_unit(table, UNIT_SECONDS, m->backward_s);
+	if (all->has_device) {
+		table_cell_unit(table, UNIT_SECONDS, m->device_s);
+		table_cell_unit(table, UNIT_SECONDS, m->self_device_s);
+		table_cell_unit(table, UNIT_COUNT, (double)m->n_launches);
+	} else {
+		table_cell_unit(table, UNIT_COUNT, (double)m->n_operators);
+	}
+}
+
+void op_modules_print(const struct op_modules *modules, const struct ops_view *v, struct buf *out)
+{
+	struct table *table;
+	char outside[UNITS_TEXT];
+
+	style_add(out, STYLE_BOLD, v->colour, "Modules\n");
+	if (!modules->n) {
+		buf_adds(out,
+			"no call of a module was recorded; profile with with_stack=True to see "
+			"them\n");
+		return;
+	}
+	table = new_table(modules);
+	for (size_t i = 0; i < modules->n && i < v->tree_limit; i++)
+		add_row(table, modules, &modules->v[i]);
+	table_emit(table, out, v->width, v->colour);
+	table_free(table);
+	if (modules->n > v->tree_limit)
+		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n",
+			modules->n - v->tree_limit);
+	if (modules->has_device)
+		buf_printf(out, "%s on the device belong to no module: loss, optimizer, copies\n",
+			units_format(outside, UNIT_SECONDS, modules->outside_device_s));
+}
+
+void op_modules_json(
+	const struct op_modules *modules, const struct ops_view *v, struct json_writer *w)
+{
+	json_key(w, "modules");
+	json_array_begin(w);
+	for (size_t i = 0; i < modules->n && i < v->tree_limit; i++) {
+		const struct op_module *m = &modules->v[i];
+
+		json_object_begin(w);
+		json_kv_string(w, "name", m->name);
+		json_kv_u64(w, "depth", m->depth);
+		json_kv_u64(w, "calls", m->n_calls);
+		json_kv_double(w, "seconds", m->seconds);
+		json_kv_double(w, "self_s", m->self_s);
+		json_kv_u64(w, "operators", m->n_operators);
+		json_kv_double(w, "backward_s", modules->has_backward ? m->backward_s : NAN);
+		json_kv_double(
+			w, "self_backward_s", modules->has_backward ? m->self_backward_s : NAN);
+		json_kv_double(w, "device_s", modules->has_device ? m->device_s : NAN);
+		json_kv_double(w, "self_device_s", modules->has_device ? m->self_device_s : NAN);
+		json_kv_double(w, "self_device_backward_s",
+			modules->has_device ? m->self_device_backward_s : NAN);
+		json_kv_u64(w, "launches", m->n_launches);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
