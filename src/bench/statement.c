@@ -118,6 +118,8 @@ static void take_value(struct answers *a, struct json_reader *r, const char *key
 		take_text(r, a->notes->kind, sizeof a->notes->kind);
 	else if (t == JSON_STRING && strcmp(key, "result") == 0)
 		take_text(r, a->notes->result, sizeof a->notes->result);
+	else if (t == JSON_STRING && strcmp(key, "drift") == 0)
+		take_text(r, a->notes->drift, sizeof a->notes->drift);
 	else if (t == JSON_STRING && strcmp(key, "failed") == 0)
 		take_text(r, a->failed, sizeof a->failed);
 }

@@ -45,6 +45,7 @@ struct statement_notes {
 	char result
 		[256]; /* of an expression: its repr, or a digest where that is long; \"\" it has none */
 	char rebinds[96]; /* names of the set-up it binds anew from themselves: "x, y" */
+	char drift[128];  /* what became of them: "x had become inf or nan" */
 };
 
 /* One process. The values are in the arena. What the user's code printed when it failed has gone to stderr, and the error

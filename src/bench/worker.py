@@ -16,14 +16,16 @@ import traceback
 import types
 
 TEMPLATE = """
-def inner(_batches, _timer, _record, _inspect):
+def inner(_batches, _timer, _record, _inspect, _watch):
     {setup}
+    {watch}
     for _it in _batches:
         _t0 = _timer()
         for _i in _it:
             {stmt}
             pass
         _record(_timer() - _t0)
+    {watch}
 {inspect}
 """
 
@@ -61,6 +63,47 @@ def rebound(setup, stmt):
         return {i.argval for i in dis.get_instructions(text) if i.opname.startswith(prefix)}
 
     return sorted(names(setup, "STORE_NAME") & names(stmt, "STORE_NAME") & names(stmt, "LOAD_NAME"))
+
+
+def state_of(value):
+    """What a value that is fed back to itself may drift to: (a word for it, its size)."""
+    if isinstance(value, int):
+        return "0" if value == 0 else "", value.bit_length()
+    for name in "numpy", "torch":
+        module = sys.modules.get(name)
+        if module and isinstance(value, getattr(module, "ndarray", getattr(module, "Tensor", ()))):
+            parts = value[value != 0]
+            finite = module.isfinite(parts)
+            return "0" if not len(parts) else "" if finite.all() else "inf or nan", len(value.reshape(-1))
+    if isinstance(value, (float, complex)):
+        return "0" if value == 0 else "" if abs(value) < float("inf") else "inf or nan", 1
+    return "", len(value)
+
+
+class Watch:
+    """Looks at the names that the statement binds anew before the first loop and after the last."""
+
+    def __init__(self):
+        self.first, self.text = None, ""
+
+    def __call__(self, **values):
+        states = {}
+        for name, value in values.items():
+            try:
+                states[name] = state_of(value)
+            except Exception:
+                pass  # it has neither size nor value that can be asked for
+        if self.first is None:
+            self.first = states
+            return
+        told = []
+        for name, (word, size) in states.items():
+            before, size_before = self.first.get(name, (word, size))
+            if word != before:
+                told.append("%s had become %s" % (name, word or "another value than " + before))
+            elif size > 4 * size_before + 64:
+                told.append("%s had grown from %d to %d %s" % (name, size_before, size, "bits" if isinstance(values[name], int) else "items"))
+        self.text = " and ".join(told)
 
 
 def kind_of(result):
@@ -188,10 +231,11 @@ class Measuring:
                 break
 
 
-def compiled(job):
+def compiled(job, watched):
     """The function with timeit's loop in it."""
     inspect = "    _inspect(\n%s\n    )" % job["stmt"] if is_expression(job["stmt"]) else "    pass"
-    text = TEMPLATE.format(setup=indented(job["setup"] or "pass", 4), stmt=indented(job["stmt"], 12), inspect=inspect)
+    text = TEMPLATE.format(setup=indented(job["setup"] or "pass", 4), stmt=indented(job["stmt"], 12), inspect=inspect,
+                           watch="_watch(%s)" % ", ".join("%s=%s" % (name, name) for name in watched))
     name = "<leadline bench>"
     space = {}
     exec(compile(text, name, "exec"), space)
@@ -209,17 +253,20 @@ def guarded(run, *arguments):
         raise Failed("the statement failed")
 
 
-def measure(job, answers, timer):
+def measure(job, answers, timer, watched):
     m = Measuring(job, answers, 0 if job["threads"] else job["batches"])
     found = []
-    inner = compiled(job)
+    inner = compiled(job, watched)
+    watch = Watch()
 
     def inspect(result):
         if job["wants_result"]:
             answers.tell(result=value_of(result))
         found.append(kind_of(result))
 
-    guarded(inner, m.batches(), timer, m.record, inspect)
+    guarded(inner, m.batches(), timer, m.record, inspect, watch)
+    if watch.text:
+        answers.tell(drift=watch.text)
     if job["threads"]:
         Crowd(job, answers, m.loops, timer).run(inner)
     return found[0] if found else ""
@@ -264,7 +311,7 @@ class Crowd:
             return clock[-1]
 
         try:
-            guarded(inner, self.batches(), timer, lambda seconds: None, lambda result: None)
+            guarded(inner, self.batches(), timer, lambda seconds: None, lambda result: None, lambda **values: None)
         except Failed as e:
             self.failed.append(e)
             self.start.abort()
@@ -282,7 +329,7 @@ class Crowd:
             raise self.failed[0]
 
 
-def exact(job, answers, timer):
+def exact(job, answers, timer, _):
     """timeit itself: the set-up runs before each repetition."""
     t = timeit.Timer(job["stmt"], job["setup"] or "pass", timer)
     try:
@@ -309,13 +356,14 @@ def main():
         if job["function"]:
             resolve(job)
         setup, stmt = parsed(job["setup"], "set-up"), parsed(job["stmt"], "statement")
-        answers.tell(python="%s %s" % (sys.implementation.name, sys.version.split()[0]), rebinds=rebound(setup, stmt))
+        names = rebound(setup, stmt)
+        answers.tell(python="%s %s" % (sys.implementation.name, sys.version.split()[0]), rebinds=names)
         answers.tell(gil=getattr(sys, "_is_gil_enabled", lambda: True)())
         if not job["gc"]:
             gc.disable()
         if job["sync_torch"]:
             timer = synced(timer)
-        kind = (exact if job["exact"] else measure)(job, answers, timer)
+        kind = (exact if job["exact"] else measure)(job, answers, timer, names)
         if job["sync_torch"] and kind == "CUDA tensor":
             kind = ""  # it was waited for
     except Failed as e:

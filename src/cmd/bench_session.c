@@ -332,8 +332,8 @@ static const char *pitfalls(
 	if (n->rebinds[0])
 		buf_printf(&text,
 			"  the statement binds %s of the set-up anew: each loop works on the "
-			"result of the one before\n",
-			n->rebinds);
+			"result of the one before%s%s; bind another name, or time a function\n",
+			n->rebinds, n->drift[0] ? ", and in the end " : "", n->drift);
 	if (faults > 256)
 		buf_printf(&text,
 			"  each loop touches %s of memory for the first time: part of this is the "

@@ -84,7 +84,11 @@ def test_a_function_is_imported_from_here(tool):
     (["(x for x in range(10))"], "the result is a generator"),
     (["map(str, [1])"], "the result is a lazy map"),
     (["-s", "async def f(): pass", "f()"], "the result is a coroutine"),
-    (["-s", "x = 1.0", "x = x * 1.5"], "binds x of the set-up anew"),
+    (["-s", "x = 1.0", "x = x * 1.5"], "binds x of the set-up anew: each loop works on the result of the one before, and in the end x had become inf or nan"),
+    (["-s", "x = 1.0", "x = x / 3"], "in the end x had become 0"),
+    (["--python", sys.executable, "-s", "import numpy\nx = numpy.full((2, 2), 1.1)", "x = x.dot(x)"], "in the end x had become inf or nan"),
+    (["-s", "x = 3", "x = x * 3 % 7 + 1"], "result of the one before; bind another name"),
+    (["-s", "x = []", "x = x + [1]"], "in the end x had grown from 0 to "),
     (["-s", "import time\nfirst = []\ndef f():\n  first or (first.append(1), time.sleep(0.05))", "f()"], "the first call took"),
 ])
 def test_pitfalls_are_told(tool, args, words):
@@ -495,6 +499,19 @@ def test_counts_are_exact_and_the_same_each_time(tool, label):
     assert counted["allocations"] is None and counted["unit"] == "loop"
     again = json.loads(tool("bench", "--count", "--json", "--python", python, *COUNTED).stdout)["a"]
     assert again["functions"] == counted["functions"] and again["bytecodes"] == counted["bytecodes"]
+
+
+def test_instructions_follow_the_work(tool):
+    """Ten times the work is ten times the instructions, whichever way they were counted."""
+    python = require("3.13").command()[0]
+    counts = []
+    for n in 2000, 20000:
+        r = tool("bench", "--count=instructions", "--json", "--python", python, f"sum(range(9999, 9999 + {n}))")
+        assert r.returncode == 0, r.stderr
+        counted = json.loads(r.stdout)["a"]
+        assert counted["instructions_by"] in ("perf", "callgrind"), r.stdout
+        counts.append(counted["instructions"])
+    assert 20000 < counts[0] and 9.5 < counts[1] / counts[0] < 10.5, counts
 
 
 def test_counts_are_compared_function_by_function(tool):
