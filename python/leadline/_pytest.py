@@ -127,6 +127,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: Any) -> None:
     add("--benchmark-compare-fail", metavar="EXPR", nargs="+", type=_limit, action="extend", default=[],
         help="fail when worse than those by more: median:5%%, or mean:0.001 for seconds; may be repeated")
     add("--benchmark-json", metavar="PATH", help="write all results with every round to PATH")
+    add("--benchmark-histogram", metavar="PREFIX", nargs="?", default=None, const=True,
+        help="draw the times of each group in PREFIX.svg or PREFIX-GROUP.svg (benchmark_DATE_TIME)")
     add("--benchmark-verbose", action="store_true", default=False, help="tell how each benchmark is calibrated")
     add("--benchmark-quiet", action="store_true", default=False, help="no tables")
 

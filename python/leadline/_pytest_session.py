@@ -265,6 +265,7 @@ class Session:
         rows = [row for one in self.benchmarks if one for row in self._rows_of(one)]
         if rows:
             self.groups = self.config.hook.pytest_benchmark_group_stats(config=self.config, benchmarks=rows, group_by=option(self.config, "group_by"))
+            self._draw(option(self.config, "histogram"))
         if self.broken and session.exitstatus == 0:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -313,6 +314,17 @@ class Session:
                 self.logger.info(f"results are kept in {self.storage.save(document(option(self.config, 'save_data')), name)}")
         except OSError as error:
             raise pytest.UsageError(f"results cannot be kept: {error}") from None
+
+    def _draw(self, prefix: Any) -> None:
+        from leadline._pytest_picture import write
+
+        if not prefix:
+            return
+        try:
+            paths = write(self.config, datetime.now(timezone.utc).strftime("benchmark_%Y%m%d_%H%M%S") if prefix is True else prefix, self.groups)
+        except OSError as error:
+            raise pytest.UsageError(f"--benchmark-histogram: {error}") from None
+        self.logger.info("pictures are in " + ", ".join(map(str, paths)))
 
     def _rows_of(self, one: Any) -> Iterable[Row]:
         """Of kept results first, then of now."""

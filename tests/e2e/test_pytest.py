@@ -246,6 +246,22 @@ def test_tables_are_as_asked_for(project):
     assert low[3].startswith("(") and high[3] == "(1.0)"
 
 
+def test_times_are_drawn(project):
+    """A picture for each group where pytest-benchmark has one, a box for each row of its table, with the median of the file."""
+    import xml.etree.ElementTree as tree
+
+    project.ok(*OURS, FAST, "--benchmark-save=before")
+    text = project.ok(*OURS, FAST, "--benchmark-compare", "--benchmark-group-by=param:n", "--benchmark-histogram=made/times", "--benchmark-json=now.json")
+    stats = {one["name"]: one["stats"] for one in json.loads((project.folder / "now.json").read_text())["benchmarks"]}
+    assert sorted(path.name for path in (project.folder / "made").iterdir()) == ["times-n_10.svg", "times-n_1000.svg"] and "made/times-n_10.svg" in text
+    picture = tree.parse(project.folder / "made" / "times-n_10.svg").getroot()
+    titles = [g.find("{*}title").text for g in picture.findall("{*}g")]
+    assert len(titles) == 2 and "test_work[10] (0001_before)" in titles[0] + titles[1]
+    (now,) = [title for title in titles if "(NOW)" in title]
+    value, unit = re.search(r"median ([\d.e+]+) (\w*s),", now).groups()
+    assert float(value) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[unit] == pytest.approx(stats["test_work[10]"]["median"], rel=1e-3)
+
+
 def test_settings_reach_the_measuring(project):
     project.ok(*OURS, FAST, "--benchmark-min-rounds=3", "--benchmark-warmup=on", "--benchmark-warmup-iterations=5", "--benchmark-timer=time.process_time",
                "--benchmark-min-time=0.002", "--benchmark-disable-gc", "--benchmark-autosave", "--benchmark-save-data", "--benchmark-storage=file://kept",
