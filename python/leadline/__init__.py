@@ -19,6 +19,8 @@ The tool is one static executable; this package finds it, and lets a program rec
     leadline.bench(f).median             how long it takes, as %timeit -o; leadline.Timer is timeit.Timer
     print(leadline.compare(f, g))        whether g is faster than f: in blocks, with a control, a verdict in words
 
+    leadline.torch.profile(…)            torch.profiler.profile with leadline's tables; leadline.torch.step(samples=…) for samples/s
+
     %load_ext leadline                   in IPython and Jupyter: %lead, %%lead, %leadtrace, %leadlines, %leadtime
 
     python -m leadline time script.py    the same as: leadline time script.py
@@ -34,6 +36,7 @@ from leadline._region import Region, region
 from leadline._sampler import Recorder, Sampler, sample
 
 if TYPE_CHECKING:
+    from leadline import torch as torch
     from leadline._bench import Result, Timer, bench
     from leadline._binary import BinaryNotFound, find_binary
     from leadline._compare import Comparison, compare
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = ["BinaryNotFound", "Comparison", "Error", "LineCounter", "Profile", "Recorder", "Region", "Result", "Sampler", "Stats", "Timer", "Tracer", "__version__",
-           "bench", "compare", "find_binary", "lines", "load_ipython_extension", "region", "run", "runcall", "runctx", "sample", "trace"]
+           "bench", "compare", "find_binary", "lines", "load_ipython_extension", "region", "run", "runcall", "runctx", "sample", "torch", "trace"]
 
 # What only some programs ask for is imported when they do: it would double the time this package takes to import.
 _LATER = {"Result": "_bench", "Timer": "_bench", "bench": "_bench", "BinaryNotFound": "_binary", "find_binary": "_binary", "Comparison": "_compare", "compare": "_compare", "LineCounter": "_lines", "lines": "_lines", "Stats": "_stats", "Tracer": "_tracer",
@@ -63,6 +66,10 @@ def __getattr__(name: str) -> Any:
         from leadline._binary import version
 
         return version()
+    if name == "torch":
+        from importlib import import_module
+
+        return import_module("leadline.torch")
     if name not in _LATER:
         raise AttributeError(f"module 'leadline' has no attribute '{name}'")
     from importlib import import_module

@@ -85,7 +85,7 @@ class Host:
         except (IndexError, ValueError):
             raise self._lost(ValueError(f"it said {head!r}")) from None
         if status:
-            raise Error(_words(payload.decode("utf-8", "replace")), status)
+            raise Error(words_of(payload.decode("utf-8", "replace")), status)
         return payload
 
     def _read_head(self) -> str:
@@ -120,7 +120,7 @@ class Host:
         return Error(f"the leadline process does not answer: {why}")
 
 
-def _words(text: str) -> str:
+def words_of(text: str) -> str:
     """A command's own words, without its name and its advice, which are for people at a terminal."""
     import re
 

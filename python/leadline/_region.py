@@ -71,9 +71,7 @@ class _On(Region):
         self.begin_ns = time.monotonic_ns()
 
     def __exit__(self, *error: object) -> None:
-        duration_ns = time.monotonic_ns() - self.begin_ns
-        for sink in tuple(_sinks):
-            sink(self.begin_ns, duration_ns, threading.get_native_id(), self.name)
+        tell(self.begin_ns, time.monotonic_ns() - self.begin_ns, threading.get_native_id(), self.name)
 
 
 class _Regions(Dict[str, Region]):
@@ -89,6 +87,17 @@ class _Regions(Dict[str, Region]):
 
 
 _regions = _Regions()
+
+
+def tell(begin_ns: int, duration_ns: int, thread: int, name: str) -> None:
+    """Of a span that has ended, to all recordings in progress."""
+    for sink in tuple(_sinks):
+        sink(begin_ns, duration_ns, thread, name)
+
+
+def is_recording() -> bool:
+    """Whether anybody wants to know of regions."""
+    return bool(_sinks)
 
 
 def add_sink(sink: Sink) -> None:

@@ -256,11 +256,7 @@ static void add_regions(struct host *h, const struct host_request *q)
 			thread = writer_row(h->writer, RECORD_thread,
 				&(struct rec_thread){ .process = process, .tid = r->tid });
 		last_tid = r->tid;
-		writer_add(h->writer, RECORD_region,
-			&(struct rec_region){ .t_ns = r->t_ns,
-				.duration_ns = r->duration_ns,
-				.thread = thread,
-				.name = writer_string(h->writer, r->name) });
+		rows_region(h->writer, thread, r->t_ns, r->duration_ns, r->name);
 	}
 }
 

@@ -22,6 +22,7 @@
 #include "analyze/pattern.h"
 #include "analyze/probes.h"
 #include "analyze/regions.h"
+#include "analyze/training.h"
 #include "analyze/texts.h"
 #include "analyze/tasks.h"
 #include "analyze/threads.h"
@@ -44,6 +45,7 @@
 #include "view/profile.h"
 #include "view/profile_parts.h"
 #include "view/regions.h"
+#include "view/training.h"
 #include "view/style.h"
 #include "view/tasks.h"
 #include "view/usage.h"
@@ -249,6 +251,7 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 	r->bound = bound_build(r->usage);
 	r->fidelity = fidelity_build(&r->arena, r->tables);
 	r->regions = regions_build(&r->arena, r->tables);
+	r->training = training_build(&r->arena, r->tables);
 	r->origin = origin_build(&r->arena, r->tables);
 	if (r->origin.is_foreign && o.state != STACKS_WALL)
 		return err_set(e, ERR_USAGE,
@@ -493,6 +496,8 @@ static void print_profile(const struct result *r, const struct result_page *page
 		arguments_print(r->arguments, &v, out);
 	if (page->regions)
 		regions_print(r->regions, r->usage->wall_s, &v, out);
+	if (page->regions && r->training)
+		training_print(r->training, &v, out);
 	if (page->threads)
 		profile_print_threads(r->stacks, &v, page->idle, out);
 	if (r->tasks)
@@ -574,6 +579,8 @@ void result_json_page(const struct result *r, const struct result_page *page, st
 	json_init(&w, out, true);
 	json_object_begin(&w);
 	usage_json(r->usage, &r->bound, &w);
+	if (r->training)
+		training_json(r->training, &w);
 	if (r->profile) {
 		profile_json_fidelity(&r->fidelity, &w);
 		profile_json_idle(r->stacks, &w);

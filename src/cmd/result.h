@@ -25,6 +25,7 @@ struct neighbours;
 struct reader;
 struct opcode_counts;
 struct regions;
+struct training;
 struct tables;
 struct tasks;
 struct texts;
@@ -69,6 +70,7 @@ struct result {
 	const struct calltree_node *tree; /* NULL unless wanted */
 	const struct tasks *tasks;        /* NULL unless wanted */
 	const struct regions *regions;    /* the program has named */
+	const struct training *training;  /* NULL: it told no steps */
 	struct result_neighbours callers, callees;
 	const struct disassembly *bytecode; /* NULL unless wanted */
 	size_t n_bytecode;

@@ -52,11 +52,7 @@ static bool add_line(const char *line, struct writer *w)
 		return false;
 	thread = (struct rec_thread){ .process = rows_process(w, (pid_t)v[0], v[1], 0),
 		.tid = (uint32_t)v[2] };
-	writer_add(w, RECORD_region,
-		&(struct rec_region){ .t_ns = v[3],
-			.duration_ns = v[4],
-			.thread = writer_row(w, RECORD_thread, &thread),
-			.name = writer_string(w, line) });
+	rows_region(w, writer_row(w, RECORD_thread, &thread), v[3], v[4], line);
 	return true;
 }
 

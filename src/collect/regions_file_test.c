@@ -76,6 +76,46 @@ static void test_lines(void **state)
 	end(&r);
 }
 
+/* How many samples the recording's regions have, and of what name each is. */
+static uint64_t samples_of(struct rig *r, const char *const *names)
+{
+	struct err e = ERR_INIT;
+	struct reader *reader;
+	struct tables *t;
+	struct record_iter it;
+	uint64_t samples = 0;
+
+	writer_flush(r->w);
+	assert_int_equal(reader_open_fd(&reader, dup(writer_fd(r->w)), "regions", &e), 0);
+	assert_int_equal(tables_load(&t, reader, &e), 0);
+	it = record_iter(t, RECORD_region);
+	for (const struct rec_region *x; (x = record_next(&it)); names++) {
+		assert_string_equal(tables_string(t, x->name), *names);
+		assert_int_equal(*tables_string(t, x->category) != 0, x->samples != 0);
+		samples += x->samples;
+	}
+	record_iter_done(&it);
+	assert_null(*names);
+	tables_free(t);
+	reader_close(reader);
+	return samples;
+}
+
+static void test_steps(void **state)
+{
+	static const char lines[] = "7 100 8 5000 20 step\03732\0374096\n7 100 8 5000 20 odd\037x\n"
+				    "7 100 8 5000 20 odd\0371\0372\0373\n";
+	static const char *const names[] = { "step", "odd\037x", "odd\0371\0372\0373", NULL };
+	struct rig r;
+
+	(void)state;
+	begin(&r);
+	put(&r, lines, strlen(lines));
+	take(&r);
+	assert_int_equal(samples_of(&r, names), 32);
+	end(&r);
+}
+
 static void test_nonsense(void **state)
 {
 	static const char *const bad[] = { "\n", "7 100 8 5000 load\n", "-7 100 8 5000 20 x\n",
@@ -103,6 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines),
+		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_nonsense),
 	};
 

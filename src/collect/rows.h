@@ -12,4 +12,8 @@ struct writer;
  * the row as long as writer_segment() stays the same. */
 uint32_t rows_process(struct writer *w, pid_t pid, uint64_t start_ns, pid_t parent);
 
+/* A span the program has named. leadline.torch.step() calls it "NAME␟SAMPLES␟TOKENS" (␟: 0x1f): then it is a step of a training. */
+void rows_region(
+	struct writer *w, uint32_t thread, uint64_t t_ns, uint64_t duration_ns, const char *name);
+
 #endif

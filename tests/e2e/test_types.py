@@ -14,7 +14,9 @@ def test_types_are_strict(tmp_path):
                     "def work() -> int:\n    return 1\n\n"
                     "with leadline.trace() as t, leadline.region('x'):\n    number: int = t.runcall(work)\n"
                     "t.print_stats('cumtime')\nt.save('x.lead')\n"
-                    "with leadline.sample(rate=100) as s:\n    work()\ns.print_stats(limit=3)\n")
+                    "with leadline.sample(rate=100) as s:\n    work()\ns.print_stats(limit=3)\n"
+                    "prof = leadline.torch.profile(record_shapes=True, on_trace_ready=leadline.torch.trace_handler('t'))\n"
+                    "text: str = prof.key_averages(group_by_input_shape=True).table(sort_by='count', row_limit=3)\nleadline.torch.step(samples=3)\n")
     done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"),
                            "python/leadline", str(user)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
