@@ -81,7 +81,8 @@ static int open_one(struct library *l, const char *path, struct err *e)
 	if (l->recordings.n == n)
 		return 0;
 	r = l->recordings.v[l->recordings.n - 1];
-	result_tell_damage(r->reader, r->tables, path);
+	if (r->reader)
+		result_tell_damage(r->reader, r->tables, path);
 	return 0;
 }
 
@@ -328,6 +329,7 @@ const struct command command_view = {
 		    "  leadline view run.lead -o run.html             one file to keep or send\n"
 		    "  leadline view before.lead after.lead           what changed\n"
 		    "  leadline view monday.json today.json           results of benchmarks\n"
+		    "  leadline view worker.pt.trace.json.gz          a trace of PyTorch\n"
 		    "  leadline view run.lead --no-browser --port 8000\n",
 	.run = run,
 };

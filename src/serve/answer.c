@@ -24,7 +24,8 @@ static const struct {
 	{ "difftree", answer_difftree }, { "files", answer_files }, { "graph", answer_graph },
 	{ "overview", answer_overview }, { "sandwich", answer_sandwich },
 	{ "search", answer_search }, { "source", answer_source }, { "spread", answer_spread },
-	{ "table", answer_table }, { "timeline", answer_timeline }, { "tree", answer_tree }
+	{ "table", answer_table }, { "timeline", answer_timeline }, { "torch", answer_torch },
+	{ "tree", answer_tree }
 };
 
 int answer_make(

@@ -11,6 +11,7 @@
 #include "analyze/strips.h"
 #include "analyze/usage.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/map.h"
 #include "serve/answer_parts.h"
 #include "serve/library.h"
@@ -35,7 +36,7 @@ static void write_recordings(const struct library *l, struct json_writer *w)
 		json_kv_u64(w, "r", i);
 		json_kv_string(w, "name", r->name);
 		json_kv_string(w, "path", r->path);
-		json_kv_string(w, "command", r->usage->command);
+		json_kv_string(w, "command", r->usage ? r->usage->command : "");
 		json_object_end(w);
 	}
 	json_array_end(w);
@@ -150,6 +151,8 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 	static const char no_results[] =
 		"results of benchmarks can stand beside: leadline view FILE results.json";
 	static const char *const none = "nothing was sampled: record with leadline run";
+	static const char no_operators[] =
+		"no operators of PyTorch are in it: leadline view takes traces of torch.profiler";
 	bool has_profile = s->profile != NULL, is_foreign = s->recording->origin.is_foreign;
 	bool has_stacks = has_profile && (!s->exact || s->exact->has_contexts) && s->stacks->n;
 	const struct strips *t = recording_strips(s->recording);
@@ -184,6 +187,7 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 	json_kv_string(w, "kernel", "kernel frames are not recorded yet");
 	json_kv_string(w, "gpu", "GPU activity is not recorded yet");
 	json_kv_string(w, "memory", "memory is not recorded yet");
+	json_kv_string(w, "torch", s->recording->torch ? "" : no_operators);
 	json_kv_string(w, "bench", has_results ? "" : no_results);
 	json_object_end(w);
 }
@@ -219,41 +223,50 @@ static void write_rows(const struct selection *s, struct json_writer *w)
 	answer_line_rows(s, p, TOP, w);
 }
 
-/* Where there are benchmark results and no recording. */
-static void write_results_only(const struct library *l, struct json_writer *w)
+/* Where there are no records: of results of benchmarks, or of a trace of torch whose operators alone are shown. */
+static void write_without_records(const struct library *l, const char *name, const char *format,
+	const char *why, bool has_torch, struct json_writer *w)
 {
-	static const char *const views[] = { "flame", "source", "timeline", "graph", "table" };
-	const struct results *r = &l->results.v[0];
+	static const char *const views[] = { "overview", "flame", "source", "timeline", "graph",
+		"table" };
 
 	json_kv_string(w, "version", LEADLINE_VERSION);
 	write_recordings(l, w);
-	json_kv_string(w, "name", r->name);
-	json_kv_string(w, "format", r->format);
+	json_kv_string(w, "name", name);
+	json_kv_string(w, "format", format);
 	json_kv_string(w, "unit", "s");
 	json_kv_bool(w, "is_exact", true);
 	json_key(w, "views");
 	json_object_begin(w);
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
-		json_kv_string(w, views[i], "no recording is open");
-	json_kv_string(w, "bench", "");
+		json_kv_string(w, views[i], why);
+	json_kv_string(w, "torch", has_torch ? "" : why);
+	json_kv_string(w, "bench", l->results.n ? "" : "no results of benchmarks are open");
 	json_object_end(w);
 }
 
 int answer_overview(struct library *l, struct params *p, struct json_writer *w, struct err *e)
 {
 	struct selection *s;
-	const struct recording *r;
+	struct recording *r;
 	double sampled_s, wall_s, from_s = 0, to_s = 0;
 
 	if (!l->recordings.n && l->results.n) {
-		write_results_only(l, w);
+		write_without_records(l, l->results.v[0].name, l->results.v[0].format,
+			"no recording is open", false, w);
+		return 0;
+	}
+	if (library_find(l, p, &r, e) < 0)
+		return -(int)e->code;
+	if (!r->reader) {
+		write_without_records(l, r->name, "torch",
+			"of such a trace of PyTorch only its operators are shown", true, w);
 		return 0;
 	}
 	if (library_select(l, p, LIBRARY_ROWS, &s, e) < 0 ||
 		params_number(p, "from", 0, 1e9, &from_s, e) < 0 ||
 		params_number(p, "to", 0, 1e9, &to_s, e) < 0)
-		return -1;
-	r = s->recording;
+		return -(int)e->code;
 	sampled_s = (double)recording_strips(s->recording)->end_ns / 1e9;
 	wall_s = units_is_known(r->usage->wall_s) ? r->usage->wall_s : 0;
 	json_kv_string(w, "version", LEADLINE_VERSION);

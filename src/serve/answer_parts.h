@@ -26,7 +26,7 @@ typedef int answer_fn(struct library *l, struct params *p, struct json_writer *w
 
 answer_fn answer_overview, answer_tree, answer_sandwich, answer_table, answer_search, answer_files,
 	answer_source, answer_bytecode, answer_timeline, answer_graph, answer_diff, answer_difftree,
-	answer_bench, answer_spread;
+	answer_bench, answer_spread, answer_torch;
 
 struct comparison;
 void comparison_free(struct comparison *c); /* NULL is fine */

@@ -23,6 +23,7 @@
 #include "formats/format.h"
 #include "serve/answer_parts.h"
 #include "serve/params.h"
+#include "serve/torch.h"
 #include "store/reader.h"
 #include "store/tables.h"
 #include "base/banned.h"
@@ -54,19 +55,13 @@ static void recording_free(struct recording *r)
 		selection_free(r->selections[i]);
 	tables_free(r->tables);
 	reader_close(r->reader);
+	torch_free(r->torch);
 	arena_done(&r->arena);
 	free(r);
 }
 
-static int load(struct recording *r, const char *path, struct err *e)
+static int load_records(struct recording *r, const char *path, struct err *e)
 {
-	const char *slash = strrchr(path, '/');
-
-	r->path = arena_strdup(&r->arena, path);
-	r->name = slash ? r->path + (slash + 1 - path) : r->path;
-	if (strncmp(path, "/proc/", 6) ==
-		0) /* a descriptor, as host has it: its number says nothing */
-		r->name = "this recording";
 	if (format_open(&r->reader, path, e) < 0)
 		return -(int)e->code;
 	if (tables_load(&r->tables, r->reader, e) < 0)
@@ -80,6 +75,34 @@ static int load(struct recording *r, const char *path, struct err *e)
 	r->origin = origin_build(&r->arena, r->tables);
 	r->regions = regions_build(&r->arena, r->tables);
 	r->frames = frames_new(&r->arena, r->tables);
+	return 0;
+}
+
+/* As calls in each other, spans of many millions take far longer than as operators, and pictures of them tell less. */
+enum { LARGE_TRACE = 1000000 };
+
+static int load(struct recording *r, const char *path, struct err *e)
+{
+	const char *slash = strrchr(path, '/');
+
+	r->path = arena_strdup(&r->arena, path);
+	r->name = slash ? r->path + (slash + 1 - path) : r->path;
+	if (strncmp(path, "/proc/", 6) ==
+		0) /* a descriptor, as host has it: its number says nothing */
+		r->name = "this recording";
+	r->torch = torch_open(path);
+	if (r->torch && r->torch->x.v.n > LARGE_TRACE)
+		return 0;
+	if (load_records(r, path, e) == 0)
+		return 0;
+	if (!r->torch || r->usage)
+		return -(int)e->code;
+	/* Cut off, for instance: its operators could be read all the same. */
+	tables_free(r->tables);
+	reader_close(r->reader);
+	r->tables = NULL;
+	r->reader = NULL;
+	*e = ERR_INIT;
 	return 0;
 }
 
@@ -273,6 +296,9 @@ int library_select(struct library *l, struct params *p, enum library_filter filt
 
 	if (library_find(l, p, &r, e) < 0)
 		return -(int)e->code;
+	if (!r->reader)
+		return err_set(e, ERR_UNSUPPORTED,
+			"of such a trace of PyTorch only its operators are shown: see Torch");
 	s = xcalloc(1, sizeof *s);
 	*s = (struct selection){ .recording = r, .key = key_of(p, filter) };
 	for (size_t i = 0; i < LIBRARY_SELECTIONS; i++) {
@@ -402,5 +428,5 @@ int library_open(struct library *l, const char *path, struct err *e)
 		return -(int)e->code;
 	}
 	vec_push(&l->recordings, r);
-	return prepare(l, e);
+	return r->reader ? prepare(l, e) : 0;
 }

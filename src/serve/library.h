@@ -30,6 +30,7 @@ struct err;
 struct params;
 struct recording;
 struct shape;
+struct torch;
 
 /* Everything lives until another selection takes its place: use it for one answer. */
 struct selection {
@@ -51,9 +52,12 @@ struct selection {
 
 enum { LIBRARY_SELECTIONS = 6 };
 
+/* A file that is open. Of a trace of torch alone (large ones, or damaged ones) there is no reader, and nothing up to
+ * `selections`. */
 struct recording {
 	struct arena arena;
 	const char *path, *name;
+	struct torch *torch; /* NULL: it holds no operators */
 	struct reader *reader;
 	struct tables *tables;
 	struct frames *frames; /* of all selections: function numbers stay */

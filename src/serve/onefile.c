@@ -252,11 +252,27 @@ static void take_threads(struct maker *m, size_t n)
 	}
 }
 
+static void take_torch(struct maker *m)
+{
+	static const char *const panes[] = { "overview", "operators", "steps", "kernels", "streams",
+		"shapes" };
+	char key[64], words[80];
+
+	for (size_t i = 0; i < sizeof panes / sizeof *panes; i++) {
+		snprintf(key, sizeof key, "&what=%s", panes[i]);
+		snprintf(words, sizeof words, "%s of PyTorch", panes[i]);
+		if (TAKE(m, "torch", key, 0.5, { "what", panes[i] }) == TOO_LARGE)
+			drop(m, words);
+	}
+}
+
 /* What is needed to look at anything; false when not even that fits. */
 static bool take_first(struct maker *m)
 {
 	if (take(m, "overview", "", NULL, 0, 1) != TAKEN)
 		return false;
+	if (m->library->recordings.v[m->r]->torch)
+		take_torch(m);
 	take_table(m, "functions", false);
 	take_table(m, "lines", false);
 	TAKE_TREE(m, "&direction=left-heavy", "call tree", { "direction", "left-heavy" });
@@ -280,6 +296,8 @@ static int take_recording(struct maker *m, struct err *e)
 	if (!take_first(m))
 		return err_set(e, ERR_USAGE,
 			"--max-size is too small: not even an overview fits; 1MB is a good least");
+	if (!m->library->recordings.v[m->r]->reader)
+		return 0;
 	snprintf(number, sizeof number, "%zu", m->r);
 	params_add(&p, "r", number);
 	/* Answers may let go of selections: what is used below is copied first. */

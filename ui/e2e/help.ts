@@ -113,6 +113,18 @@ export async function go(page: Page, hash: string): Promise<void> {
 	}, hash);
 }
 
+const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf-8");
+
+/** What axe calls serious or critical; isDark: of colours alone, as only they differ then. */
+export async function seriousIn(page: Page, isDark: boolean): Promise<string[]> {
+	if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(AXE);
+	return page.evaluate(async (only) => {
+		const axe = (globalThis as unknown as { axe: { run: (...args: unknown[]) => Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> } }).axe;
+		const result = await axe.run(document, { resultTypes: ["violations"], ...(only ? { runOnly: ["color-contrast"] } : {}) });
+		return result.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes[0].html}`);
+	}, isDark);
+}
+
 /** What each view shows when it has its answer. */
 export const READY: Record<string, string> = {
 	overview: ".tops button",

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The page as a user has it, in Chromium, against the real server and recordings whose numbers are fixed.
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DATA, FOLDER, go, launch, open, Opened, PATIENCE_MS, READY, report, RESULTS, serve, Server, slower, tool } from "./help";
+import { DATA, FOLDER, go, launch, open, Opened, PATIENCE_MS, READY, report, RESULTS, seriousIn, serve, Server, slower, tool } from "./help";
 
 const ORDERS = join(DATA, "orders.lead");
 const TRACED = join(DATA, "traced.lead");
 const SLOWER = slower(ORDERS);
-const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf-8");
 
 let browser: Browser;
 let server: Server;
@@ -250,19 +249,12 @@ test("names that are HTML stay text in every view", async () => {
 
 test("axe finds nothing serious in any view, light and dark", async () => {
 	const { page } = await open(browser, at("#/overview"));
-	await page.evaluate(AXE);
 	for (const colorScheme of ["light", "dark"] as const) {
 		await page.emulateMedia({ colorScheme });
 		for (const name of Object.keys(READY)) {
 			await go(page, `#/${name}?f=1`);
 			await page.waitForSelector(`.view-${name} ${READY[name]}, .view-${name} .notice`);
-			// Only colours differ in the dark.
-			const found = await page.evaluate(async (only) => {
-				const axe = (globalThis as unknown as { axe: { run: (...args: unknown[]) => Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> } }).axe;
-				const result = await axe.run(document, { resultTypes: ["violations"], ...(only ? { runOnly: ["color-contrast"] } : {}) });
-				return result.violations.filter((v) => v.impact === "serious" || v.impact === "critical").map((v) => `${v.id}: ${v.nodes[0].html}`);
-			}, colorScheme === "dark");
-			expect([colorScheme, name, found]).toEqual([colorScheme, name, []]);
+			expect([colorScheme, name, await seriousIn(page, colorScheme === "dark")]).toEqual([colorScheme, name, []]);
 		}
 	}
 	await page.context().close();

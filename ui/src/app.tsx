@@ -18,7 +18,7 @@ function Fidelity() {
 	const samples = overview.report.fidelity?.samples;
 	const lost = Number(overview.report.fidelity?.lost ?? 0);
 	const label = overview.is_exact
-		? overview.format === "leadline" ? "counted" : `from ${overview.format}`
+		? overview.format === "leadline" ? "counted" : `from ${overview.views.torch === "" ? "torch.profiler" : overview.format}`
 		: typeof samples === "number" ? `${count(samples)} samples` : "sampled";
 	return (
 		<details class="fidelity">
@@ -80,7 +80,7 @@ function SearchBox() {
 			value={text}
 			onInput={(e) => type(e.currentTarget.value)}
 			onKeyDown={(e) => {
-				if (e.key === "Enter" && place.view !== "flame") store.go({ view: "flame", q: e.currentTarget.value });
+				if (e.key === "Enter" && place.view !== "flame" && place.view !== "torch") store.go({ view: "flame", q: e.currentTarget.value });
 				if (e.key === "Escape") e.currentTarget.blur();
 			}}
 		/>
@@ -167,7 +167,7 @@ function useKeys(names: string[], help: (isOpen: boolean) => void): void {
 			else if (event.key === "?") help(true);
 			else if (event.key === "[") store.go({ view: names[(at + names.length - 1) % names.length] });
 			else if (event.key === "]") store.go({ view: names[(at + 1) % names.length] });
-			else if (event.key === "Escape" && !document.querySelector("dialog[open]")) store.go({ f: undefined, line: undefined, open: "" }, true);
+			else if (event.key === "Escape" && !document.querySelector("dialog[open]")) store.go({ f: undefined, line: undefined, open: "", op: "" }, true);
 			else return;
 			event.preventDefault();
 		};
@@ -187,11 +187,12 @@ function Page() {
 	const missing = view ? view.missing(overview) : "";
 	const Body = view?.body;
 	const hasRecording = overview.recordings.length > 0;
-	// Results of benchmarks have no functions and no selection.
-	const isOfRecording = hasRecording && place.view !== "bench";
+	// Results of benchmarks and operators are no functions, and nothing of the selection is theirs.
+	const isOfRecording = hasRecording && place.view !== "bench" && place.view !== "torch";
 	useEffect(() => {
-		if (!hasRecording && place.view === "overview") store.go({ view: "bench" }, true);
-	}, [hasRecording]);
+		const first = overview.views.torch === "" && overview.format !== "leadline" ? "torch" : "bench";
+		if (place.view === "overview" && (view?.missing(overview) || (first === "torch" && location.hash.length < 2))) store.go({ view: first }, true);
+	}, [place.r]);
 	return (
 		<>
 			<Head onHelp={() => help(true)} />
@@ -204,9 +205,9 @@ function Page() {
 				{isOfRecording && <Guard name={`${place.f}:${place.line}`}><LeadLine /></Guard>}
 			</main>
 			{isOfRecording && <Guard name={String(place.f)}><Drawer /></Guard>}
-			{(store.source.dropped.length > 0 || overview.note) && (
+			{(store.source.dropped.length > 0 || (overview.note && place.view !== "torch")) && (
 				<footer class="soft">
-					{overview.note && <p>{overview.note}</p>}
+					{overview.note && place.view !== "torch" && <p>{overview.note}</p>}
 					{store.source.dropped.length > 0 && <p>Left out of this page to keep it small: {store.source.dropped.join("; ")}.</p>}
 				</footer>
 			)}

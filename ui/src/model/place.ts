@@ -41,6 +41,11 @@ export interface Place {
 	side: string;
 	step: string;
 	all: boolean;
+	/* Of a trace of PyTorch: the pane ("" the overview), the operator selected, rows by shapes, the column they are sorted by ("" as they come). */
+	pane: string;
+	op: string;
+	shapes: boolean;
+	by: string;
 	/* The benchmark that is looked at, "" all of them; and its axis. */
 	bench: string;
 	scale: string;
@@ -75,13 +80,17 @@ export const START: Place = {
 	side: "b",
 	step: "0",
 	all: false,
+	pane: "",
+	op: "",
+	shapes: false,
+	by: "",
 	bench: "",
 	scale: "",
 };
 
 const LISTS = new Set(["focus", "drop", "merge"]);
 const NUMBERS = new Set(["r", "from", "to", "f", "line", "with"]);
-const SWITCHES = new Set(["onlyMine", "idle", "collapse", "all"]);
+const SWITCHES = new Set(["onlyMine", "idle", "collapse", "all", "shapes"]);
 const KNOWN = [...Object.keys(START), "from", "to", "f", "line", "with"] as (keyof Place)[];
 
 export function parsePlace(hash: string): Place {

@@ -11,6 +11,8 @@ export interface Cell<Row> extends Column {
 	/** For copies: exact, without spaces. */
 	plain?: (row: Row) => string;
 	className?: string;
+	/** What the column means. */
+	hint?: string;
 }
 
 interface GridProps<Row> {
@@ -59,6 +61,7 @@ export function Grid<Row>(props: GridProps<Row>) {
 							<th
 								key={column.title}
 								scope="col"
+								title={column.hint}
 								class={column.isNumber ? "num" : ""}
 								aria-sort={column.sort && column.sort === props.sort ? (column.isNumber ? "descending" : "ascending") : undefined}
 							>

@@ -10,6 +10,7 @@ import { OverviewView } from "./overview";
 import { SourceView } from "./source";
 import { TableView } from "./table";
 import { TimelineView } from "./timeline";
+import { TorchView } from "./torch";
 
 export interface View {
 	name: string;
@@ -22,12 +23,13 @@ export interface View {
 const needs = (key: string) => (overview: Overview) => overview.views[key] ?? "";
 
 export const VIEWS: View[] = [
-	{ name: "overview", title: "Overview", missing: (overview) => (overview.recordings.length ? "" : "No recording is open"), body: OverviewView },
+	{ name: "overview", title: "Overview", missing: (overview) => (overview.recordings.length ? (overview.views.overview ?? "") : "No recording is open"), body: OverviewView },
 	{ name: "flame", title: "Flame", missing: needs("flame"), body: FlameView },
 	{ name: "source", title: "Source", missing: needs("source"), body: SourceView },
 	{ name: "timeline", title: "Timeline", missing: needs("timeline"), body: TimelineView },
 	{ name: "graph", title: "Graph", missing: needs("graph"), body: GraphView },
 	{ name: "table", title: "Table", missing: needs("table"), body: TableView },
+	{ name: "torch", title: "Torch", missing: (overview) => overview.views.torch ?? "No trace of PyTorch is open", body: TorchView },
 	{
 		name: "diff",
 		title: "Diff",

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ * See torch.h. */
+#include "serve/torch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/op_advice.h"
+#include "analyze/op_kernels.h"
+#include "analyze/op_steps.h"
+#include "analyze/op_streams.h"
+#include "analyze/ops.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "formats/torch_trace.h"
+#include "base/banned.h"
+
+struct torch *torch_open(const char *path)
+{
+	struct err ignored = ERR_INIT;
+	struct torch *t;
+
+	/* Others would be read to their end only to find that they are none. */
+	if (!text_ends_with(path, ".json") && !text_ends_with(path, ".json.gz"))
+		return NULL;
+	t = xcalloc(1, sizeof *t);
+	if (torch_trace_load(&t->x, path, &ignored) == 0)
+		return t;
+	torch_free(t);
+	return NULL;
+}
+
+void torch_free(struct torch *t)
+{
+	if (!t)
+		return;
+	op_events_done(&t->x);
+	arena_done(&t->arena);
+	free(t);
+}
+
+const struct ops *torch_ops(struct torch *t, bool by_shape)
+{
+	struct ops_options o = { .by_shape = by_shape };
+	struct ops *ops;
+
+	if (!t->ops[by_shape]) {
+		ops = ops_count(&t->arena, &t->x, &o);
+		ops_sort(ops, "self_cpu_time_total");
+		t->ops[by_shape] = ops;
+	}
+	return t->ops[by_shape];
+}
+
+const struct op_steps *torch_steps(struct torch *t)
+{
+	if (!t->steps)
+		t->steps = op_steps_build(&t->arena, &t->x);
+	return t->steps;
+}
+
+const struct op_kernels *torch_kernels(struct torch *t)
+{
+	if (!t->kernels)
+		t->kernels = op_kernels_build(&t->arena, &t->x);
+	return t->kernels;
+}
+
+const struct op_advice *torch_advice(struct torch *t)
+{
+	if (!t->advice)
+		t->advice = op_advice_build(
+			&t->arena, &t->x, torch_steps(t), torch_kernels(t), torch_ops(t, false));
+	return t->advice;
+}
+
+const struct op_streams *torch_streams(struct torch *t)
+{
+	if (!t->streams)
+		t->streams = op_streams_build(&t->arena, &t->x);
+	return t->streams;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A trace of torch.profiler that is open beside a recording, or in its place, and what was made of it so far: the same
+ * analyses as `leadline report --ops` and its like, each built when it is first asked for. */
+#ifndef SERVE_TORCH_H
+#define SERVE_TORCH_H
+
+#include <stdbool.h>
+
+#include "analyze/op_events.h"
+#include "base/arena.h"
+
+struct op_advice;
+struct op_kernels;
+struct op_steps;
+struct op_streams;
+struct ops;
+
+struct torch {
+	struct arena arena;
+	struct op_events x;
+	const struct ops *ops[2]; /* by name; by name and shapes */
+	const struct op_steps *steps;
+	const struct op_kernels *kernels;
+	const struct op_advice *advice;
+	const struct op_streams *streams;
+};
+
+/* NULL where the file is no such trace, or cannot be read. */
+struct torch *torch_open(const char *path);
+void torch_free(struct torch *t); /* NULL is fine */
+
+const struct ops *torch_ops(struct torch *t, bool by_shape);
+const struct op_steps *torch_steps(struct torch *t);
+const struct op_kernels *torch_kernels(struct torch *t);
+const struct op_advice *torch_advice(struct torch *t);
+const struct op_streams *torch_streams(struct torch *t);
+
+#endif

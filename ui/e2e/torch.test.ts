@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// The pages of PyTorch traces in Chromium: the numbers of the tables are those of the report.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { DATA, FOLDER, go, launch, open, PATIENCE_MS, report, seriousIn, serve, Server, tool } from "./help";
+
+const trace = (name: string) => join(DATA, "torch", `${name}.pt.trace.json.gz`);
+const TRACES = ["h200_conv", "conv_full", "mlp_stack"];
+const PANES = ["overview", "operators", "kernels", "steps", "streams"];
+
+let browser: Browser;
+let server: Server;
+
+beforeAll(async () => {
+	browser = await launch();
+	server = await serve(...TRACES.map(trace));
+});
+
+afterAll(async () => {
+	await browser?.close();
+	await server?.stop();
+});
+
+/** Rows of the table, by the words of its heads without units. */
+function cells(page: Page): Promise<Record<string, string>[]> {
+	return page.$$eval(".torchview .grid", (grids) => {
+		const grid = grids[0];
+		const heads = [...(grid?.querySelectorAll("thead th") ?? [])].map((th) => (th.textContent ?? "").replace(/ [▾▴]$/, "").replace(/ \(.*\)$/, ""));
+		return [...(grid?.querySelectorAll<HTMLElement>("tbody tr") ?? [])].map((row) => Object.fromEntries([...row.querySelectorAll<HTMLElement>("td")].map((td, i) => [heads[i], td.dataset.value ?? ""])));
+	});
+}
+
+type Rows = Record<string, string | number>[];
+
+/** Waits until a column of the table is that of the report. */
+async function same(page: Page, head: string, wanted: (string | number)[]): Promise<void> {
+	await expect.poll(async () => (await cells(page)).map((row) => row[head]), { timeout: PATIENCE_MS }).toEqual(wanted.slice(0, 300).map(String));
+}
+
+test("operators have the numbers of report --ops, by name and by shapes", async () => {
+	const { page, errors, strangers } = await open(browser, server.url);
+	for (const [r, name] of TRACES.entries()) {
+		for (const shapes of [false, true]) {
+			const rows: Rows = report(trace(name), "--ops", "--limit=0", ...(shapes ? ["--group-by-shape"] : [])).operators;
+			expect(rows.length).toBeGreaterThan(10);
+			await go(page, `#/torch?r=${r}&pane=operators${shapes ? "&shapes=1" : ""}`);
+			await same(page, "operator", rows.map((row) => row.name));
+			for (const [head, key] of [["self", "self_cpu_s"], ["%", "self_cpu_share"], ["total", "cpu_s"], ["calls", "calls"], ["median", "median_s"], ["p99", "p99_s"], ["max", "max_s"], ["self GPU", "self_device_s"], ["total GPU", "device_s"], ["launches", "launches"], ["memory", "self_cpu_bytes"], ["GPU memory", "self_device_bytes"], ["FLOPs", "flops"], ["shapes", "shapes"], ["module", "module"], ["called from", "source"]])
+				if (rows.some((row) => row[key] !== undefined && row[key] !== "")) await same(page, head, rows.map((row) => row[key] ?? ""));
+		}
+	}
+	expect([errors, strangers]).toEqual([[], []]);
+	await page.context().close();
+});
+
+test("the overview, kernels, steps and streams have the report's numbers", async () => {
+	const { page, errors } = await open(browser, server.url);
+	for (const [r, name] of TRACES.entries()) {
+		const all = report(trace(name), "--overview", "--steps", "--kernels", "--streams", "--limit=0");
+		await go(page, `#/torch?r=${r}`);
+		const parts = () => page.$$eval("b[data-part]", (found) => Object.fromEntries(found.map((b) => [(b as HTMLElement).dataset.part, Number((b as HTMLElement).dataset.value)])));
+		await expect.poll(parts, { timeout: PATIENCE_MS }).toEqual(Object.fromEntries(Object.entries(all.overview.parts_s).filter(([, value]) => Number(value) > 0)));
+		expect(await page.$$eval(".advice b", (found) => found.map((b) => b.textContent))).toEqual(all.overview.advice.map((one: { rule: string }) => one.rule));
+		const facts = await page.$$eval("[data-fact]", (found) => Object.fromEntries(found.map((dd) => [(dd as HTMLElement).dataset.fact, Number((dd as HTMLElement).dataset.value)])));
+		if (all.overview.kernel_s) expect([facts.busy, facts["SM efficiency"], facts.occupancy]).toEqual([all.overview.busy_s, all.overview.sm_efficiency, all.overview.occupancy]);
+		await go(page, `#/torch?r=${r}&pane=steps`);
+		await same(page, "time", all.steps.map((row: Record<string, number>) => row.seconds));
+		const panes = await page.$$eval(".subtabs a", (found) => found.map((a) => a.textContent));
+		expect(panes.includes("Kernels")).toBe(all.kernels.length > 0);
+		if (!all.kernels.length) continue;
+		await go(page, `#/torch?r=${r}&pane=kernels`);
+		await same(page, "time", all.kernels.map((row: Record<string, number>) => row.seconds));
+		await same(page, "launched by", all.kernels.map((row: Record<string, string>) => row.operator));
+		await go(page, `#/torch?r=${r}&pane=streams`);
+		await same(page, "host wait", all.streams.map((row: Record<string, number>) => row.host_wait_s));
+	}
+	expect(errors).toEqual([]);
+	await page.context().close();
+});
+
+test("a trace opens where its operators are; search, order and selection stand in the address", async () => {
+	const one = await serve(trace("h200_conv"));
+	const { page, errors } = await open(browser, one.url);
+	await page.waitForSelector(".tabs a[aria-current] >> text=Torch");
+	await page.locator(".subtabs a", { hasText: "Operators" }).click();
+	await page.locator(".torchview th button", { hasText: "calls" }).click();
+	await page.keyboard.press("/");
+	await page.keyboard.type("convolution");
+	const rows: Rows = report(trace("h200_conv"), "--ops", "--limit=0", "--sort=count").operators;
+	const wanted = rows.filter((row) => /convolution/i.test(`${row.name} ${row.module} ${row.source}`)).map((row) => row.calls);
+	await same(page, "calls", wanted);
+	await page.locator(".torchview td.code button").first().click();
+	await page.waitForSelector(".drawer h2 >> text=onvolution");
+	expect(page.url()).toMatch(/op=.*onvolution/);
+	const again = await open(browser, page.url());
+	await again.page.waitForSelector(".drawer h2 >> text=onvolution");
+	await same(again.page, "calls", wanted);
+	expect(errors).toEqual([]);
+	await again.page.context().close();
+	await page.context().close();
+	await one.stop();
+});
+
+test("axe finds nothing serious in any pane, light and dark, and nothing is wider than a phone", async () => {
+	const { page } = await open(browser, server.url, { viewport: { width: 360, height: 740 } });
+	for (const colorScheme of ["light", "dark"] as const) {
+		await page.emulateMedia({ colorScheme });
+		for (const pane of PANES) {
+			await go(page, `#/torch?pane=${pane}&op=aten::addmm`);
+			await page.waitForSelector(`.subtabs a[href$="pane=${pane}"][aria-current]`);
+			await page.waitForSelector(".pane .grid tbody tr, .pane .advice");
+			expect([colorScheme, pane, await seriousIn(page, colorScheme === "dark")]).toEqual([colorScheme, pane, []]);
+			expect([pane, await page.evaluate(() => document.documentElement.scrollWidth)]).toEqual([pane, 360]);
+		}
+	}
+	await page.context().close();
+});
+
+test("one file holds the panes, from the disk, without a network", async () => {
+	const file = join(FOLDER, "torch.html");
+	tool("view", trace("h200_conv"), "-o", file);
+	const { page, errors, strangers } = await open(browser, `file://${file}`, { offline: true });
+	const all = report(trace("h200_conv"), "--ops", "--kernels", "--limit=0");
+	await go(page, "#/torch?pane=operators");
+	await same(page, "self", all.operators.map((row: Record<string, number>) => row.self_cpu_s));
+	await go(page, "#/torch?pane=kernels");
+	await same(page, "time", all.kernels.map((row: Record<string, number>) => row.seconds));
+	for (const pane of ["overview", "steps", "streams"]) {
+		await go(page, `#/torch?pane=${pane}`);
+		await page.waitForSelector(".pane .grid tbody tr, .pane .advice");
+	}
+	expect([errors, strangers]).toEqual([[], []]);
+	await page.context().close();
+});
+
+test("a trace that was cut off shows what is there and says so", async () => {
+	const whole = gunzipSync(readFileSync(trace("conv_full")));
+	const file = join(FOLDER, "cut.pt.trace.json");
+	writeFileSync(file, whole.subarray(0, Math.floor(whole.length * 0.6)));
+	const one = await serve(file);
+	const { page, errors } = await open(browser, one.url);
+	await page.waitForSelector(".notice >> text=ends before its events do");
+	expect(await page.$$eval(".tabs a", (all) => all.map((a) => a.textContent))).toContain("Torch");
+	await go(page, "#/torch?pane=operators");
+	await same(page, "operator", report(file, "--ops", "--limit=0").operators.map((row: { name: string }) => row.name));
+	expect(errors).toEqual([]);
+	await page.context().close();
+	await one.stop();
+});

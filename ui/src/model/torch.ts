@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Tables and charts of a PyTorch trace: which columns, in which order, what of them is shown. Pure.
+import { Part, Parts, PARTS, Row, Step } from "../api/torch";
+
+export type Kind = "s" | "share" | "count" | "bytes" | "ratio" | "text" | "yes";
+
+/** A column: the key in the rows, how it reads, and what it says when pointed at. */
+export interface Field {
+	key: string;
+	title: string;
+	kind: Kind;
+	hint?: string;
+	/** Left out where it is 0 in all rows. */
+	isOptional?: boolean;
+}
+
+export const OPERATOR_FIELDS: Field[] = [
+	{ key: "name", title: "operator", kind: "text" },
+	{ key: "self_cpu_s", title: "self", kind: "s", hint: "CPU time of the operator itself" },
+	{ key: "self_cpu_share", title: "%", kind: "share", hint: "of all operators' own CPU time" },
+	{ key: "cpu_s", title: "total", kind: "s", hint: "CPU time with the operators it called" },
+	{ key: "calls", title: "calls", kind: "count" },
+	{ key: "median_s", title: "median", kind: "s", hint: "of a call" },
+	{ key: "p99_s", title: "p99", kind: "s", hint: "99 of 100 calls took at most so long" },
+	{ key: "max_s", title: "max", kind: "s" },
+	{ key: "self_device_s", title: "self GPU", kind: "s", hint: "what it launched itself ran so long on the device" },
+	{ key: "device_s", title: "total GPU", kind: "s" },
+	{ key: "launches", title: "launches", kind: "count", hint: "kernels, copies and fills of its own" },
+	{ key: "self_cpu_bytes", title: "memory", kind: "bytes", hint: "allocated less released, itself" },
+	{ key: "self_device_bytes", title: "GPU memory", kind: "bytes" },
+	{ key: "flops", title: "FLOPs", kind: "count" },
+	{ key: "shapes", title: "shapes", kind: "text" },
+	{ key: "module", title: "module", kind: "text" },
+	{ key: "source", title: "called from", kind: "text" },
+];
+
+export const KERNEL_FIELDS: Field[] = [
+	{ key: "name", title: "kernel", kind: "text" },
+	{ key: "seconds", title: "time", kind: "s" },
+	{ key: "share", title: "%", kind: "share", hint: "of all time on the device" },
+	{ key: "times", title: "times", kind: "count" },
+	{ key: "mean_s", title: "mean", kind: "s" },
+	{ key: "min_s", title: "min", kind: "s" },
+	{ key: "max_s", title: "max", kind: "s" },
+	{ key: "blocks_per_sm", title: "blocks/SM", kind: "ratio", hint: "estimate of the profiler" },
+	{ key: "occupancy", title: "occupancy", kind: "share", hint: "estimate of the profiler" },
+	{ key: "tensor_cores", title: "TC", kind: "yes", hint: "uses tensor cores, by its name" },
+	{ key: "operator", title: "launched by", kind: "text" },
+];
+
+export const STREAM_FIELDS: Field[] = [
+	{ key: "name", title: "stream", kind: "text" },
+	{ key: "busy_s", title: "busy", kind: "s", hint: "something ran" },
+	{ key: "share", title: "%", kind: "share", hint: "of its span" },
+	{ key: "span_s", title: "span", kind: "s", hint: "from its first begin to its last end" },
+	{ key: "host_wait_s", title: "host wait", kind: "s", hint: "the host launched too late" },
+	{ key: "kernel_wait_s", title: "kernel wait", kind: "s", hint: "what one kernel after the other costs" },
+	{ key: "other_s", title: "other", kind: "s", hint: "launched in time, waited for something else" },
+	{ key: "events", title: "events", kind: "count" },
+];
+
+/** Fields that some row has something to say of. */
+export function fieldsOf(fields: Field[], rows: Row[]): Field[] {
+	const isThere = (value: Row[string], isOptional?: boolean) => value !== undefined && value !== null && value !== "" && value !== false && (value !== 0 || !isOptional);
+	return fields.filter(({ key, isOptional }) => rows.some((row) => isThere(row[key], isOptional)));
+}
+
+/** Rows with the text in any of their words. */
+export function matching(rows: Row[], text: string): Row[] {
+	const wanted = text.trim().toLowerCase();
+	if (!wanted) return rows;
+	return rows.filter((row) => Object.values(row).some((value) => typeof value === "string" && value.toLowerCase().includes(wanted)));
+}
+
+/** Numbers from the largest on, words by the alphabet; what is not known last. "": as they are. */
+export function sortedBy(rows: Row[], key: string): Row[] {
+	if (!key) return rows;
+	return [...rows].sort((a, b) => {
+		const [x, y] = [a[key], b[key]];
+		if (typeof x === "string" && typeof y === "string") return x === y ? 0 : x === "" ? 1 : y === "" ? -1 : x < y ? -1 : 1;
+		const number = (value: Row[string]) => (typeof value === "number" ? value : value === true ? 1 : value === false ? 0 : -Infinity);
+		const [m, n] = [number(x), number(y)];
+		return m === n ? 0 : n - m;
+	});
+}
+
+export function lengthOf(parts: Parts): number {
+	return PARTS.reduce((sum, part) => sum + (parts[part] ?? 0), 0);
+}
+
+/** A column of the chart: one step, or the mean of several where there are more steps than room. */
+export interface StepColumn {
+	first: number;
+	n: number;
+	name: string;
+	parts: Parts;
+	seconds: number;
+}
+
+export function columnsOf(steps: Step[], most: number): StepColumn[] {
+	const per = Math.max(1, Math.ceil(steps.length / Math.max(1, most)));
+	const columns: StepColumn[] = [];
+	for (let first = 0; first < steps.length; first += per) {
+		const some = steps.slice(first, first + per);
+		const parts = Object.fromEntries(PARTS.map((part) => [part, some.reduce((sum, step) => sum + (step.parts_s[part] ?? 0), 0) / some.length])) as Parts;
+		const last = some[some.length - 1];
+		columns.push({ first, n: some.length, name: some.length > 1 ? `${some[0].name} to ${last.name}` : some[0].name, parts, seconds: some.reduce((sum, step) => sum + step.seconds, 0) / some.length });
+	}
+	return columns;
+}
+
+/** How much longer than most a step is before it is called slow: as report has it. */
+const SLOW = 1.2;
+
+/** The part that made a slow step slow, and by how much; null: it is none. */
+export function slowerBy(step: Step, medianS: number, median: Parts): { part: Part; seconds: number } | null {
+	if (step.seconds < SLOW * medianS) return null;
+	let most: { part: Part; seconds: number } | null = null;
+	for (const part of PARTS) {
+		const more = (step.parts_s[part] ?? 0) - (median[part] ?? 0);
+		if (more > (most?.seconds ?? 0)) most = { part, seconds: more };
+	}
+	return most;
+}

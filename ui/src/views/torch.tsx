@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// A trace of PyTorch: panes as tabs of their own, each only where the trace can fill it. Which one, what is selected and
+// in which order rows come stand in the address.
+import { ComponentType } from "preact";
+import { TorchOverview } from "../api/torch";
+import { Guard } from "../parts/guard";
+import { Notice, Wait } from "../parts/states";
+import { useAnswer, usePlace, useStore } from "../store";
+import { KernelsPane, StreamsPane } from "./torch/device";
+import { OperatorDrawer, OperatorsPane } from "./torch/operators";
+import { TorchOverviewPane } from "./torch/overview";
+import { StepsPane } from "./torch/steps";
+
+export interface PaneProps {
+	data: TorchOverview;
+	panes: Record<string, string>;
+}
+
+const PANES: { name: string; title: string; body: ComponentType<PaneProps> }[] = [
+	{ name: "overview", title: "Overview", body: TorchOverviewPane },
+	{ name: "operators", title: "Operators", body: OperatorsPane },
+	{ name: "kernels", title: "Kernels", body: KernelsPane },
+	{ name: "steps", title: "Steps", body: StepsPane },
+	{ name: "streams", title: "Streams", body: StreamsPane },
+];
+
+function Panes({ data }: { data: TorchOverview }) {
+	const place = usePlace();
+	const store = useStore();
+	const { panes } = data;
+	const chosen = PANES.find((pane) => pane.name === (place.pane || "overview"));
+	const missing = chosen ? panes[chosen.name] : undefined;
+	const Body = chosen?.body;
+	return (
+		<div class="torchview">
+			<nav class="tabs subtabs" aria-label="panes of the trace">
+				{PANES.filter((pane) => panes[pane.name] === "").map((pane) => (
+					<a
+						key={pane.name}
+						href={`#/torch?pane=${pane.name}`}
+						aria-current={chosen === pane ? "page" : undefined}
+						onClick={(e) => {
+							e.preventDefault();
+							store.go({ pane: pane.name === "overview" ? "" : pane.name, by: "" });
+						}}
+					>
+						{pane.title}
+					</a>
+				))}
+			</nav>
+			{data.notes && <Notice title="Not all of the trace could be read" text={data.notes.trim().split("\n").join("; ")} />}
+			<div class="pane">
+				{!Body ? <Notice title="There is no such pane" text="Choose one of those above." /> : missing !== "" ? <Notice title={`${chosen.title}: not recorded`} text={missing} /> : <Guard name={chosen.name}><Body data={data} panes={panes} /></Guard>}
+			</div>
+			<Guard name={place.op}><OperatorDrawer panes={panes} /></Guard>
+		</div>
+	);
+}
+
+export function TorchView() {
+	const place = usePlace();
+	const answer = useAnswer<TorchOverview>("torch", { r: place.r, what: "overview" });
+	return <Wait answer={answer}>{(data) => <Panes data={data} />}</Wait>;
+}

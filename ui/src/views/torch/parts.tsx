@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// What the panes of a trace share: a table by its fields, the stacked bar of what moments went to, its colours.
+import { useState } from "preact/hooks";
+import { Part, Parts, PARTS, Row } from "../../api/torch";
+import { amount, count, digits, percent, plural, scaled, scaleFor } from "../../model/format";
+import { Field, fieldsOf, lengthOf, matching, sortedBy } from "../../model/torch";
+import { Cell, Copy, Grid } from "../../parts/grid";
+import { Notice } from "../../parts/states";
+import { usePlace, useStore } from "../../store";
+
+/** Rows drawn at first: more only when asked for. */
+const ROWS = 300;
+
+export const PART_NAMES: Record<Part, string> = {
+	kernel: "kernel", memcpy: "memcpy", memset: "memset", communication: "communication", runtime: "runtime", dataloader: "DataLoader", cpu: "CPU", other: "other",
+};
+const PART_HINTS: Record<Part, string> = {
+	kernel: "a kernel ran on the device", memcpy: "else: a copy ran there", memset: "else: a fill ran there", communication: "else: processes exchanged data",
+	runtime: "else: the host was in a call of the device's runtime", dataloader: "else: it waited for data", cpu: "else: an operator ran on the CPU", other: "nothing of these: Python, mostly",
+};
+
+function cellText(field: Field, value: Row[string], scale: ReturnType<typeof scaleFor>): string {
+	if (field.kind === "yes") return value ? "yes" : "";
+	if (value === undefined || value === null) return field.kind === "text" ? "" : "–";
+	if (field.kind === "text") return String(value);
+	if (field.kind === "share") return percent(Number(value));
+	if (field.kind === "count") return count(Number(value));
+	if (field.kind === "ratio") return digits(Number(value));
+	return scaled(Number(value), scale);
+}
+
+export function cellsOf(fields: Field[], rows: Row[], buttonKey: string): Cell<Row>[] {
+	return fields.map((field) => {
+		const isNumber = field.kind !== "text" && field.kind !== "yes";
+		const largest = rows.reduce((most, row) => Math.max(most, Math.abs(Number(row[field.key] ?? 0)) || 0), 0);
+		const scale = scaleFor(largest, field.kind === "bytes" ? "bytes" : "s");
+		const hasUnit = field.kind === "s" || field.kind === "bytes";
+		return {
+			title: hasUnit ? `${field.title} (${scale.name})` : field.title,
+			isNumber,
+			sort: field.key,
+			hint: field.hint,
+			text: (row) => cellText(field, row[field.key], scale),
+			plain: (row) => String(row[field.key] ?? ""),
+			className: field.key === buttonKey ? "code" : isNumber ? undefined : "soft",
+		};
+	});
+}
+
+interface TableProps {
+	fields: Field[];
+	rows: Row[];
+	caption: string;
+	/** The key it is in the order of when it comes. */
+	order: string;
+	buttonKey?: string;
+	keyOf: (row: Row) => string;
+	isSelected: (row: Row) => boolean;
+	onSelect: (row: Row) => void;
+	onOpen?: (row: Row) => void;
+	classOf?: (row: Row) => string;
+	/** Rows in all, where not all were sent. */
+	n?: number;
+}
+
+/** Sorted by a click on a column, narrowed by the search, copied as shown. */
+export function TorchTable(props: TableProps) {
+	const store = useStore();
+	const place = usePlace();
+	const [isAll, showAll] = useState(false);
+	const { rows, buttonKey = "name" } = props;
+	const fields = fieldsOf(props.fields, rows);
+	const sort = fields.some((field) => field.key === place.by) ? place.by : props.order;
+	const found = sortedBy(matching(rows, place.q), sort === props.order ? "" : sort);
+	const shown = isAll ? found : found.slice(0, ROWS);
+	const columns = cellsOf(fields, rows, buttonKey);
+	const n = props.n ?? rows.length;
+	if (!found.length) return <Notice title="No row matches" text={`Nothing has "${place.q}" in it: change what is searched for.`} />;
+	return (
+		<>
+			<Grid
+				columns={columns} rows={shown} caption={`${props.caption}, ${plural(found.length, "row")}`} sort={sort} onSort={(by) => store.go({ by: by === props.order ? "" : by })}
+				keyOf={props.keyOf} isSelected={props.isSelected} onSelect={props.onSelect} onOpen={props.onOpen ?? props.onSelect} classOf={props.classOf}
+			/>
+			<p class="foot">
+				<span>
+					{place.q.trim() ? `${count(found.length)} of ${plural(n, "row")}` : plural(n, "row")}
+					{shown.length < found.length ? `, the first ${count(shown.length)} shown` : rows.length < n ? `, the first ${count(rows.length)} are here` : ""}
+				</span>
+				{shown.length < found.length && <button type="button" onClick={() => showAll(true)}>show all</button>}
+				<Copy columns={columns} rows={found} />
+			</p>
+		</>
+	);
+}
+
+/** What the moments went to, as one bar and in words. */
+export function PartBar({ parts, label }: { parts: Parts; label: string }) {
+	const total = lengthOf(parts);
+	if (!(total > 0)) return null;
+	const shown = PARTS.filter((part) => parts[part] > 0);
+	return (
+		<figure class="states" aria-label={label}>
+			<div class="stack" aria-hidden="true">
+				{shown.map((part) => (
+					<span key={part} class={`part ${part}`} style={{ width: `${((parts[part] / total) * 100).toFixed(2)}%` }}>{parts[part] / total > 0.07 ? percent(parts[part] / total) : ""}</span>
+				))}
+			</div>
+			<figcaption>
+				<ul class="legend">
+					{shown.map((part) => (
+						<li key={part} title={PART_HINTS[part]}>
+							<span class={`key part ${part}`} aria-hidden="true" />
+							{PART_NAMES[part]} <b data-part={part} data-value={parts[part]}>{percent(parts[part] / total)}</b> <span class="soft">{amount(parts[part], "s")}</span>
+						</li>
+					))}
+				</ul>
+			</figcaption>
+		</figure>
+	);
+}

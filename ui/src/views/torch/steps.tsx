@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// The steps one by one: how long each took, what it went to, and what made the slow ones slow.
+import { PARTS, Row, Step, Steps } from "../../api/torch";
+import { amount, plural } from "../../model/format";
+import { Field, slowerBy } from "../../model/torch";
+import { Wait } from "../../parts/states";
+import { useAnswer, usePlace, useStore } from "../../store";
+import { StepChart } from "./overview";
+import { PART_NAMES, TorchTable } from "./parts";
+
+const FIELDS: Field[] = [
+	{ key: "name", title: "step", kind: "text" },
+	{ key: "seconds", title: "time", kind: "s" },
+	...PARTS.map((part): Field => ({ key: part, title: PART_NAMES[part], kind: "s", isOptional: true })),
+	{ key: "slower", title: "slower by", kind: "text", hint: "the part that is furthest above its median, of steps a fifth longer than most" },
+];
+
+export function rowOf(step: Step, steps: Steps): Row {
+	const slow = slowerBy(step, steps.median_s, steps.median_parts_s);
+	return { name: step.name, seconds: step.seconds, ...step.parts_s, slower: slow ? `${PART_NAMES[slow.part]} ${amount(slow.seconds, "s")}` : "" };
+}
+
+export function StepsPane() {
+	const place = usePlace();
+	const store = useStore();
+	const answer = useAnswer<Steps>("torch", { r: place.r, what: "steps" });
+	return (
+		<div class="tableview">
+			<Wait answer={answer}>
+				{(steps) => {
+					const rows = steps.steps.map((step) => rowOf(step, steps));
+					const slow = rows.filter((row) => row.slower).length;
+					return (
+						<>
+							<p class="answer">
+								median {amount(steps.median_s, "s")}, p99 {amount(steps.p99_s, "s")}, longest {amount(steps.max_s, "s")}
+								{slow > 0 && <span class="soft">; {plural(slow, "step")} a fifth or more above the median</span>}
+							</p>
+							{steps.steps.length > 1 && <StepChart steps={steps} selected={place.step} onSelect={(step) => store.go({ step }, true)} />}
+							<TorchTable fields={FIELDS} rows={rows} n={steps.n} caption="steps" order="" keyOf={(row) => String(row.name)} isSelected={(row) => row.name === place.step} onSelect={(row) => store.go({ step: String(row.name) }, true)} />
+						</>
+					);
+				}}
+			</Wait>
+		</div>
+	);
+}
