@@ -41,6 +41,11 @@ enum {
 	START_PAUSE_MS = 20, /* … and the time between them */
 };
 
+struct made {
+	struct snapshot_frame *frames;
+	size_t n;
+};
+
 struct dumper {
 	struct arena *a;
 	struct py_target target;
@@ -58,6 +63,7 @@ struct dumper {
 	struct asyncio asyncio;
 	struct asyncio_offsets asyncio_offsets;
 	VEC(struct snapshot_task) tasks;
+	VEC(struct made) made; /* all frames, for their source lines */
 };
 
 /* ---- frames ---------------------------------------------------------------------------------- */
@@ -114,10 +120,26 @@ static struct snapshot_frame make_frame(
 		.file = c ? c->file : "?",
 		.at = at };
 
-	f.source = py_sources_line(d->sources, d->a, f.file, f.at.line);
 	if (d->o->locals && address)
 		add_locals(d, code, &f);
 	return f;
+}
+
+static struct snapshot_frame *new_frames(struct dumper *d, size_t n)
+{
+	struct made made = { arena_new_n(d->a, struct snapshot_frame, n), n };
+
+	vec_push(&d->made, made);
+	return made.frames;
+}
+
+/* Last of all: files are slow to read, and the program goes on between one thread's look and the next. */
+static void add_sources(struct dumper *d)
+{
+	vec_each (&d->made, m)
+		for (size_t i = 0; i < m->n; i++)
+			m->frames[i].source = py_sources_line(
+				d->sources, d->a, m->frames[i].file, m->frames[i].at.line);
 }
 
 static struct snapshot_frame frame_of(struct dumper *d, const struct stack_frame *f)
@@ -148,7 +170,7 @@ static bool look_at_moving(struct dumper *d, uint64_t thread, const unsigned cha
 	free(t);
 	if (look != PY_LOOK_STACK || d->walk->n <= n_still)
 		return false;
-	frames = arena_new_n(d->a, struct snapshot_frame, d->walk->n);
+	frames = new_frames(d, d->walk->n);
 	for (size_t i = 0; i < d->walk->n; i++) { /* from the root on */
 		const struct walk_frame *w = &d->walk->frames[i];
 		const struct code *c = code_get(d, w->code);
@@ -175,7 +197,7 @@ static struct snapshot_stack thread_stack(
 	if ((s.state == STACK_MOVING || s.state == STACK_LOST) &&
 		look_at_moving(d, thread, bytes, s.n, &s))
 		return s;
-	frames = arena_new_n(d->a, struct snapshot_frame, s.n);
+	frames = new_frames(d, s.n);
 	for (size_t i = 0; i < s.n; i++)
 		frames[i] = frame_of(d, &d->frames[i]);
 	s.frames = frames;
@@ -323,7 +345,7 @@ static struct snapshot_stack task_stack(struct dumper *d, const struct asyncio_t
 			.frames = d->threads.v[thread].stack.frames,
 			.n = at + 1 };
 	}
-	frames = arena_new_n(d->a, struct snapshot_frame, t->n_frames);
+	frames = new_frames(d, t->n_frames);
 	for (size_t i = 0; i < t->n_frames; i++)
 		frames[i] = frame_of(d, &t->frames[i]);
 	return (struct snapshot_stack){ .frames = frames, .n = t->n_frames };
@@ -461,6 +483,7 @@ static int dump(struct dumper *d, const struct snapshot **ret, struct err *e)
 	d->frames = xcalloc(FRAMES_MOST, sizeof *d->frames);
 	d->walk = xcalloc(1, sizeof *d->walk);
 	*ret = take(d);
+	add_sources(d);
 	if ((*ret)->n_threads == 0 && d->target.core)
 		status = err_set(e, ERR_BAD_LAYOUT, "no thread ran Python code");
 	else if ((*ret)->n_threads == 0)
@@ -471,6 +494,7 @@ static int dump(struct dumper *d, const struct snapshot **ret, struct err *e)
 	vec_done(&d->threads);
 	vec_done(&d->states);
 	vec_done(&d->tasks);
+	vec_done(&d->made);
 	map_done(&d->known);
 	map_done(&d->names);
 	py_sources_free(d->sources);
