@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "analyze/op_advice.h"
+#include "analyze/op_allocations.h"
 #include "analyze/op_events.h"
 #include "analyze/op_kernels.h"
 #include "analyze/op_modules.h"
@@ -16,6 +17,7 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "formats/torch_trace.h"
+#include "view/op_allocations.h"
 #include "view/op_modules.h"
 #include "view/op_overview.h"
 #include "view/ops.h"
@@ -51,6 +53,7 @@ struct pages {
 	const struct op_advice *advice;
 	const struct op_streams *streams;
 	const struct op_modules *modules;
+	const struct op_allocations *allocations;
 	struct ops_torch torch;
 };
 
@@ -67,6 +70,8 @@ static int build(struct arena *a, struct op_events *x, const struct report_ops *
 		to->kernels = op_kernels_build(a, x);
 	if (o->modules)
 		to->modules = op_modules_build(a, x);
+	if (o->memory)
+		to->allocations = op_allocations_build(a, x);
 	if (o->streams)
 		to->streams = op_streams_build(a, x);
 	if (o->overview)
@@ -101,6 +106,10 @@ static void print(const struct pages *p, const struct op_events *x, const struct
 		add_gap(out);
 		op_modules_print(p->modules, v, out);
 	}
+	if (o->memory) {
+		add_gap(out);
+		op_allocations_print(p->allocations, v, out);
+	}
 	if (o->kernels) {
 		add_gap(out);
 		op_kernels_print(p->kernels, v, out);
@@ -126,6 +135,8 @@ static void print_json(const struct pages *p, const struct op_events *x, const s
 		ops_json(p->ops, v, &w);
 	if (o->modules)
 		op_modules_json(p->modules, v, &w);
+	if (o->memory)
+		op_allocations_json(p->allocations, v, &w);
 	if (o->kernels)
 		op_kernels_json(p->kernels, v, &w);
 	if (o->streams)

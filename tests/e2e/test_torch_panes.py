@@ -154,3 +154,91 @@ def test_numbers_that_two_threads_share_are_nobodys(tool, tmp_path):
 def test_without_python_functions_there_are_no_modules_and_it_says_what_to_do(tool):
     assert page(tool, trace("mlp_plain"), "--modules")["modules"] == []
     assert "with_stack=True" in tool("report", "--modules", trace("mlp_plain")).stdout
+
+
+# ---- memory ----
+
+
+def memory(self, ts, size, address, total=None, device=0, reserved=0, tid=1, name="[memory]"):
+    args = {"Device Type": 0 if device < 0 else 1, "Device Id": device, "Addr": address, "Bytes": size, "Total Allocated": total or 0, "Total Reserved": reserved}
+    self.events.append({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": name, "pid": 1, "tid": tid, "ts": ts, "args": args})
+
+
+@pytest.mark.parametrize("name", ["h200_conv", "conv_full", "v214_mlp"])
+def test_memory_is_as_in_the_trace(tool, name):
+    events = json.loads(gzip.decompress(trace(name).read_bytes()))["traceEvents"]
+    zero = next(e["ts"] for e in events if e.get("name", "").startswith("Iteration Start"))
+    records = sorted((e for e in events if e["name"] == "[memory]"), key=lambda e: e["ts"])
+    seen = page(tool, trace(name), "--memory")["memory"]
+    for device in seen["devices"]:
+        own = [e["args"] | {"ts": e["ts"]} for e in records if (e["args"]["Device Type"] == 0) == (device["device"] == "CPU")]
+        sizes = [r["Bytes"] for r in own]
+        assert device["allocations"] == sum(s > 0 for s in sizes) and device["releases"] == sum(s < 0 for s in sizes)
+        assert device["allocated_bytes"] - device["released_bytes"] == sum(sizes) == device["last_bytes"] - device["first_bytes"]
+        peak = max(own, key=lambda r: r["Total Allocated"])
+        assert device["peak_bytes"] == peak["Total Allocated"] == max(device["curve_bytes"]) == sum(device["at_peak_bytes_estimated"].values())
+        assert device["peak_s"] == pytest.approx((peak["ts"] - zero) / 1e6, abs=1e-8)
+        assert (device["peak_reserved_bytes"] or 0) == max(r["Total Reserved"] for r in own)
+    sums = [sum(r[key] for r in seen["operators"]) for key in ("allocated_bytes", "released_bytes", "allocations", "releases")]
+    assert sums == [sum(d[key] for d in seen["devices"]) for key in ("allocated_bytes", "released_bytes", "allocations", "releases")]
+    lives = {}
+    for r in records:
+        key = r["args"]["Device Type"], r["args"]["Addr"]
+        if r["args"]["Bytes"] > 0:
+            lives[key, r["ts"]] = [r["args"]["Bytes"], None]
+        else:
+            begun = max((k[1] for k in lives if k[0] == key), default=None)
+            if begun is not None:
+                lives[key, begun][1] = r["ts"] - begun
+    ours = sorted((a["bytes"], -1 if a["lived_s"] is None else round(a["lived_s"] * 1e6, 1)) for a in seen["largest"])
+    theirs = sorted((n, -1 if lived is None else round(lived, 1)) for n, lived in lives.values())
+    assert len(ours) == len(theirs) and all(o[0] == t[0] and o[1] == pytest.approx(t[1], abs=0.2) for o, t in zip(ours, theirs))
+
+
+def test_what_memory_is_for_is_estimated_by_where_it_was_allocated_and_released(tool, tmp_path):
+    t = Trace()
+    mib = 1 << 20
+    t.mark("ProfilerStep#1", 0, 2000)
+    t.op("aten::linear", 10, 100, **{"Sequence number": 1, "Fwd thread id": 0})
+    t.op("aten::addmm", 20, 80)
+    t.op("aten::empty", 30, 10)
+    memory(t, 35, 8 * mib, 0x1000, total=108 * mib, reserved=200 * mib)  # kept for backward
+    memory(t, 40, 4 * mib, 0x2000, total=112 * mib)
+    memory(t, 60, -4 * mib, 0x2000, total=108 * mib)  # within the call
+    memory(t, 130, 2 * mib, 0x5000, total=110 * mib)  # a result, held to the end
+    t.op("autograd::engine::evaluate_function: AddmmBackward0", 300, 200, tid=2, **{"Sequence number": 1, "Fwd thread id": 3})
+    t.op("aten::mm", 310, 90, tid=2)
+    memory(t, 320, 16 * mib, 0x3000, total=126 * mib, tid=2)  # a gradient
+    memory(t, 330, 1 * mib, 0x6000, total=127 * mib, tid=2)
+    t.op("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 510, 20, tid=2)
+    memory(t, 515, -8 * mib, 0x1000, total=119 * mib, tid=2)
+    memory(t, 520, -1 * mib, 0x6000, total=118 * mib, tid=2)
+    t.mark("Optimizer.step#Adam.step", 600, 300)
+    t.op("aten::zeros_like", 610, 50)
+    memory(t, 620, 32 * mib, 0x4000, total=150 * mib)
+    memory(t, 630, 3 * mib, 0x7000, total=153 * mib)
+    memory(t, 700, -3 * mib, 0x7000, total=150 * mib)
+    t.mark("Optimizer.zero_grad#Adam.zero_grad", 950, 50)
+    memory(t, 960, -16 * mib, 0x3000, total=134 * mib)
+    memory(t, 970, -50 * mib, 0x9999, total=84 * mib)  # of before
+    memory(t, 980, 0, 0, name="[OutOfMemory]")
+    path = t.write(tmp_path / "t.json")
+    seen = page(tool, path, "--memory")["memory"]
+    (device,) = seen["devices"]
+    assert {a["bytes"] // mib: a["estimated_use"] for a in seen["largest"]} == {8: "activation", 4: "temporary", 2: "other", 16: "gradient", 1: "temporary", 32: "optimizer", 3: "temporary"}
+    assert {k: v // mib for k, v in device["at_peak_bytes_estimated"].items()} == {"before": 100, "activation": 0, "gradient": 16, "optimizer": 32, "temporary": 3, "other": 2}
+    assert (device["device"], device["first_bytes"], device["peak_bytes"], device["last_bytes"]) == ("CUDA 0", 100 * mib, 153 * mib, 84 * mib)
+    assert (device["peak_operator"], device["peak_step"], device["failures"], device["peak_reserved_bytes"]) == ("aten::zeros_like", "ProfilerStep#1", 1, 200 * mib)
+    rows = {r["name"]: (r["allocated_bytes"] // mib, r["released_bytes"] // mib) for r in seen["operators"]}
+    assert rows["aten::addmm"] == (12, 4) and rows["aten::mm"] == (17, 0) and rows["aten::zeros_like"] == (35, 0)
+    text = " ".join(tool("report", "--memory", path).stdout.split())
+    assert "estimates" in text and "memory ran out 1 times" in text and "to the end" in text
+
+
+def test_without_anything_backward_memory_has_no_categories(tool, tmp_path):
+    t = Trace()
+    t.op("aten::relu", 10, 100)
+    memory(t, 20, 64, 0x10, total=64, device=-1)
+    seen = page(tool, t.write(tmp_path / "t.json"), "--memory")["memory"]
+    assert "estimated_use" not in seen["largest"][0] and "at_peak_bytes_estimated" not in seen["devices"][0]
+    assert page(tool, trace("mlp_plain"), "--memory")["memory"]["devices"] == []
