@@ -64,7 +64,7 @@ fuzz:
 	@tools/run_fuzz build-fuzz $(FUZZ_SECONDS)
 
 e2e: build
-	@LEADLINE=$(CURDIR)/build/leadline LEADLINE_ASAN=$(CURDIR)/build-asan/leadline $(PYTHON) -m pytest -q -rR tests
+	@LEADLINE=$(CURDIR)/build/leadline LEADLINE_ASAN=$(CURDIR)/build-asan/leadline $(PYTHON) -m pytest -q -rR --durations=25 --durations-min=5 tests
 
 # The guide's, out of real recordings; whoever changes the page looks at them and commits them.
 pictures: build setup-test
