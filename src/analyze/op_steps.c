@@ -54,7 +54,8 @@ bool op_uses_tensor_cores(const char *kernel)
 		"conv2d_c1_k1", "direct_group", "xmma_implicit_gemm", "xmma_sparse_conv",
 		"xmma_warp_specialized_implicit_gemm", "xmma_gemm", "xmma_sparse_gemm", "c1688",
 		"tensorop", "wgmma", "gmma", "nvjet", "cutlass3x_sm90", "cutlass3x_sm100",
-		"flash_fwd", "flash_bwd", "fmha", "tcgen05" };
+		"flash_fwd", "flash_bwd", "flash_fprop", "flash_bprop", "FlashAttn", "fmha",
+		"MainloopSm90", "MainloopSm100", "fp8_gemm", "umma", "tcgen05" };
 
 	if (strstr(kernel, "ffma") || strstr(kernel, "simt")) /* plain arithmetic */
 		return false;

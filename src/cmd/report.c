@@ -92,8 +92,9 @@ static const struct opt options_table[] = {
 		"likewise: show what the streams of the device waited for", FIELD(streams),
 		SIZE_MAX, NULL },
 	{ 0, "group-by-shape", OPT_FLAG, NULL, false,
-		"with --ops: a row for each operator and shapes of its inputs", FIELD(by_shape),
-		SIZE_MAX, NULL },
+		"with --ops: a row for each operator and shapes of its inputs; with --kernels: for "
+		"each kernel and how it was launched",
+		FIELD(by_shape), SIZE_MAX, NULL },
 	{ 0, "group-by-stack", OPT_U64, "N", false,
 		"with --ops: a row for each operator and N Python functions around it",
 		FIELD(n_stack), SIZE_MAX, NULL },
@@ -339,9 +340,10 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE, "--to must lie behind --from");
 	else if (o.stack && !o.bytecode)
 		err_set(&e, ERR_USAGE, "--stack needs --bytecode F");
-	else if (!o.ops && (o.by_shape || o.n_stack || o.top_level || o.as_torch))
-		err_set(&e, ERR_USAGE,
-			"--group-by-shape, --group-by-stack, --top-level and --torch need --ops");
+	else if (!o.ops && (o.n_stack || o.top_level || o.as_torch))
+		err_set(&e, ERR_USAGE, "--group-by-stack, --top-level and --torch need --ops");
+	else if (o.by_shape && !o.ops && !o.kernels)
+		err_set(&e, ERR_USAGE, "--group-by-shape needs --ops or --kernels");
 	else if (o.as_torch && o.n_stack)
 		err_set(&e, ERR_USAGE, "--group-by-stack is of our own table; leave out --torch");
 	else if (o.as_torch && asks_for_trace(&o) > 1)

@@ -49,7 +49,7 @@ static struct ops *count(struct arena *a, struct op_events *x, const struct repo
 struct pages {
 	struct ops *ops;
 	const struct op_steps *steps;
-	const struct op_kernels *kernels;
+	const struct op_kernels *kernels, *launches; /* of the advice; as shown */
 	const struct op_advice *advice;
 	const struct op_streams *streams;
 	const struct op_modules *modules;
@@ -68,6 +68,8 @@ static int build(struct arena *a, struct op_events *x, const struct report_ops *
 		to->steps = op_steps_build(a, x);
 	if (o->overview || o->kernels)
 		to->kernels = op_kernels_build(a, x);
+	if (o->kernels)
+		to->launches = o->by_shape ? op_kernels_by_launch(a, x) : to->kernels;
 	if (o->modules)
 		to->modules = op_modules_build(a, x);
 	if (o->memory)
@@ -112,7 +114,7 @@ static void print(const struct pages *p, const struct op_events *x, const struct
 	}
 	if (o->kernels) {
 		add_gap(out);
-		op_kernels_print(p->kernels, v, out);
+		op_kernels_print(p->launches, v, out);
 	}
 	if (o->streams) {
 		add_gap(out);
@@ -138,7 +140,7 @@ static void print_json(const struct pages *p, const struct op_events *x, const s
 	if (o->memory)
 		op_allocations_json(p->allocations, v, &w);
 	if (o->kernels)
-		op_kernels_json(p->kernels, v, &w);
+		op_kernels_json(p->launches, v, &w);
 	if (o->streams)
 		op_streams_json(p->streams, &w);
 	json_object_end(&w);
@@ -150,6 +152,7 @@ int report_ops(const struct command *self, const char *path, const struct report
 	struct ops_view view = { .limit = o->limit,
 		.tree_limit = o->tree_limit,
 		.top_level = o->top_level,
+		.by_launch = o->by_shape,
 		.colour = o->output.colour,
 		.width = o->output.width };
 	struct arena a = ARENA_INIT;

@@ -6,7 +6,6 @@
 
 #include "analyze/op_advice.h"
 #include "analyze/op_events.h"
-#include "analyze/op_kernels.h"
 #include "analyze/op_steps.h"
 #include "base/buf.h"
 #include "base/json_write.h"
@@ -181,52 +180,6 @@ void op_steps_print(const struct op_steps *steps, const struct ops_view *v, stru
 		units_format(max, UNIT_SECONDS, steps->max_s));
 }
 
-/* ---- kernels --------------------------------------------------------------------------------- */
-
-void op_kernels_print(const struct op_kernels *kernels, const struct ops_view *v, struct buf *out)
-{
-	static const struct table_column columns[] = {
-		{ "time", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "%", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "times", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "mean", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "max", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "blocks/SM", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "occupancy", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "TC", TABLE_LEFT, TEXT_CUT_END, 0 },
-		{ "kernel", TABLE_LEFT, TEXT_CUT_END, 24 },
-		{ "launched by", TABLE_LEFT, TEXT_CUT_END, 12 },
-	};
-	struct table *table;
-
-	style_add(out, STYLE_BOLD, v->colour, "Kernels\n");
-	if (!kernels->n) {
-		buf_adds(out, "nothing ran on a device, or it was not profiled\n");
-		return;
-	}
-	table = table_new(columns, sizeof columns / sizeof *columns);
-	for (size_t i = 0; i < kernels->n && i < v->limit; i++) {
-		const struct op_kernel_row *r = &kernels->v[i];
-
-		table_cell_unit(table, UNIT_SECONDS, r->seconds);
-		table_cell_unit(table, UNIT_SHARE,
-			kernels->seconds > 0 ? r->seconds / kernels->seconds : UNITS_UNKNOWN);
-		table_cell_unit(table, UNIT_COUNT, (double)r->n_times);
-		table_cell_unit(table, UNIT_SECONDS, r->seconds / (double)r->n_times);
-		table_cell_unit(table, UNIT_SECONDS, r->max_s);
-		table_cell_unit(table, UNIT_RATIO, r->blocks_per_sm);
-		table_cell_unit(table, UNIT_SHARE, r->occupancy);
-		table_cell(table, "%s", r->uses_tensor_cores ? "yes" : "");
-		table_cell(table, "%s", r->name);
-		table_cell(table, "%s", r->owner);
-	}
-	table_emit(table, out, v->width, v->colour);
-	table_free(table);
-	if (kernels->n > v->limit)
-		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n",
-			kernels->n - v->limit);
-}
-
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void parts_json(const double parts_s[OP_N_PARTS], struct json_writer *w)
@@ -281,29 +234,6 @@ void op_steps_json(const struct op_steps *steps, const struct ops_view *v, struc
 		json_kv_string(w, "name", s->name);
 		json_kv_double(w, "seconds", (double)(s->end_ns - s->start_ns) / 1e9);
 		parts_json(s->parts_s, w);
-		json_object_end(w);
-	}
-	json_array_end(w);
-}
-
-void op_kernels_json(
-	const struct op_kernels *kernels, const struct ops_view *v, struct json_writer *w)
-{
-	json_key(w, "kernels");
-	json_array_begin(w);
-	for (size_t i = 0; i < kernels->n && i < v->limit; i++) {
-		const struct op_kernel_row *r = &kernels->v[i];
-
-		json_object_begin(w);
-		json_kv_string(w, "name", r->name);
-		json_kv_string(w, "operator", r->owner);
-		json_kv_double(w, "seconds", r->seconds);
-		json_kv_u64(w, "times", r->n_times);
-		json_kv_double(w, "min_s", r->min_s);
-		json_kv_double(w, "max_s", r->max_s);
-		json_kv_double(w, "blocks_per_sm", r->blocks_per_sm);
-		json_kv_double(w, "occupancy", r->occupancy);
-		json_kv_bool(w, "tensor_cores", r->uses_tensor_cores);
 		json_object_end(w);
 	}
 	json_array_end(w);

@@ -16,6 +16,7 @@ struct ops_view {
 	size_t limit;      /* rows; SIZE_MAX: all */
 	size_t tree_limit; /* likewise, of a tree */
 	bool top_level;
+	bool by_launch; /* kernels: rows are op_kernels_by_launch's */
 	bool colour;
 	size_t width;
 };

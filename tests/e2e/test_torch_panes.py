@@ -242,3 +242,55 @@ def test_without_anything_backward_memory_has_no_categories(tool, tmp_path):
     seen = page(tool, t.write(tmp_path / "t.json"), "--memory")["memory"]
     assert "estimated_use" not in seen["largest"][0] and "at_peak_bytes_estimated" not in seen["devices"][0]
     assert page(tool, trace("mlp_plain"), "--memory")["memory"]["devices"] == []
+
+
+# ---- kernels by launch ----
+
+
+def test_kernels_by_launch_are_as_in_the_trace(tool):
+    events = spans("h200_conv")
+    ops = {e["args"]["External id"]: e["name"] for e in events if e["cat"] in ("cpu_op", "user_annotation")}
+    expected = {}
+    for e in events:
+        if e["cat"] == "kernel":
+            a = e["args"]
+            key = e["name"], ops[a["External id"]], *a["grid"], *a["block"], a["registers per thread"], a["shared memory"]
+            expected.setdefault(key, []).append((ns(e)[1] - ns(e)[0], a["blocks per SM"], a["est. achieved occupancy %"]))
+    seen = page(tool, trace("h200_conv"), "--kernels", "--group-by-shape")
+    rows = {(r["name"], r["operator"], *r["grid"], *r["block"], r["registers"], r["shared_bytes"]): r for r in seen["kernels"] if "grid" in r}
+    assert set(rows) == set(expected) and len(rows) > 10
+    for key, runs in expected.items():
+        total = sum(r[0] for r in runs)
+        assert rows[key]["times"] == len(runs) and rows[key]["seconds"] == pytest.approx(total / 1e9)
+        assert rows[key]["blocks_per_sm"] == pytest.approx(sum(r[0] * r[1] for r in runs) / total, abs=0.001)
+    everything = [r for runs in expected.values() for r in runs]
+    total = sum(r[0] for r in everything)
+    assert seen["kernel_sums"]["kernel_s"] == pytest.approx(total / 1e9)
+    assert seen["kernel_sums"]["blocks_per_sm"] == pytest.approx(sum(r[0] * r[1] for r in everything) / total, abs=0.001)
+    assert seen["kernel_sums"]["occupancy"] == pytest.approx(sum(r[0] * r[2] for r in everything) / total / 100, abs=0.001)
+
+
+def test_one_kernel_launched_in_two_ways_is_two_rows(tool, tmp_path):
+    t = Trace()
+    op = t.op("aten::mm", 0, 100)
+    for k, grid in enumerate(([8, 4, 1], [8, 4, 1], [264, 1, 1])):
+        t.kernel("nvjet_sm90_gemm", op, 10 + 20 * k, 200 + 100 * k, 50, grid=grid, block=[128, 1, 1], **{"registers per thread": 168, "shared memory": 2048, "blocks per SM": grid[0] * grid[1] / 132})
+    path = t.write(tmp_path / "t.json")
+    assert [(r["times"], r["grid"]) for r in page(tool, path, "--kernels", "--group-by-shape")["kernels"]] == [(2, [8, 4, 1]), (1, [264, 1, 1])]
+    assert [r["times"] for r in page(tool, path, "--kernels")["kernels"]] == [3]
+    text = tool("report", "--kernels", "--group-by-shape", path).stdout
+    assert "8×4" in text and "2.00 KiB" in text and "100 % of it on tensor cores" in " ".join(text.split())
+    done = tool("report", "--modules", "--group-by-shape", path)
+    assert done.returncode == 2 and "needs --ops or --kernels" in done.stderr
+
+
+TENSOR_CORES = {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_bias_f16_execute_segment_k_off_kernel__5x_cublas": True, "nvjet_sm100_tst_192x192_64x4_2x1_v_bz_TNT": True,
+                "void flash::FlashAttnFwdSm90<...>": True, "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7": True, "ampere_sgemm_128x64_tn": False,
+                "void at::native::vectorized_elementwise_kernel<4, ...>": False, "cutlass3x_sm100_tensorop_h256x128x16gemm": True, "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8_ffma": False}
+
+
+def test_kernels_of_tensor_cores_are_known_by_name(tool, tmp_path):
+    t = Trace()
+    for k, name in enumerate(TENSOR_CORES):
+        t.kernel(name, t.op("aten::mm", 100 * k, 50), 100 * k + 10, 100 * k + 20, 30)
+    assert {r["name"]: r["tensor_cores"] for r in page(tool, t.write(tmp_path / "t.json"), "--kernels")["kernels"]} == TENSOR_CORES
