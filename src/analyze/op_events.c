@@ -14,6 +14,24 @@ void op_events_done(struct op_events *x)
 	intern_done(&x->names);
 	intern_done(&x->shapes);
 	intern_done(&x->tracks);
+	vec_done(&x->v_written);
+	vec_done(&x->memory_written);
+	vec_done(&x->marks);
+	vec_done(&x->properties);
+	intern_done(&x->texts);
+	buf_done(&x->numbers);
+}
+
+void op_events_find_zero(struct op_events *x)
+{
+	if (x->has_zero)
+		return;
+	x->zero_ns = x->v.n ? x->v.v[0].start_ns : 0;
+	if (x->is_array)
+		x->zero_ns = 0;
+	else
+		vec_each (&x->v, e)
+			x->zero_ns = e->start_ns < x->zero_ns ? e->start_ns : x->zero_ns;
 }
 
 const struct op_launch *op_events_launch(const struct op_events *x, const struct op_event *e)

@@ -11,21 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/intern.h"
 #include "base/vec.h"
-
-enum op_category {
-	OP_CPU,        /* an operator */
-	OP_ANNOTATION, /* a region the program has named, a step, an optimizer's mark */
-	OP_PYTHON,     /* a Python function */
-	OP_RUNTIME,    /* a call of the device's runtime or driver, on the CPU */
-	OP_OVERHEAD,   /* the profiler's own, on the CPU */
-	OP_KERNEL,     /* from here on: on the device */
-	OP_COPY,
-	OP_SET,
-	OP_DEVICE_ANNOTATION, /* what an annotation spans on the device */
-	OP_N_CATEGORIES
-};
+#include "wire/ops.h"
 
 struct op_event {
 	int64_t start_ns, duration_ns; /* since the file's own zero */
@@ -54,6 +43,9 @@ struct op_launch { /* with what a kernel was launched */
 	uint32_t grid[3], block[3], registers, shared_bytes;
 };
 
+/* More than any machine has, and little enough that sums of them are numbers. */
+#define OP_BYTES_MOST (INT64_C(1) << 44)
+
 struct op_memory { /* an allocation, or with negative bytes a release */
 	int64_t t_ns, bytes;
 	uint64_t total_bytes;             /* allocated then on that device; 0: not known */
@@ -62,6 +54,23 @@ struct op_memory { /* an allocation, or with negative bytes a release */
 	int16_t device;      /* its number; -1 for the CPU */
 	uint8_t device_type; /* 0 CPU, 1 CUDA … as torch numbers them */
 	uint8_t is_failure;  /* memory ran out */
+};
+
+struct op_written {  /* an event as its file has it: op_form.h; all 0: it is of no file */
+	uint64_t at; /* in numbers: where its own begin */
+	uint32_t n;
+	uint32_t form; /* in texts */
+};
+
+struct op_mark { /* an event that is no span: a flow, a counter, a thread's name … */
+	int64_t t_ns;
+	uint64_t link; /* a flow's number */
+	struct op_written written;
+};
+
+struct op_property {  /* what a file says beside its events */
+	uint32_t key; /* in texts, as value, which is JSON */
+	uint32_t value;
 };
 
 struct op_events {
@@ -89,9 +98,21 @@ struct op_events {
 	uint64_t n_skipped; /* events of other kinds: flows, counters, marks */
 	uint64_t n_lost, n_repaired; /* events that could not be read, or only after a repair */
 	bool is_cut;                 /* the file ends before its events do */
+
+	/* Whoever writes a trace again sets this before it is read; otherwise what follows stays empty. */
+	bool keeps_all;
+	VEC(struct op_written) v_written;      /* as v */
+	VEC(struct op_written) memory_written; /* as memory */
+	VEC(struct op_mark) marks;
+	VEC(struct op_property) properties;
+	struct intern texts; /* 0 is "" */
+	struct buf numbers;
 };
 
 void op_events_done(struct op_events *x);
+
+/* Where no file says when profiling began: the first event. */
+void op_events_find_zero(struct op_events *x);
 
 static inline bool op_is_device(const struct op_event *x)
 {

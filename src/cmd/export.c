@@ -4,12 +4,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/import.h"
 #include "cmd/kept.h"
 #include "formats/format.h"
 #include "formats/results.h"
@@ -123,6 +126,13 @@ static const struct format *choose(const struct options *o, struct err *e)
 	return f;
 }
 
+/* Another tool's file becomes a recording. */
+static bool is_recording(const struct options *o)
+{
+	return o->output &&
+		(o->format ? strcmp(o->format, "lead") == 0 : text_ends_with(o->output, ".lead"));
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct options o = { .look = format_defaults };
@@ -140,6 +150,8 @@ static int run(const struct command *self, int argc, char **argv)
 	else if (results_are_in(argv[first]))
 		return kept_export(argv[first], o.format, o.output, &e) < 0 ? command_fail(self, &e)
 									    : 0;
+	else if (is_recording(&o))
+		return import_save(argv[first], o.output, &e) < 0 ? command_fail(self, &e) : 0;
 	else if (parse_look(&o, &e) == 0)
 		f = choose(&o, &e);
 	if (e.code || export_to(f, argv[first], &o, &e) < 0)
@@ -154,6 +166,7 @@ const struct command command_export = {
 	.summary = "Write a recording in another tool's format",
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,
-	.examples = "  leadline export run.lead --format collapsed -o run.folded\n",
+	.examples = "  leadline export run.lead --format collapsed -o run.folded\n"
+		    "  leadline export big.pt.trace.json -o big.lead     a tenth of its size\n",
 	.run = run,
 };

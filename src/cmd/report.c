@@ -193,19 +193,22 @@ static struct result_choice choice_of(const struct options *o)
 		.line_profiler = o->line_profiler };
 }
 
+static bool is_plain(const struct options *o)
+{
+	return !o->functions && !o->lines && !o->threads && !o->tasks && !o->regions && !o->args &&
+		!o->tree && !o->callers && !o->callees && !o->bytecode;
+}
+
 static struct result_page page_of(const struct options *o, const struct result *r, const char *what)
 {
-	bool is_plain = !o->functions && !o->lines && !o->threads && !o->tasks && !o->regions &&
-		!o->args && !o->tree && !o->callers && !o->callees && !o->bytecode;
-
 	return (struct result_page){ .output = output_for(STDOUT_FILENO, o->color),
 		.processes = o->processes,
-		.functions = o->functions || is_plain,
-		.lines = o->lines || is_plain,
+		.functions = o->functions || is_plain(o),
+		.lines = o->lines || is_plain(o),
 		.source = o->lines,
 		.threads = o->threads,
-		.regions = o->regions || (is_plain && r->regions && r->regions->n),
-		.arguments = o->args || (is_plain && r->arguments && r->arguments->n),
+		.regions = o->regions || (is_plain(o) && r->regions && r->regions->n),
+		.arguments = o->args || (is_plain(o) && r->arguments && r->arguments->n),
 		.tree = o->tree,
 		.stack = o->stack,
 		.idle = o->idle,
@@ -352,6 +355,9 @@ static int run(const struct command *self, int argc, char **argv)
 		return command_fail(self, &e);
 	if (results_are_in(argv[first]))
 		return report_benchmarks(self, argv[first], &o);
+	if (!asks_for_trace(&o) && is_plain(&o) && !o.host && !o.processes &&
+		report_ops_alone(argv[first]))
+		o.overview = o.ops = true;
 	return asks_for_trace(&o) ? show_ops(self, argv[first], &o) : report(self, argv[first], &o);
 }
 

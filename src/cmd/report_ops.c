@@ -9,6 +9,7 @@
 #include "analyze/op_events.h"
 #include "analyze/op_kernels.h"
 #include "analyze/op_modules.h"
+#include "analyze/op_record.h"
 #include "analyze/op_steps.h"
 #include "analyze/op_streams.h"
 #include "analyze/ops.h"
@@ -17,6 +18,7 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "formats/torch_trace.h"
+#include "store/reader.h"
 #include "view/op_allocations.h"
 #include "view/op_modules.h"
 #include "view/op_overview.h"
@@ -145,6 +147,21 @@ static void print_json(const struct pages *p, const struct op_events *x, const s
 		op_streams_json(p->streams, &w);
 	json_object_end(&w);
 	buf_addc(out, '\n');
+}
+
+bool report_ops_alone(const char *path)
+{
+	struct err e = ERR_INIT;
+	struct reader *r;
+	bool is_alone;
+
+	if (reader_open(&r, path, &e) < 0)
+		return false;
+	is_alone = op_record_is_in(r);
+	for (size_t i = 0; i < r->n_chunks; i++)
+		is_alone &= r->chunks[i].kind != RECORD_sample && r->chunks[i].kind != RECORD_node;
+	reader_close(r);
+	return is_alone;
 }
 
 int report_ops(const struct command *self, const char *path, const struct report_ops *o)

@@ -21,6 +21,9 @@ struct report_ops {
 	size_t tree_limit; /* of trees, likewise */
 };
 
+/* Whether the file is a recording of operators and nothing else. */
+bool report_ops_alone(const char *path);
+
 /* Returns the exit status. */
 int report_ops(const struct command *self, const char *path, const struct report_ops *o);
 

@@ -10,10 +10,16 @@
 #include <unistd.h>
 
 #include "analyze/op_events.h"
+#include "analyze/op_form.h"
+#include "analyze/op_record.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "formats/input.h"
+#include "formats/torch_facts.h"
 #include "formats/torch_scan.h"
+#include "store/container.h"
+#include "store/reader.h"
+#include "store/tables.h"
 #include "base/banned.h"
 
 enum {
@@ -22,14 +28,12 @@ enum {
 	COMMA = 64, /* and blanks between two events, bytes */
 };
 
-/* More than any machine has, and little enough that sums of them are numbers. */
-static const int64_t BYTES_MOST = INT64_C(1) << 44;
-
 struct trace {
 	struct scan_window w;
 	struct op_events *to;
 	struct err *e;
-	struct buf text;    /* a name being decoded */
+	struct buf text; /* a name being decoded */
+	struct buf form;
 	uint64_t n_foreign; /* spans that are none of torch's */
 	uint32_t conv2d;    /* its name's number + 1, once seen */
 };
@@ -41,6 +45,7 @@ struct fields { /* of the event at hand, as written */
 		correlation;
 	int64_t sequence, forward_thread, registers, shared_bytes; /* -1: not there */
 	int64_t blocks_per_sm, occupancy;                          /* thousandths; -1: not there */
+	struct scan_text whole, id;                                /* whole.n 0: it was no JSON */
 	bool has_call_from;
 };
 
@@ -176,6 +181,7 @@ static struct scan_text *field_of(struct fields *f, const struct scan_text *key)
 	case 2:
 		return key->p[0] == 'p' && key->p[1] == 'h'    ? &f->phase
 			: key->p[0] == 't' && key->p[1] == 's' ? &f->ts
+			: key->p[0] == 'i' && key->p[1] == 'd' ? &f->id
 							       : NULL;
 	case 3:
 		return scan_is(key, "cat")    ? &f->category
@@ -304,6 +310,51 @@ static uint32_t device_of(struct trace *t, const struct fields *f)
 	return (uint32_t)t->to->device.n;
 }
 
+/* The event as written, for whoever writes it again. */
+static struct op_written keep(struct trace *t, const struct fields *f, bool is_span, int64_t link)
+{
+	struct op_written x = { .at = t->to->numbers.n };
+
+	if (!f->whole.n)
+		return x;
+	buf_clear(&t->form);
+	op_form_take(f->whole.p, f->whole.n, is_span, link, &t->form, &t->to->numbers);
+	x.n = (uint32_t)(t->to->numbers.n - x.at);
+	x.form = intern_add(&t->to->texts, t->form.data, t->form.n, NULL);
+	return x;
+}
+
+static void keep_mark(struct trace *t, const struct fields *f)
+{
+	struct op_mark x = { 0 };
+	int64_t id = 0;
+
+	if (!t->to->keeps_all || !f->whole.n)
+		return;
+	if (scan_i64(&f->id, &id))
+		x.link = (uint64_t)id;
+	scan_milli(&f->ts, &x.t_ns);
+	x.written = keep(t, f, false, id);
+	vec_push(&t->to->marks, x);
+}
+
+static void keep_property(
+	struct trace *t, const struct scan_text *key, const struct scan_text *value)
+{
+	struct op_property x;
+
+	if (!t->to->keeps_all)
+		return;
+	x.key = intern_add(&t->to->texts, key->p, key->n, NULL);
+	buf_clear(&t->form);
+	if (value->p[-1] == '"') /* without its quotes */
+		buf_printf(&t->form, "\"%.*s\"", (int)value->n, value->p);
+	else
+		buf_add(&t->form, value->p, value->n);
+	x.value = intern_add(&t->to->texts, t->form.data, t->form.n, NULL);
+	vec_push(&t->to->properties, x);
+}
+
 static int take_span(struct trace *t, const struct fields *f)
 {
 	struct op_event x = { 0 };
@@ -315,6 +366,7 @@ static int take_span(struct trace *t, const struct fields *f)
 		!scan_milli(&f->duration, &x.duration_ns)) {
 		t->n_foreign += category == NO_CATEGORY && !scan_is(&f->category, "Trace");
 		t->to->n_skipped++;
+		keep_mark(t, f);
 		return 0;
 	}
 	if (track_of(t, f, &x.track) < 0)
@@ -345,6 +397,8 @@ static int take_span(struct trace *t, const struct fields *f)
 	t->to->has_call_from |= f->has_call_from;
 	t->to->has_python |= category == OP_PYTHON;
 	vec_push(&t->to->v, x);
+	if (t->to->keeps_all)
+		vec_push(&t->to->v_written, keep(t, f, true, x.link));
 	return 0;
 }
 
@@ -357,13 +411,14 @@ static int take_instant(struct trace *t, const struct fields *f)
 		.device_type = (uint8_t)f->device_type,
 		.device = f->device >= 0 && f->device <= INT16_MAX ? (int16_t)f->device : -1 };
 
-	if (x.bytes > BYTES_MOST || x.bytes < -BYTES_MOST)
+	if (x.bytes > OP_BYTES_MOST || x.bytes < -OP_BYTES_MOST)
 		x.bytes = 0;
 	x.is_failure = scan_is(&f->name, "[OutOfMemory]");
 	if (f->name.n > 16 && memcmp(f->name.p, "Iteration Start:", 16) == 0 && !t->to->has_zero)
 		t->to->has_zero = scan_milli(&f->ts, &t->to->zero_ns);
 	if (!x.is_failure && !scan_is(&f->name, "[memory]")) {
 		t->to->n_skipped++;
+		keep_mark(t, f);
 		return 0;
 	}
 	if (!scan_milli(&f->ts, &x.t_ns))
@@ -372,6 +427,8 @@ static int take_instant(struct trace *t, const struct fields *f)
 	if (track_of(t, f, &x.track) < 0)
 		return -(int)t->e->code;
 	vec_push(&t->to->memory, x);
+	if (t->to->keeps_all)
+		vec_push(&t->to->memory_written, keep(t, f, false, 0));
 	return 0;
 }
 
@@ -405,6 +462,7 @@ static int take_event(struct trace *t, const struct fields *f)
 		break;
 	}
 	t->to->n_skipped++;
+	keep_mark(t, f);
 	return 0;
 }
 
@@ -464,6 +522,7 @@ static int next_event(struct trace *t, struct fields *f)
 {
 	for (bool is_careful = false;;) {
 		struct scan s = scan_begin(&t->w);
+		const char *begin;
 		char next;
 
 		while ((next = scan_peek(&s)) == ',')
@@ -474,8 +533,12 @@ static int next_event(struct trace *t, struct fields *f)
 			return 0;
 		}
 		s.is_careful = is_careful;
+		begin = s.at;
 		if (next == '{' && scan_event(&s, f)) {
 			t->to->n_repaired += s.n_forgiven > 0;
+			if (!s.n_forgiven)
+				f->whole =
+					(struct scan_text){ begin, (size_t)(s.at - begin), false };
 			t->w.at = (size_t)(s.at - t->w.data);
 			return 1;
 		}
@@ -507,80 +570,6 @@ static int read_events(struct trace *t)
 	return 0;
 }
 
-/* The list of devices: how many, and the first one's name and memory. */
-static void take_devices(struct op_events *to, const struct scan_text *list)
-{
-	struct scan s = { .at = list->p + 1, .end = list->p + list->n };
-	struct scan_text key, value;
-	struct buf name = BUF_INIT;
-	int64_t number;
-
-	for (; s.at < s.end && (s.at = memchr(s.at, '{', (size_t)(s.end - s.at)));
-		to->n_devices++) {
-		s.at++;
-		for (bool is_first = true; scan_key(&s, &key, is_first); is_first = false) {
-			if (!scan_value(&s, &value))
-				break;
-			if (to->n_devices)
-				continue;
-			if (scan_is(&key, "name")) {
-				buf_clear(&name);
-				scan_decode(&value, &name);
-				snprintf(to->device_name, sizeof to->device_name, "%s",
-					buf_str(&name));
-			} else if (scan_is(&key, "totalGlobalMem") && scan_i64(&value, &number) &&
-				number > 0) {
-				to->device_bytes = (uint64_t)number;
-			} else if (scan_is(&key, "computeMajor") && scan_i64(&value, &number) &&
-				number > 0 && number < 1000) {
-				to->device_capability = (unsigned)number;
-			}
-		}
-		if (s.status != SCAN_OK)
-			break;
-	}
-	to->has_device |= to->n_devices > 0;
-	buf_done(&name);
-}
-
-/* "backend" of distributedInfo. */
-static void take_job(struct op_events *to, const struct scan_text *job)
-{
-	struct scan s = { .at = job->p + 1, .end = job->p + job->n };
-	struct scan_text key, value;
-
-	for (bool is_first = true; scan_key(&s, &key, is_first); is_first = false) {
-		if (!scan_value(&s, &value))
-			break;
-		if (scan_is(&key, "backend") && value.n < sizeof to->backend && !value.has_escapes)
-			snprintf(to->backend, sizeof to->backend, "%.*s", (int)value.n, value.p);
-	}
-}
-
-/* What the file says of itself beside the events. */
-static void take_property(
-	struct trace *t, const struct scan_text *key, const struct scan_text *value)
-{
-	bool is_set = scan_is(value, "1");
-
-	if (scan_is(key, "profile_memory"))
-		t->to->has_memory |= is_set;
-	else if (scan_is(key, "with_flops"))
-		t->to->has_flops |= is_set;
-	else if (scan_is(key, "with_stack"))
-		t->to->has_stack |= is_set;
-	else if (scan_is(key, "record_shapes"))
-		t->to->has_shapes |= is_set;
-	else if (scan_is(key, "host_name"))
-		t->to->has_host = true;
-	else if (scan_is(key, "baseTimeNanoseconds"))
-		t->to->has_base = true;
-	else if (scan_is(key, "deviceProperties") && value->n > 1 && *value->p == '[')
-		take_devices(t->to, value);
-	else if (scan_is(key, "distributedInfo") && value->n > 1 && *value->p == '{')
-		take_job(t->to, value);
-}
-
 /* One key of the object around the events; 1, 0 at its end. */
 static int read_property(struct trace *t, bool *is_first)
 {
@@ -595,7 +584,8 @@ static int read_property(struct trace *t, bool *is_first)
 			t->w.at = (size_t)(s.at - t->w.data);
 			if (is_events)
 				return read_events(t) < 0 ? -(int)t->e->code : 1;
-			take_property(t, &key, &value);
+			torch_facts_take(t->to, &key, &value);
+			keep_property(t, &key, &value);
 			return 1;
 		}
 		if (s.status == SCAN_OK)
@@ -645,46 +635,71 @@ static int check(const struct trace *t)
 					       : "it holds no events: nothing was profiled");
 }
 
-static void find_zero(struct op_events *x)
-{
-	if (x->has_zero)
-		return;
-	x->zero_ns = x->v.n ? x->v.v[0].start_ns : 0;
-	if (x->is_array)
-		x->zero_ns = 0;
-	else
-		vec_each (&x->v, e)
-			x->zero_ns = e->start_ns < x->zero_ns ? e->start_ns : x->zero_ns;
-}
-
 int torch_trace_read(struct input *in, struct op_events *to, struct err *e)
 {
 	struct trace t = { .to = to, .e = e };
 	int status;
 
 	scan_window_init(&t.w, in);
+	intern_add(&to->texts, "", 0, NULL);
 	status = read_all(&t);
 	if (status == 0)
 		status = check(&t);
 	if (status == 0)
-		find_zero(to);
+		op_events_find_zero(to);
 	buf_done(&t.text);
+	buf_done(&t.form);
 	scan_window_done(&t.w);
 	return status;
 }
 
-int torch_trace_load(struct op_events *to, const char *path, struct err *e)
+/* Takes the descriptor. */
+static int load_recording(struct op_events *to, int fd, const char *path, struct err *e)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), status;
+	struct reader *r = NULL;
+	struct tables *t = NULL;
+	int status = reader_open_fd(&r, fd, path, e);
+
+	if (status == 0 && (status = tables_load(&t, r, e)) == 0)
+		status = op_record_read(t, to, e);
+	if (status < 0 && r)
+		err_note(e, "%s", path);
+	tables_free(t);
+	reader_close(r);
+	return status;
+}
+
+/* Takes the descriptor. */
+static int load_file(struct op_events *to, int fd, const char *path, struct err *e)
+{
 	struct err why = ERR_INIT;
 	struct input in;
+	int status;
 
-	if (fd < 0)
-		return err_errno(e, ERR_SYSTEM, "%s", path);
 	input_init(&in, fd);
 	status = torch_trace_read(&in, to, e);
 	if (status < 0 && input_error(&in, &why) < 0)
 		*e = why;
 	input_done(&in);
 	return status < 0 ? err_note(e, "%s: read as a trace of torch", path) : 0;
+}
+
+int torch_trace_load_file(struct op_events *to, const char *path, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? err_errno(e, ERR_SYSTEM, "%s", path) : load_file(to, fd, path, e);
+}
+
+int torch_trace_load(struct op_events *to, const char *path, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char magic[4];
+
+	if (fd < 0)
+		return err_errno(e, ERR_SYSTEM, "%s", path);
+	if (pread(fd, magic, sizeof magic, 0) == sizeof magic &&
+		memcmp(magic, STORE_MAGIC, sizeof magic) == 0)
+		return load_recording(to, fd, path, e);
+	return load_file(to, fd, path, e);
 }

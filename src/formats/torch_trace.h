@@ -14,9 +14,11 @@ struct err;
 struct input;
 struct op_events;
 
-/* Fills *to, which is zeroed before; op_events_done also after a failure. A file without a single event of torch's is
- * ERR_BAD_FILE. */
+/* Fills *to, which is zeroed before, but for keeps_all; op_events_done also after a failure. A file without a single event
+ * of torch's is ERR_BAD_FILE. */
 int torch_trace_read(struct input *in, struct op_events *to, struct err *e);
+int torch_trace_load_file(struct op_events *to, const char *path, struct err *e);
+/* A trace, or a recording that holds operators (analyze/op_record.h). */
 int torch_trace_load(struct op_events *to, const char *path, struct err *e);
 
 #endif

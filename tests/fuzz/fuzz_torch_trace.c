@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * Traces of torch against anything: reading, counting both ways and printing must not crash, and our own count has no
- * negative times. */
+ * Traces of torch against anything: reading, counting both ways and printing must not crash, our own count has no negative
+ * times, and a recording made of a trace gives back its events. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "analyze/op_advice.h"
 #include "analyze/op_events.h"
 #include "analyze/op_kernels.h"
+#include "analyze/op_record.h"
 #include "analyze/op_steps.h"
 #include "analyze/op_streams.h"
+#include "analyze/op_written.h"
 #include "analyze/ops.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "formats/input.h"
 #include "formats/torch_trace.h"
+#include "store/reader.h"
+#include "store/tables.h"
+#include "store/writer.h"
 #include "view/op_overview.h"
 #include "view/ops.h"
 
@@ -53,9 +59,52 @@ static void look(struct op_events *x, bool by_shape)
 	arena_done(&a);
 }
 
+static void check_same(const struct op_events *x, const struct op_events *y)
+{
+	if (x->v.n != y->v.n || x->memory.n != y->memory.n || x->marks.n != y->marks.n ||
+		x->zero_ns != y->zero_ns || x->numbers.n != y->numbers.n)
+		abort();
+	for (size_t i = 0; i < x->v.n; i++) {
+		const struct op_event *a = &x->v.v[i], *b = &y->v.v[i];
+		struct buf first = BUF_INIT, second = BUF_INIT;
+
+		if (a->start_ns != b->start_ns || a->duration_ns != b->duration_ns ||
+			a->link != b->link || a->category != b->category || a->name != b->name ||
+			a->detail != b->detail)
+			abort();
+		op_written_print(x, i, &first);
+		op_written_print(y, i, &second);
+		if (strcmp(buf_str(&first), buf_str(&second)) != 0)
+			abort();
+		buf_done(&first);
+		buf_done(&second);
+	}
+}
+
+static void record(const struct op_events *x)
+{
+	struct op_events y = { .keeps_all = true };
+	struct err e = ERR_INIT;
+	struct writer *w;
+	struct reader *r;
+	struct tables *t;
+	int fd;
+
+	if (writer_open(&w, NULL, NULL, &e) < 0)
+		abort();
+	op_record_write(x, w);
+	if (writer_close_keep_fd(w, &fd, &e) < 0 || reader_open_fd(&r, fd, "x", &e) < 0 ||
+		tables_load(&t, r, &e) < 0 || op_record_read(t, &y, &e) < 0)
+		abort();
+	check_same(x, &y);
+	tables_free(t);
+	reader_close(r);
+	op_events_done(&y);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-	struct op_events x = { 0 };
+	struct op_events x = { .keeps_all = true };
 	struct err e = ERR_INIT;
 	struct input in;
 	int fd = memfd_create("trace", MFD_CLOEXEC);
@@ -66,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (torch_trace_read(&in, &x, &e) == 0) {
 		look(&x, false);
 		look(&x, true);
+		record(&x);
 	}
 	input_done(&in);
 	op_events_done(&x);

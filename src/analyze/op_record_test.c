@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ * Operators in recordings: events taken apart and put together, and operators written one by one as a collector does. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/op_events.h"
+#include "analyze/op_form.h"
+#include "analyze/op_record.h"
+#include "analyze/op_written.h"
+#include "analyze/stacks_rig.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "store/tables.h"
+#include "store/writer.h"
+
+static const struct op_form_own own = {
+	.name = "a \"b\"", .n_name = 5, .ts_ns = 1234567, .duration_ns = 5, .link = 1000
+};
+
+static void take_and_fill(
+	const char *json, bool is_span, const char *expected_form, const char *expected)
+{
+	struct buf form = BUF_INIT, numbers = BUF_INIT, out = BUF_INIT;
+
+	op_form_take(json, strlen(json), is_span, own.link, &form, &numbers);
+	if (expected_form)
+		assert_string_equal(buf_str(&form), expected_form);
+	assert_true(op_form_fill(form.data, form.n, numbers.data, numbers.n, &own, &out));
+	assert_string_equal(buf_str(&out), expected);
+	buf_done(&form);
+	buf_done(&numbers);
+	buf_done(&out);
+}
+
+static void an_event_is_a_form_and_numbers(void **state)
+{
+	(void)state;
+	take_and_fill(
+		"{ \"name\": \"x\", \"pid\": 7, \"ts\": 1.5, \"dur\": 9,\n \"args\": { \"Ev Idx\": "
+		"1003, "
+		"\"Dims\": [[64, 3], []], \"x\": 0.25, \"y\": -12, \"z\": null, \"w\": \"1 2\" } }",
+		true,
+		"{\"name\":\001,\"pid\":7,\"ts\":\002,\"dur\":\003,\"args\":{\"Ev "
+		"Idx\":\004,\"Dims\":[[64,3],[]],"
+		"\"x\":\005,\"y\":\004,\"z\":null,\"w\":\"1 2\"}}",
+		"{\"name\":\"a \\\"b\\\"\",\"pid\":7,\"ts\":1234.567,\"dur\":0.005,\"args\":{\"Ev "
+		"Idx\":1003,\"Dims\":["
+		"[64,3],[]],\"x\":0.25,\"y\":-12,\"z\":null,\"w\":\"1 2\"}}");
+	take_and_fill("{\"ph\": \"s\", \"id\": 1001, \"ts\": 3, \"name\": \"f\", \"dur\": 1.5}",
+		false, NULL,
+		"{\"ph\":\"s\",\"id\":1001,\"ts\":1234.567,\"name\":\"f\",\"dur\":1.5}");
+}
+
+static void numbers_are_written_as_they_were(void **state)
+{
+	static const char *const cases[] = { "{\"a\":0}", "{\"a\":-0}", "{\"a\":007}",
+		"{\"a\":123456789012345678}", "{\"a\":-123456789012345678}",
+		"{\"a\":12345678901234567890123}", "{\"a\":1e9}",
+		"{\"a\":{\"b\":[{\"c\":1}],\"d\":2}}", "{\"a\":\"\\\\\",\"b\":\"\\\"\"}", "{}" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		take_and_fill(cases[i], false, NULL, cases[i]);
+}
+
+static void a_form_without_its_numbers_writes_nothing(void **state)
+{
+	struct buf out = BUF_INIT;
+
+	(void)state;
+	buf_adds(&out, "as it was");
+	assert_false(op_form_fill("[\004]", 3, "", 0, &own, &out));
+	assert_false(op_form_fill("[\005]", 3, "\x7fx", 2, &own, &out));
+	assert_false(op_form_fill("[]", 2, "\x02", 1, &own, &out));
+	assert_string_equal(buf_str(&out), "as it was");
+	buf_done(&out);
+}
+
+static void operators_of_a_program_stand_next_to_its_samples(void **state)
+{
+	struct op_events x = { .keeps_all = true };
+	struct buf out = BUF_INIT;
+	struct err e = ERR_INIT;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	rig_sample(&m, 10, 0, "ma", SAMPLE_ON_CPU);
+	for (unsigned i = 0; i < 3; i++)
+		writer_add(m.w, RECORD_op,
+			&(struct rec_op){ .t_ns = rig_ns(11 + i),
+				.duration_ns = 1000,
+				.thread = m.threads[i % 2],
+				.name = writer_string(m.w, "aten::mm"),
+				.category = OP_CPU });
+	rig_finish(&m);
+	assert_int_equal(op_record_read(m.tables, &x, &e), 0);
+	assert_int_equal(x.v.n, 3);
+	assert_int_equal(x.names.items.n, 1);
+	assert_int_equal(x.zero_ns, rig_ns(11));
+	assert_int_equal(x.v.v[2].start_ns, rig_ns(13));
+	assert_int_equal(x.v.v[0].track, x.v.v[2].track);
+	assert_memory_equal(intern_get(&x.tracks, x.v.v[1].track)->p, "10\00011", 6);
+	x.v.v[1].start_ns = 2500;
+	op_written_print(&x, 1, &out);
+	assert_string_equal(buf_str(&out),
+		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":10,\"tid\":11,"
+		"\"ts\":2.500,\"dur\":1.000,"
+		"\"args\":{}}");
+	assert_int_equal(rig_profile_of(&m, (struct stacks_options){ 0 })->n_samples, 1);
+	buf_done(&out);
+	op_events_done(&x);
+	rig_done(&m);
+}
+
+static void a_recording_without_operators_says_so(void **state)
+{
+	struct op_events x = { 0 };
+	struct err e = ERR_INIT;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	rig_sample(&m, 10, 0, "ma", SAMPLE_ON_CPU);
+	rig_finish(&m);
+	assert_int_equal(op_record_read(m.tables, &x, &e), -ERR_BAD_FILE);
+	op_events_done(&x);
+	rig_done(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_event_is_a_form_and_numbers),
+		cmocka_unit_test(numbers_are_written_as_they_were),
+		cmocka_unit_test(a_form_without_its_numbers_writes_nothing),
+		cmocka_unit_test(operators_of_a_program_stand_next_to_its_samples),
+		cmocka_unit_test(a_recording_without_operators_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+"""Traces of torch.profiler as recordings: the same tables to the character, and a tenth of the size."""
+import gzip
+import json
+
+import conftest
+import pytest
+
+DATA = conftest.ROOT / "tests" / "data" / "torch"
+TRACES = sorted(p.name.split(".")[0] for p in DATA.glob("*.pt.trace.json.gz"))
+PAGES = [["--ops", "--torch", "--limit=-1"], ["--ops", "--torch", "--sort=self_cuda_time_total"], ["--ops", "--torch=2.11", "--sort=count", "--group-by-shape"],
+         ["--ops", "--group-by-shape", "--limit=0"], ["--ops", "--group-by-stack=3", "--limit=0"], ["--overview", "--steps", "--kernels", "--streams", "--modules", "--memory"],
+         ["--overview", "--steps", "--ops", "--kernels", "--streams", "--modules", "--memory", "--json", "--limit=0"]]
+
+
+def trace(name):
+    return DATA / f"{name}.pt.trace.json.gz"
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_a_recording_has_the_tables_of_its_trace_in_a_tenth_of_its_size(tool, tmp_path, name):
+    path = tmp_path / "t.lead"
+    done = tool("export", trace(name), "-o", path)
+    assert done.returncode == 0 and done.stdout == "", done.stderr
+    assert path.stat().st_size * 10 <= len(gzip.decompress(trace(name).read_bytes()))
+    for options in PAGES:
+        theirs, ours = tool("report", *options, trace(name)), tool("report", *options, path)
+        assert ours.stdout.replace(str(path), "T") == theirs.stdout.replace(str(trace(name)), "T"), options
+        assert (ours.returncode, ours.stderr) == (theirs.returncode, theirs.stderr)
+
+
+def test_what_was_repaired_and_lost_is_still_told(tool, tmp_path):
+    text = gzip.decompress(trace("mlp_plain").read_bytes()).replace(b'"aten::linear"', b'"my "quoted", linear"', 3)
+    (tmp_path / "t.json").write_bytes(text[: int(len(text) * 0.7)])
+    tool("export", tmp_path / "t.json", "-o", tmp_path / "t.lead")
+    theirs, ours = (tool("report", "--ops", "--json", "--limit=0", tmp_path / name) for name in ("t.json", "t.lead"))
+    assert "were repaired" in ours.stderr and "the file ends before its events do" in ours.stderr
+    assert (ours.stdout, ours.stderr) == (theirs.stdout, theirs.stderr)
+
+
+def test_a_recording_of_operators_shows_them_by_itself(tool, tmp_path):
+    path = tmp_path / "t.lead"
+    tool("export", trace("mlp_plain"), "-o", path)
+    assert tool("report", path).stdout == tool("report", "--overview", "--ops", path).stdout != ""
+    assert "aten::addmm" in tool("report", path).stdout
+
+
+def test_a_file_of_another_tool_becomes_a_recording(tool, tmp_path):
+    (tmp_path / "x.folded").write_text("main;a 3\nmain;b 1\n")
+    assert tool("export", tmp_path / "x.folded", "-o", tmp_path / "x.lead").returncode == 0
+    assert json.loads(tool("report", "--json", tmp_path / "x.lead").stdout) == json.loads(tool("report", "--json", tmp_path / "x.folded").stdout)
+
+
+def test_what_is_no_recording_of_operators_is_refused_in_one_line(tool, tmp_path):
+    (tmp_path / "x.folded").write_text("main;a 3\n")
+    tool("export", tmp_path / "x.folded", "-o", tmp_path / "x.lead")
+    done = tool("report", "--ops", tmp_path / "x.lead")
+    assert done.returncode == 6 and "holds no operators" in done.stderr and done.stdout == ""
+    before = (tmp_path / "x.lead").read_bytes()
+    done = tool("export", tmp_path / "x.lead", "-o", tmp_path / "x.lead")
+    assert done.returncode == 2 and "written over itself" in done.stderr
+    assert (tmp_path / "x.lead").read_bytes() == before
+    (tmp_path / "bad").write_text("hello")
+    done = tool("export", tmp_path / "bad", "-o", tmp_path / "y.lead")
+    assert done.returncode == 6 and not (tmp_path / "y.lead").exists()
+
+
+def test_a_damaged_recording_loses_only_what_is_damaged(tool, tmp_path):
+    path = tmp_path / "t.lead"
+    tool("export", trace("h200_conv"), "-o", path)
+    data = path.read_bytes()
+    for at in range(60, len(data), len(data) // 12):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1:])
+        done = tool("report", "--ops", path)
+        assert done.returncode in (0, 6), (at, done.stderr)
+        path.write_bytes(data[:at])
+        assert tool("report", "--ops", path).returncode in (0, 6)
