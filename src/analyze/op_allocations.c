@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/op_curve.h"
 #include "analyze/ops_tree.h"
 #include "base/arena.h"
 #include "base/map.h"
@@ -34,21 +35,16 @@ struct stretch {
 	enum phase phase;
 };
 
-struct pen { /* draws a curve */
-	size_t at;
-	double level;
-};
-
 struct following {
 	struct ops_tree tree;
 	struct op_allocations *to;
 	struct op_allocator *devices;
 	uint32_t *keys; /* by device: type and number */
 	int64_t *levels;
-	struct pen (*pens)[2]; /* by device: allocated, reserved */
-	uint32_t *peak_name;   /* by device */
-	uint8_t *kinds;        /* by name: enum name_kind */
-	uint32_t *top;         /* by track: span under way; OPS_NONE */
+	struct op_pen (*pens)[2]; /* by device: allocated, reserved */
+	uint32_t *peak_name;      /* by device */
+	uint8_t *kinds;           /* by name: enum name_kind */
+	uint32_t *top;            /* by track: span under way; OPS_NONE */
 	uint32_t main_track, step;
 	size_t at; /* in the order of nodes */
 	VEC(struct block) blocks;
@@ -210,8 +206,10 @@ static size_t device_of(struct following *f, struct arena *a, const struct op_me
 		f->levels[n] = 0;
 	f->devices[n].first_bytes = (uint64_t)f->levels[n];
 	f->devices[n].peak_bytes = (uint64_t)f->levels[n];
-	f->devices[n].curve[0] = f->pens[n][0].level = (double)f->levels[n];
-	f->devices[n].reserved[0] = f->pens[n][1].level = (double)m->reserved_bytes;
+	f->pens[n][0] = (struct op_pen){ f->devices[n].curve, f->first_ns, f->last_ns, 0, 0 };
+	f->pens[n][1] = (struct op_pen){ f->devices[n].reserved, f->first_ns, f->last_ns, 0, 0 };
+	op_pen_set(&f->pens[n][0], (double)f->levels[n]);
+	op_pen_set(&f->pens[n][1], (double)m->reserved_bytes);
 	return f->to->n_devices++;
 }
 
@@ -230,20 +228,6 @@ static struct op_allocating *row_of(struct following *f, struct arena *a, uint32
 	return &f->rows.v[at];
 }
 
-/* From its last point on a curve stays as high as it is, up to that time. */
-static void draw(
-	const struct following *f, struct pen *pen, double *curve, int64_t t_ns, double value)
-{
-	double span = (double)(f->last_ns - f->first_ns);
-	double at = span > 0 ? (double)(t_ns - f->first_ns) / span * OP_CURVE : 0;
-	size_t i = at < 0 ? 0 : at >= OP_CURVE ? OP_CURVE - 1 : (size_t)at;
-
-	while (pen->at < i)
-		curve[++pen->at] = pen->level;
-	curve[i] = fmax(curve[i], value);
-	pen->level = value;
-}
-
 static void set_level(struct following *f, size_t device, const struct op_memory *m, uint32_t name)
 {
 	struct op_allocator *d = &f->devices[device];
@@ -251,8 +235,8 @@ static void set_level(struct following *f, size_t device, const struct op_memory
 
 	f->levels[device] = level = level > 0 ? level : 0;
 	d->last_bytes = (uint64_t)level;
-	draw(f, &f->pens[device][0], d->curve, m->t_ns, (double)level);
-	draw(f, &f->pens[device][1], d->reserved, m->t_ns, (double)m->reserved_bytes);
+	op_pen_draw(&f->pens[device][0], m->t_ns, (double)level);
+	op_pen_draw(&f->pens[device][1], m->t_ns, (double)m->reserved_bytes);
 	if (m->reserved_bytes > d->peak_reserved_bytes)
 		d->peak_reserved_bytes = m->reserved_bytes;
 	if ((uint64_t)level <= d->peak_bytes)
@@ -417,8 +401,8 @@ static void finish(struct following *f, struct arena *a)
 	for (size_t i = 0; i < f->to->n_devices; i++) {
 		struct op_allocator *d = &f->devices[i];
 
-		draw(f, &f->pens[i][0], d->curve, f->last_ns, (double)d->last_bytes);
-		draw(f, &f->pens[i][1], d->reserved, f->last_ns, f->pens[i][1].level);
+		op_pen_draw(&f->pens[i][0], f->last_ns, (double)d->last_bytes);
+		op_pen_draw(&f->pens[i][1], f->last_ns, f->pens[i][1].level);
 		for (int k = 0; k < 2; k++)
 			if (f->peak_name[2 * i + (size_t)k] != OPS_NONE)
 				*(k ? &d->peak_step : &d->peak_operator) = arena_strdup(a,

@@ -13,10 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/op_curve.h"
+
 struct arena;
 struct op_events;
-
-enum { OP_CURVE = 240 }; /* points of a curve */
 
 enum op_held {
 	OP_HELD_BEFORE,     /* allocated before the trace began: parameters, and whatever else */

@@ -2,6 +2,8 @@
  * See op_streams.h. */
 #include "analyze/op_streams.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,13 +13,26 @@
 #include "base/xalloc.h"
 #include "base/banned.h"
 
+struct queued { /* the queue of a stream gets longer or shorter */
+	int64_t t_ns;
+	uint16_t track;
+	int8_t by;
+};
+
+struct slow {
+	uint32_t launch, launched; /* events */
+};
+
 struct looking {
 	struct ops_tree tree;
 	struct map launch_of;   /* correlation → event */
 	struct op_stream *rows; /* by track; n_events 0: no stream */
 	int64_t *first, *until; /* by track */
 	VEC(double) delays, launches;
-	uint64_t n_short;
+	VEC(struct queued) queued;
+	VEC(struct slow) slow;
+	uint64_t n_short, n_late;
+	int64_t first_ns, last_ns; /* of all streams, with launches */
 };
 
 static void find_launches(struct looking *l)
@@ -47,6 +62,17 @@ static void add_launch(struct looking *l, const struct op_event *launch, const s
 	vec_push(&l->delays, delay > 0 ? (double)delay / 1e9 : 0);
 	vec_push(&l->launches, (double)launch->duration_ns / 1e9);
 	l->n_short += e->duration_ns < launch->duration_ns;
+	l->n_late += delay > OP_LATE_NS;
+	if (launch->duration_ns > OP_SLOW_LAUNCH_NS) {
+		const struct op_event *all = l->tree.x->v.v;
+
+		vec_push(&l->slow, (struct slow){ (uint32_t)(launch - all), (uint32_t)(e - all) });
+	}
+	/* A kernel may seem to begin before its launch: the clocks are two. */
+	vec_push(&l->queued,
+		(struct queued){ launch->start_ns < e->start_ns ? launch->start_ns : e->start_ns,
+			e->track, 1 });
+	vec_push(&l->queued, (struct queued){ e->start_ns, e->track, -1 });
 }
 
 static void add_event(struct looking *l, const struct op_event *e)
@@ -58,6 +84,12 @@ static void add_event(struct looking *l, const struct op_event *e)
 
 	if (launch)
 		add_launch(l, launch, e);
+	if (launch && launch->start_ns < l->first_ns)
+		l->first_ns = launch->start_ns;
+	if (e->start_ns < l->first_ns)
+		l->first_ns = e->start_ns;
+	if (end > l->last_ns)
+		l->last_ns = end;
 	if (!s->n_events++) {
 		l->first[e->track] = e->start_ns;
 		until = e->start_ns;
@@ -89,12 +121,119 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static double median(double *v, size_t n)
+/* Of values that are in order. */
+static double median(const double *v, size_t n)
 {
+	return n ? (v[n / 2] + v[(n - 1) / 2]) / 2 : 0;
+}
+
+static double p99(const double *v, size_t n)
+{
+	return n ? v[(n * 99 + 99) / 100 - 1] : 0;
+}
+
+static int by_moment(const void *a, const void *b)
+{
+	const struct queued *x = a, *y = b;
+
+	return x->t_ns != y->t_ns ? (x->t_ns < y->t_ns ? -1 : 1) : y->by - x->by;
+}
+
+/* How long each stream's queue was when, between its first and its last event. */
+static void follow_queues(struct looking *l, size_t n_tracks)
+{
+	struct op_pen *pens = xcalloc(n_tracks + 1, sizeof *pens);
+	int64_t *since = xcalloc(n_tracks + 1, sizeof *since),
+		*level = xcalloc(n_tracks + 1, sizeof *level);
+	bool *is_seen = xcalloc(n_tracks + 1, sizeof *is_seen);
+
+	if (l->queued.n)
+		qsort(l->queued.v, l->queued.n, sizeof *l->queued.v, by_moment);
+	for (size_t i = 0; i < n_tracks; i++) {
+		pens[i] = (struct op_pen){ l->rows[i].queue, l->first_ns, l->last_ns, 0, 0 };
+		since[i] = l->first[i];
+	}
+	vec_each (&l->queued, q) {
+		struct op_stream *s = &l->rows[q->track];
+		int64_t until = q->t_ns < l->until[q->track] ? q->t_ns : l->until[q->track];
+
+		is_seen[q->track] = true;
+		if (until > since[q->track]) {
+			*(level[q->track] ? &s->mean_queue : &s->empty_share) +=
+				(double)(level[q->track] ? level[q->track] : 1) *
+				(double)(until - since[q->track]) / 1e9;
+			since[q->track] = until;
+		}
+		level[q->track] += q->by;
+		op_pen_draw(&pens[q->track], q->t_ns, (double)level[q->track]);
+		if (level[q->track] > (int64_t)s->longest_queue)
+			s->longest_queue = (uint64_t)level[q->track];
+	}
+	for (size_t i = 0; i < n_tracks; i++) {
+		double span = (double)(l->until[i] - l->first[i]) / 1e9;
+		bool is_known = is_seen[i] && span > 0;
+
+		l->rows[i].empty_share += (double)(l->until[i] - since[i]) / 1e9;
+		l->rows[i].mean_queue = is_known ? l->rows[i].mean_queue / span : NAN;
+		l->rows[i].empty_share = is_known ? l->rows[i].empty_share / span : NAN;
+	}
+	free(pens);
+	free(since);
+	free(level);
+	free(is_seen);
+}
+
+static int by_slowness(const void *a, const void *b)
+{
+	const struct op_slow_launch *x = a, *y = b;
+
+	return x->seconds > y->seconds ? -1 : x->seconds < y->seconds;
+}
+
+static void list_slow(const struct looking *l, struct arena *a, struct op_streams *to)
+{
+	const struct op_events *x = l->tree.x;
+	struct op_slow_launch *v = arena_new_n(a, struct op_slow_launch, l->slow.n + 1);
+
+	for (size_t i = 0; i < l->slow.n; i++) {
+		const struct op_event *launch = &x->v.v[l->slow.v[i].launch];
+		uint32_t owner = ops_owner(&l->tree, launch);
+
+		v[i] = (struct op_slow_launch){
+			.call = arena_strdup(a, op_events_name(x, launch->name)),
+			.operator_name = owner == OPS_NONE
+				? ""
+				: arena_strdup(a, op_events_name(x, x->v.v[owner].name)),
+			.launched = arena_strdup(
+				a, op_events_name(x, x->v.v[l->slow.v[i].launched].name)),
+			.at_s = (double)(launch->start_ns - x->zero_ns) / 1e9,
+			.seconds = (double)launch->duration_ns / 1e9,
+		};
+	}
+	qsort(v, l->slow.n, sizeof *v, by_slowness);
+	to->slowest = v;
+	to->n_slow = l->slow.n;
+	to->n_slowest = l->slow.n < OP_SLOWEST ? l->slow.n : OP_SLOWEST;
+}
+
+static void sum_launches(struct looking *l, struct op_streams *to)
+{
+	size_t n = l->delays.n;
+	double *delays = l->delays.v, *launches = l->launches.v;
+
+	to->n_launches = n;
+	to->n_short = l->n_short;
+	to->n_late = l->n_late;
 	if (!n)
-		return 0;
-	qsort(v, n, sizeof *v, by_size);
-	return (v[n / 2] + v[(n - 1) / 2]) / 2;
+		return;
+	qsort(delays, n, sizeof *delays, by_size);
+	qsort(launches, n, sizeof *launches, by_size);
+	to->median_delay_s = median(delays, n);
+	to->p99_delay_s = p99(delays, n);
+	to->max_delay_s = delays[n - 1];
+	to->median_launch_s = median(launches, n);
+	to->p99_launch_s = p99(launches, n);
+	to->max_launch_s = launches[n - 1];
 }
 
 /* The rows that are streams, side by side. */
@@ -120,7 +259,7 @@ static size_t gather(struct looking *l, struct arena *a, size_t n_tracks)
 const struct op_streams *op_streams_build(struct arena *a, struct op_events *x)
 {
 	struct op_streams *to = arena_new(a, struct op_streams);
-	struct looking l = { 0 };
+	struct looking l = { .first_ns = INT64_MAX, .last_ns = INT64_MIN };
 	size_t n_tracks = x->tracks.items.n;
 
 	ops_tree_init(&l.tree, x, false);
@@ -134,12 +273,13 @@ const struct op_streams *op_streams_build(struct arena *a, struct op_events *x)
 		if (op_is_device(e) && e->category != OP_DEVICE_ANNOTATION)
 			add_event(&l, e);
 	}
+	follow_queues(&l, n_tracks);
 	to->n = gather(&l, a, n_tracks);
 	to->v = arena_copy(a, l.rows, to->n * sizeof *l.rows);
-	to->n_launches = l.delays.n;
-	to->n_short = l.n_short;
-	to->median_delay_s = median(l.delays.v, l.delays.n);
-	to->median_launch_s = median(l.launches.v, l.launches.n);
+	sum_launches(&l, to);
+	list_slow(&l, a, to);
+	vec_done(&l.queued);
+	vec_done(&l.slow);
 	vec_done(&l.delays);
 	vec_done(&l.launches);
 	map_done(&l.launch_of);

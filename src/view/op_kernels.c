@@ -37,8 +37,7 @@ static void print_sums(const struct op_kernels *kernels, const struct ops_view *
 	buf_done(&text);
 }
 
-/* What all kernels of torch begin with tells nothing. */
-static const char *short_name(const char *name)
+const char *op_kernel_short_name(const char *name)
 {
 	static const char *const empty[] = { "void ", "at::native::", "(anonymous namespace)::" };
 
@@ -90,7 +89,7 @@ static void add_row(struct table *table, const struct op_kernels *all,
 	table_cell_unit(table, UNIT_RATIO, r->blocks_per_sm);
 	table_cell_unit(table, UNIT_SHARE, r->occupancy);
 	table_cell(table, "%s", r->uses_tensor_cores ? "yes" : "");
-	table_cell(table, "%s", short_name(r->name));
+	table_cell(table, "%s", op_kernel_short_name(r->name));
 	if (v->width >= WIDE)
 		table_cell(table, "%s", r->owner);
 }

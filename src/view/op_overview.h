@@ -19,6 +19,9 @@ void op_steps_print(const struct op_steps *steps, const struct ops_view *v, stru
 void op_kernels_print(const struct op_kernels *kernels, const struct ops_view *v, struct buf *out);
 void op_streams_print(const struct op_streams *streams, const struct ops_view *v, struct buf *out);
 
+/* Without what all kernels of torch begin with: it tells nothing. */
+const char *op_kernel_short_name(const char *name);
+
 /* Each a key and its value in an object that is open. */
 void op_overview_json(const struct op_events *x, const struct op_steps *steps,
 	const struct op_advice *advice, struct json_writer *w);

@@ -12,19 +12,104 @@
 #include "view/style.h"
 #include "base/banned.h"
 
-static void print_launches(const struct op_streams *streams, struct buf *out)
-{
-	char delay[UNITS_TEXT], launch[UNITS_TEXT], share[UNITS_TEXT];
+enum { CURVE = 40 };
 
-	if (!streams->n_launches)
+static void print_queues(
+	const struct op_streams *streams, const struct ops_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = {
+		{ "device", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "stream", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "mean", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "longest", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "empty", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "over time", TABLE_LEFT, TEXT_CUT_END, 0 },
+	};
+	struct table *table = table_new(columns, sizeof columns / sizeof *columns);
+
+	for (size_t i = 0; i < streams->n && i < v->limit; i++) {
+		const struct op_stream *s = &streams->v[i];
+		struct buf curve = BUF_INIT;
+
+		if (!units_is_known(s->mean_queue))
+			continue;
+		style_sparkline(&curve, s->queue, OP_CURVE, (double)s->longest_queue, CURVE);
+		table_cell(table, "%s", s->device);
+		table_cell(table, "%s", s->stream);
+		table_cell_unit(table, UNIT_RATIO, s->mean_queue);
+		table_cell_unit(table, UNIT_COUNT, (double)s->longest_queue);
+		table_cell_unit(table, UNIT_SHARE, s->empty_share);
+		table_cell(table, "%s", buf_str(&curve));
+		buf_done(&curve);
+	}
+	if (table_n_rows(table)) {
+		buf_adds(out, "\nQueues: launched and not yet begun\n");
+		table_emit(table, out, v->width, v->colour);
+	}
+	table_free(table);
+}
+
+static void add_times(struct table *table, const char *what, const double values[3], uint64_t n,
+	const char *outliers)
+{
+	table_cell(table, "%s", what);
+	for (size_t i = 0; i < 3; i++)
+		table_cell_unit(table, UNIT_SECONDS, values[i]);
+	table_cell(table, "%" PRIu64 " %s", n, outliers);
+}
+
+static void print_launches(const struct op_streams *s, const struct ops_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = {
+		{ "", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "median", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "p99", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "max", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "", TABLE_LEFT, TEXT_CUT_END, 0 },
+	};
+	struct table *table;
+	char share[UNITS_TEXT];
+
+	if (!s->n_launches)
 		return;
-	buf_printf(out,
-		"%" PRIu64 " launches: the median took %s on the host, and its work began %s after "
-		"it; %s launched what took less time than that\n",
-		streams->n_launches, units_format(launch, UNIT_SECONDS, streams->median_launch_s),
-		units_format(delay, UNIT_SECONDS, streams->median_delay_s),
-		units_format(
-			share, UNIT_SHARE, (double)streams->n_short / (double)streams->n_launches));
+	buf_printf(out, "\n%" PRIu64 " launches; %s launched what took less time than the launch\n",
+		s->n_launches,
+		units_format(share, UNIT_SHARE, (double)s->n_short / (double)s->n_launches));
+	table = table_new(columns, sizeof columns / sizeof *columns);
+	add_times(table, "the call on the host",
+		(double[]){ s->median_launch_s, s->p99_launch_s, s->max_launch_s }, s->n_slow,
+		"longer than 50 µs");
+	add_times(table, "from it to the begin",
+		(double[]){ s->median_delay_s, s->p99_delay_s, s->max_delay_s }, s->n_late,
+		"longer than 100 µs");
+	table_emit(table, out, v->width, v->colour);
+	table_free(table);
+}
+
+static void print_slowest(const struct op_streams *s, const struct ops_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = {
+		{ "call", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "at", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "operator", TABLE_LEFT, TEXT_CUT_END, 12 },
+		{ "launched", TABLE_LEFT, TEXT_CUT_END, 12 },
+	};
+	struct table *table;
+
+	if (!s->n_slowest)
+		return;
+	buf_adds(out, "\nThe slowest launches\n");
+	table = table_new(columns, sizeof columns / sizeof *columns);
+	for (size_t i = 0; i < s->n_slowest; i++) {
+		table_cell_unit(table, UNIT_SECONDS, s->slowest[i].seconds);
+		table_cell_unit(table, UNIT_SECONDS, s->slowest[i].at_s);
+		table_cell(table, "%s", s->slowest[i].call);
+		table_cell(table, "%s", s->slowest[i].operator_name);
+		table_cell(table, "%s", op_kernel_short_name(s->slowest[i].launched));
+	}
+	table_emit(table, out, v->width, v->colour);
+	table_free(table);
 }
 
 void op_streams_print(const struct op_streams *streams, const struct ops_view *v, struct buf *out)
@@ -64,7 +149,9 @@ void op_streams_print(const struct op_streams *streams, const struct ops_view *v
 	}
 	table_emit(table, out, v->width, v->colour);
 	table_free(table);
-	print_launches(streams, out);
+	print_queues(streams, v, out);
+	print_launches(streams, v, out);
+	print_slowest(streams, v, out);
 }
 
 void op_streams_json(const struct op_streams *streams, struct json_writer *w)
@@ -83,6 +170,14 @@ void op_streams_json(const struct op_streams *streams, struct json_writer *w)
 		json_kv_double(w, "host_wait_s", s->host_wait_s);
 		json_kv_double(w, "kernel_wait_s", s->kernel_wait_s);
 		json_kv_double(w, "other_s", s->other_s);
+		json_kv_double(w, "mean_queue", s->mean_queue);
+		json_kv_u64(w, "longest_queue", s->longest_queue);
+		json_kv_double(w, "empty_share", s->empty_share);
+		json_key(w, "queue");
+		json_array_begin(w);
+		for (size_t k = 0; k < OP_CURVE; k++)
+			json_u64(w, (uint64_t)s->queue[k]);
+		json_array_end(w);
 		json_object_end(w);
 	}
 	json_array_end(w);
@@ -90,7 +185,25 @@ void op_streams_json(const struct op_streams *streams, struct json_writer *w)
 	json_object_begin(w);
 	json_kv_u64(w, "launches", streams->n_launches);
 	json_kv_u64(w, "short", streams->n_short);
+	json_kv_u64(w, "slow", streams->n_slow);
+	json_kv_u64(w, "late", streams->n_late);
 	json_kv_double(w, "median_launch_s", streams->median_launch_s);
+	json_kv_double(w, "p99_launch_s", streams->p99_launch_s);
+	json_kv_double(w, "max_launch_s", streams->max_launch_s);
 	json_kv_double(w, "median_delay_s", streams->median_delay_s);
+	json_kv_double(w, "p99_delay_s", streams->p99_delay_s);
+	json_kv_double(w, "max_delay_s", streams->max_delay_s);
+	json_key(w, "slowest");
+	json_array_begin(w);
+	for (size_t i = 0; i < streams->n_slowest; i++) {
+		json_object_begin(w);
+		json_kv_string(w, "call", streams->slowest[i].call);
+		json_kv_string(w, "operator", streams->slowest[i].operator_name);
+		json_kv_string(w, "launched", streams->slowest[i].launched);
+		json_kv_double(w, "at_s", streams->slowest[i].at_s);
+		json_kv_double(w, "seconds", streams->slowest[i].seconds);
+		json_object_end(w);
+	}
+	json_array_end(w);
 	json_object_end(w);
 }

@@ -294,3 +294,39 @@ def test_kernels_of_tensor_cores_are_known_by_name(tool, tmp_path):
     for k, name in enumerate(TENSOR_CORES):
         t.kernel(name, t.op("aten::mm", 100 * k, 50), 100 * k + 10, 100 * k + 20, 30)
     assert {r["name"]: r["tensor_cores"] for r in page(tool, t.write(tmp_path / "t.json"), "--kernels")["kernels"]} == TENSOR_CORES
+
+
+# ---- queues and launches ----
+
+
+def test_queues_are_what_was_launched_and_has_not_begun(tool, tmp_path):
+    """Three launches at 10, 20 and 30 µs begin at 100, 200 and 300: three wait until 100, two until 200, one until 300, none to the end at 1000."""
+    t = Trace()
+    op = t.op("aten::mm", 0, 50)
+    for k in range(3):
+        t.kernel("k", op, 10 + 10 * k, 100 + 100 * k, 100 if k < 2 else 700)
+    t.events[1]["dur"] = 60  # the first call is slow
+    seen = page(tool, t.write(tmp_path / "t.json"), "--streams")
+    (stream,) = seen["streams"]
+    assert stream["longest_queue"] == 3 and max(stream["queue"]) == 3 and stream["queue"][-1] == 0
+    assert stream["mean_queue"] == pytest.approx((2 * 100 + 1 * 100) / 900) and stream["empty_share"] == pytest.approx(700 / 900)
+    launches = seen["launches"]
+    assert (launches["slow"], launches["late"], launches["max_launch_s"]) == (1, 2, pytest.approx(60e-6))
+    assert [(s["call"], s["operator"], s["launched"], s["seconds"]) for s in launches["slowest"]] == [("cudaLaunchKernel", "aten::mm", "k", pytest.approx(60e-6))]
+    text = tool("report", "--streams", tmp_path / "t.json").stdout
+    assert "The slowest launches" in text and "1 longer than 50 µs" in text
+
+
+def test_queues_of_a_real_device_are_as_in_the_trace(tool):
+    events = spans("h200_conv")
+    launch = {e["args"]["correlation"]: ns(e)[0] for e in events if e["cat"] in ("cuda_runtime", "cuda_driver")}
+    work = sorted((ns(e)[0], min(ns(e)[0], launch[e["args"]["correlation"]]), ns(e)[1]) for e in events if e["cat"] in DEVICE)
+    first, last = work[0][0], max(w[2] for w in work)
+    moments = sorted({first, last} | {m for w in work for m in w[:2] if first < m < last})
+    area = empty = 0
+    for low, high in zip(moments, moments[1:]):
+        length = sum(w[1] <= low and high <= w[0] for w in work)
+        area += length * (high - low)
+        empty += (high - low) * (length == 0)
+    (stream,) = page(tool, trace("h200_conv"), "--streams")["streams"]
+    assert stream["mean_queue"] == pytest.approx(area / (last - first)) and stream["empty_share"] == pytest.approx(empty / (last - first))
