@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/op_periods.h"
 #include "analyze/ops_tree.h"
 #include "base/arena.h"
 #include "base/xalloc.h"
@@ -149,26 +150,26 @@ static int by_time(const void *a, const void *b)
 
 static void find_steps(struct splitting *p, struct arena *a)
 {
-	const struct ops_tree *t = &p->tree;
-	int64_t first = INT64_MAX, last = INT64_MIN;
+	struct op_periods found;
 
-	for (size_t i = 0; i < t->n; i++) {
-		const struct op_event *e = ops_node(t, t->order[i]);
-		int64_t end = e->start_ns + e->duration_ns;
+	op_periods_find(&p->tree, &found);
+	p->to->how = found.how;
+	p->to->is_marked = found.how == OP_STEPS_MARKED;
+	for (size_t i = 0; i < found.v.n; i++) {
+		const struct op_period *x = &found.v.v[i];
+		const char *name = x->name != OPS_NONE
+			? arena_strdup(a, op_events_name(p->tree.x, x->name))
+			: found.how == OP_STEPS_ALL ? "all"
+						    : arena_printf(a, "step %zu", i);
 
-		first = e->start_ns < first ? e->start_ns : first;
-		last = end > last ? end : last;
-		if (e->category == OP_ANNOTATION && t->name_flags[e->name] & OPS_NAME_STEP)
-			vec_push(&p->steps,
-				(struct op_step){
-					.name = arena_strdup(a, op_events_name(t->x, e->name)),
-					.start_ns = e->start_ns,
-					.end_ns = end });
-	}
-	p->to->is_marked = p->steps.n > 0;
-	if (!p->steps.n && t->n)
 		vec_push(&p->steps,
-			(struct op_step){ .name = "all", .start_ns = first, .end_ns = last });
+			(struct op_step){ .name = name,
+				.start_ns = x->start_ns,
+				.end_ns = x->end_ns,
+				.host_start_ns = x->start_ns,
+				.host_end_ns = x->end_ns });
+	}
+	vec_done(&found.v);
 }
 
 /* The step that was under way on the host at that time; steps are in order, and do not overlap there. */

@@ -3,14 +3,16 @@
  * The steps of a training in a PyTorch trace, and what each of their moments went to. A moment belongs to one part only: to
  * the first of enum op_part that anything ran of at that moment, on whatever thread or stream; what remains is OTHER.
  *
- * A step is what torch.profiler marked as ProfilerStep#N, until the last kernel launched in it has ended, without what the
- * step before it still holds; a trace without such marks is one step. */
+ * A step is what torch.profiler marked as ProfilerStep#N, or what op_periods finds, until the last kernel launched in it has ended,
+ * without what the step before it still holds; a trace in which nothing is found is one step. */
 #ifndef ANALYZE_OP_STEPS_H
 #define ANALYZE_OP_STEPS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "analyze/op_periods.h"
 
 struct arena;
 struct op_events;
@@ -30,15 +32,17 @@ enum op_part {
 extern const char *const op_part_names[OP_N_PARTS];
 
 struct op_step {
-	const char *name; /* "ProfilerStep#3"; "all" */
+	const char *name; /* "ProfilerStep#3"; "step 3"; "all" */
 	int64_t start_ns, end_ns;
-	double parts_s[OP_N_PARTS]; /* together its length */
+	int64_t host_start_ns, host_end_ns; /* as marked or found */
+	double parts_s[OP_N_PARTS];         /* together its length */
 };
 
 struct op_steps {
 	const struct op_step *v; /* in the order of time */
 	size_t n;
-	bool is_marked; /* else one step of all */
+	enum op_steps_how how;
+	bool is_marked; /* by torch.profiler */
 	double seconds; /* of all steps */
 	double parts_s[OP_N_PARTS];
 	double median_s, p99_s, max_s;     /* of a step */

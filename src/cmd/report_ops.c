@@ -10,6 +10,7 @@
 #include "analyze/op_kernels.h"
 #include "analyze/op_modules.h"
 #include "analyze/op_record.h"
+#include "analyze/op_slow.h"
 #include "analyze/op_steps.h"
 #include "analyze/op_streams.h"
 #include "analyze/ops.h"
@@ -51,6 +52,7 @@ static struct ops *count(struct arena *a, struct op_events *x, const struct repo
 struct pages {
 	struct ops *ops;
 	const struct op_steps *steps;
+	const struct op_slow *slow;
 	const struct op_kernels *kernels, *launches; /* of the advice; as shown */
 	const struct op_advice *advice;
 	const struct op_streams *streams;
@@ -68,6 +70,8 @@ static int build(struct arena *a, struct op_events *x, const struct report_ops *
 		return -(int)e->code;
 	if (o->overview || o->steps)
 		to->steps = op_steps_build(a, x);
+	if (o->steps)
+		to->slow = op_slow_build(a, x, to->steps);
 	if (o->overview || o->kernels)
 		to->kernels = op_kernels_build(a, x);
 	if (o->kernels)
@@ -101,6 +105,7 @@ static void print(const struct pages *p, const struct op_events *x, const struct
 	if (o->steps) {
 		add_gap(out);
 		op_steps_print(p->steps, v, out);
+		op_slow_print(p->slow, p->steps, v, out);
 	}
 	if (o->ops) {
 		add_gap(out);
@@ -133,8 +138,10 @@ static void print_json(const struct pages *p, const struct op_events *x, const s
 	json_object_begin(&w);
 	if (o->overview)
 		op_overview_json(x, p->steps, p->advice, &w);
-	if (o->steps)
+	if (o->steps) {
 		op_steps_json(p->steps, v, &w);
+		op_slow_json(p->slow, p->steps, &w);
+	}
 	if (o->ops)
 		ops_json(p->ops, v, &w);
 	if (o->modules)

@@ -92,23 +92,36 @@ static void print_advice(const struct op_advice *advice, const struct op_steps *
 	}
 }
 
+/* How the steps were found, after their number. */
+static const char *const found[] = {
+	[OP_STEPS_ALL] = "without steps that are marked (prof.step()) or could be found",
+	[OP_STEPS_MARKED] = "",
+	[OP_STEPS_OPTIMIZER] = " (each to the end of a call of the optimizer)",
+	[OP_STEPS_DATALOADER] = " (each from one batch of the DataLoader to the next)",
+	[OP_STEPS_PERIOD] = " (found by operators that come again in the same order)",
+};
+
+static void print_how(const struct op_steps *steps, const struct ops_view *v, struct buf *out)
+{
+	char total[UNITS_TEXT], median[UNITS_TEXT];
+	struct buf text = BUF_INIT;
+
+	units_format(total, UNIT_SECONDS, steps->seconds);
+	if (steps->how == OP_STEPS_ALL)
+		buf_printf(&text, "%s %s", total, found[steps->how]);
+	else
+		buf_printf(&text, "%zu steps%s in %s, the median %s", steps->n, found[steps->how],
+			total, units_format(median, UNIT_SECONDS, steps->median_s));
+	buf_adds(&text, "; each moment counts for the first of these that ran:");
+	style_wrap(out, buf_str(&text), 0, v->width);
+	buf_done(&text);
+}
+
 void op_overview_print(const struct op_events *x, const struct op_steps *steps,
 	const struct op_advice *advice, const struct ops_view *v, struct buf *out)
 {
-	char total[UNITS_TEXT], median[UNITS_TEXT];
-
 	style_add(out, STYLE_BOLD, v->colour, "Overview\n");
-	units_format(total, UNIT_SECONDS, steps->seconds);
-	if (steps->is_marked)
-		buf_printf(out,
-			"%zu steps in %s, the median %s; each moment counts for the first of these "
-			"that ran:\n",
-			steps->n, total, units_format(median, UNIT_SECONDS, steps->median_s));
-	else
-		buf_printf(out,
-			"%s without marked steps (prof.step()); each moment counts for the first "
-			"of these that ran:\n",
-			total);
+	print_how(steps, v, out);
 	print_parts(steps, v, out);
 	print_device(x, steps, out);
 	print_advice(advice, steps, v, out);
@@ -152,7 +165,8 @@ void op_steps_print(const struct op_steps *steps, const struct ops_view *v, stru
 	struct table *table = steps_table(steps);
 	char median[UNITS_TEXT], p99[UNITS_TEXT], max[UNITS_TEXT], more[UNITS_TEXT];
 
-	style_add(out, STYLE_BOLD, v->colour, "Steps\n");
+	style_add(out, STYLE_BOLD, v->colour, "Steps");
+	buf_printf(out, "%s\n", steps->how == OP_STEPS_ALL ? "" : found[steps->how]);
 	for (size_t i = 0; i < steps->n && i < v->limit; i++) {
 		const struct op_step *s = &steps->v[i];
 		double above;
@@ -199,6 +213,7 @@ void op_overview_json(const struct op_events *x, const struct op_steps *steps,
 	json_kv_string(w, "device", *x->device_name ? x->device_name : NULL);
 	json_kv_u64(w, "steps", steps->n);
 	json_kv_bool(w, "steps_marked", steps->is_marked);
+	json_kv_string(w, "steps_found", op_steps_how_names[steps->how]);
 	json_kv_double(w, "seconds", steps->seconds);
 	json_kv_double(w, "median_s", steps->median_s);
 	json_kv_double(w, "p99_s", steps->p99_s);

@@ -9,6 +9,7 @@ struct json_writer;
 struct op_advice;
 struct op_events;
 struct op_kernels;
+struct op_slow;
 struct op_steps;
 struct op_streams;
 struct ops_view;
@@ -16,6 +17,9 @@ struct ops_view;
 void op_overview_print(const struct op_events *x, const struct op_steps *steps,
 	const struct op_advice *advice, const struct ops_view *v, struct buf *out);
 void op_steps_print(const struct op_steps *steps, const struct ops_view *v, struct buf *out);
+/* Below the steps: what slow ones had more of; nothing where there are none. */
+void op_slow_print(const struct op_slow *slow, const struct op_steps *steps,
+	const struct ops_view *v, struct buf *out);
 void op_kernels_print(const struct op_kernels *kernels, const struct ops_view *v, struct buf *out);
 void op_streams_print(const struct op_streams *streams, const struct ops_view *v, struct buf *out);
 
@@ -26,6 +30,7 @@ const char *op_kernel_short_name(const char *name);
 void op_overview_json(const struct op_events *x, const struct op_steps *steps,
 	const struct op_advice *advice, struct json_writer *w);
 void op_steps_json(const struct op_steps *steps, const struct ops_view *v, struct json_writer *w);
+void op_slow_json(const struct op_slow *slow, const struct op_steps *steps, struct json_writer *w);
 void op_kernels_json(
 	const struct op_kernels *kernels, const struct ops_view *v, struct json_writer *w);
 void op_streams_json(const struct op_streams *streams, struct json_writer *w);

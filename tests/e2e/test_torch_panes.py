@@ -330,3 +330,65 @@ def test_queues_of_a_real_device_are_as_in_the_trace(tool):
         empty += (high - low) * (length == 0)
     (stream,) = page(tool, trace("h200_conv"), "--streams")["streams"]
     assert stream["mean_queue"] == pytest.approx(area / (last - first)) and stream["empty_share"] == pytest.approx(empty / (last - first))
+
+
+# ---- steps ----
+
+
+def loop(n=5, mark=None, slow=None):
+    """Batches of 1000 µs: embedding, two linear layers, a loss; in the slow one the second layer takes 500 µs more, and there is a copy."""
+    t = Trace()
+    at = 0.0
+    for k in range(n):
+        more = 500.0 if k == slow else 0.0
+        if mark == "dataloader":
+            t.mark("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at, 20)
+        t.op("aten::embedding", at + 50, 100)
+        for layer in range(2):
+            begin = at + 200 + 200 * layer
+            op = t.op("aten::linear", begin, 100 + (more if layer else 0))
+            t.kernel("gemm", op, begin + 1, begin + 20, 30 + k)
+            t.op("aten::relu", begin + 110 + (more if layer else 0), 50)
+        if k == slow:
+            t.op("aten::copy_", at + 600 + more, 40)
+        t.op("aten::mse_loss", at + 700 + more, 90)
+        if mark == "optimizer":
+            t.mark("Optimizer.step#SGD.step", at + 800 + more, 100)
+        at += 1000 + more
+    if mark == "dataloader":
+        t.mark("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", at, 20)
+    return t
+
+
+@pytest.mark.parametrize("mark, first, length", [("optimizer", 850, 1000), ("dataloader", 1000, 1000), (None, 1000, 1000)])
+def test_steps_are_found_without_marks_of_the_profiler(tool, tmp_path, mark, first, length):
+    path = loop(mark=mark, slow=3).write(tmp_path / "t.json")
+    seen = page(tool, path, "--overview", "--steps")
+    assert seen["overview"]["steps_found"] == (mark or "period") and seen["overview"]["steps_marked"] is False
+    assert [s["name"] for s in seen["steps"]] == [f"step {k}" for k in range(5)]
+    seconds = [s["seconds"] for s in seen["steps"]]
+    assert seconds[:4] == pytest.approx([first * 1e-6, length * 1e-6, length * 1e-6, length * 1e-6 + 500e-6])
+    (slow,) = seen["slow_steps"]
+    assert slow["name"] == "step 3" and slow["median"] in ("step 0", "step 1", "step 2", "step 4")
+    more = slow["more"]
+    assert [(r["name"], r["on_device"], r["times"], r["median_times"]) for r in more[:2]] == [("aten::linear", False, 2, 2), ("aten::copy_", False, 1, 0)]
+    assert more[0]["seconds"] - more[0]["median_s"] == pytest.approx(500e-6) and more[1]["median_s"] == 0
+    text = " ".join(tool("report", "--steps", path).stdout.split())
+    assert "Slow steps" in text and "aten::copy_" in text
+
+
+def test_what_does_not_come_again_is_one_step(tool, tmp_path):
+    t = Trace()
+    for k, name in enumerate("abcdefghacbdefhgbcade"):
+        t.op(f"aten::{name}", 100 * k, 50)
+    for events in (t, loop(2)):
+        seen = page(tool, events.write(tmp_path / "t.json"), "--overview", "--steps")
+        assert seen["overview"]["steps_found"] == "all" and len(seen["steps"]) == 1 and seen["slow_steps"] == []
+
+
+def test_steps_of_a_training_on_a_device_end_with_the_optimizer(tool):
+    seen = page(tool, trace("h200_first"), "--overview", "--steps")
+    ends = [ns(e)[1] for e in spans("h200_first") if e["cat"] == "user_annotation" and e["name"].startswith("Optimizer.step#")]
+    assert seen["overview"]["steps_found"] == "optimizer" and len(seen["steps"]) == len(ends) == 6
+    assert [s["seconds"] for s in seen["steps"]][1:] == pytest.approx([(b - a) / 1e9 for a, b in zip(ends, ends[1:])], rel=0.1)
+    assert {s["name"] for s in seen["slow_steps"]} >= {"step 0"}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * See op_overview.h: what slow steps had more of. */
+#include <inttypes.h>
+
+#include "analyze/op_slow.h"
+#include "analyze/op_steps.h"
+#include "base/buf.h"
+#include "base/json_write.h"
+#include "base/table.h"
+#include "base/units.h"
+#include "view/op_overview.h"
+#include "view/ops.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+void op_slow_print(const struct op_slow *slow, const struct op_steps *steps,
+	const struct ops_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = {
+		{ "step", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "time", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "more by", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "was", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "times", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "was", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "of its own time", TABLE_LEFT, TEXT_CUT_END, 16 },
+	};
+	struct table *table;
+
+	if (!slow->n)
+		return;
+	buf_printf(out, "\nSlow steps, beside the median %s\n", steps->v[slow->median].name);
+	table = table_new(columns, sizeof columns / sizeof *columns);
+	for (size_t i = 0; i < slow->n; i++)
+		for (size_t k = 0; k < slow->v[i].n; k++) {
+			const struct op_slow_row *r = &slow->v[i].v[k];
+
+			table_cell(table, "%s", k ? "" : steps->v[slow->v[i].step].name);
+			if (k)
+				table_cell(table, "%s", "");
+			else
+				table_cell_unit(table, UNIT_SECONDS, slow->v[i].seconds);
+			table_cell_unit(table, UNIT_SECONDS, r->seconds - r->median_s);
+			table_cell_unit(table, UNIT_SECONDS, r->median_s);
+			table_cell(table, "%" PRIu64, r->n_times);
+			table_cell(table, "%" PRIu64, r->n_median);
+			table_cell(table, "%s%s", r->is_device ? "GPU: " : "",
+				op_kernel_short_name(r->name));
+		}
+	table_emit(table, out, v->width, v->colour);
+	table_free(table);
+	if (slow->n_slow > slow->n)
+		style_add(out, STYLE_DIM, v->colour,
+			"%zu more steps are 20 %% slower than the median\n",
+			slow->n_slow - slow->n);
+}
+
+void op_slow_json(const struct op_slow *slow, const struct op_steps *steps, struct json_writer *w)
+{
+	json_key(w, "slow_steps");
+	json_array_begin(w);
+	for (size_t i = 0; i < slow->n; i++) {
+		json_object_begin(w);
+		json_kv_string(w, "name", steps->v[slow->v[i].step].name);
+		json_kv_string(w, "median", steps->v[slow->median].name);
+		json_kv_double(w, "seconds", slow->v[i].seconds);
+		json_key(w, "more");
+		json_array_begin(w);
+		for (size_t k = 0; k < slow->v[i].n; k++) {
+			const struct op_slow_row *r = &slow->v[i].v[k];
+
+			json_object_begin(w);
+			json_kv_string(w, "name", r->name);
+			json_kv_bool(w, "on_device", r->is_device);
+			json_kv_double(w, "seconds", r->seconds);
+			json_kv_double(w, "median_s", r->median_s);
+			json_kv_u64(w, "times", r->n_times);
+			json_kv_u64(w, "median_times", r->n_median);
+			json_object_end(w);
+		}
+		json_array_end(w);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
