@@ -62,7 +62,7 @@ static int export_to(
 {
 	struct reader *r = NULL;
 	struct tables *t = NULL;
-	int status = format_open(&r, path, e);
+	int status = f->takes_ops ? import_open(&r, path, e) : format_open(&r, path, e);
 
 	if (status == 0 && tables_load(&t, r, e) < 0)
 		status = err_note(e, "%s", path);

@@ -18,16 +18,32 @@
 
 enum { PIECE = 1 << 20 };
 
-static int write_ops(const struct op_events *x, const char *to, struct err *e)
+/* to NULL: in memory. */
+static int begin(struct writer **ret, const char *to, const struct op_events *x, struct err *e)
 {
 	const struct writer_options options = { .overwrite = true, .zstd_level = 6 };
-	struct writer *w;
 
-	if (writer_open(&w, to, &options, e) < 0)
+	if (writer_open(ret, to, &options, e) < 0)
 		return -(int)e->code;
-	writer_meta(w, "format", "torch-trace");
-	op_record_write(x, w);
-	return writer_close(w, e);
+	writer_meta(*ret, "format", "torch-trace");
+	op_record_write(x, *ret);
+	return 0;
+}
+
+int import_open(struct reader **ret, const char *path, struct err *e)
+{
+	struct op_events x = { .keeps_all = true };
+	struct err not_torch = ERR_INIT;
+	struct writer *w;
+	int fd, status;
+
+	if (torch_trace_load_file(&x, path, &not_torch) < 0)
+		status = format_open(ret, path, e);
+	else if ((status = begin(&w, NULL, &x, e)) == 0 &&
+		(status = writer_close_keep_fd(w, &fd, e)) == 0)
+		status = reader_open_fd(ret, fd, path, e);
+	op_events_done(&x);
+	return status;
 }
 
 static int copy(const struct reader *r, const char *to, struct err *e)
@@ -58,12 +74,15 @@ int import_save(const char *path, const char *to, struct err *e)
 	struct op_events x = { .keeps_all = true };
 	struct err not_torch = ERR_INIT;
 	struct reader *r = NULL;
+	struct writer *w;
 	int status;
 
 	if (is_same_file(path, to))
 		return err_set(e, ERR_USAGE, "%s would be written over itself", path);
 	if (torch_trace_load_file(&x, path, &not_torch) == 0) {
-		status = write_ops(&x, to, e);
+		status = begin(&w, to, &x, e);
+		if (status == 0)
+			status = writer_close(w, e);
 	} else {
 		status = format_open(&r, path, e);
 		if (status == 0)

@@ -53,6 +53,7 @@ struct format {
 	bool (*recognise)(const char *head, size_t n);
 	int (*read)(struct input *in, struct foreign *to, struct err *e);
 
+	bool takes_ops;    /* it is made of operators (analyze/op_record.h), not of stacks */
 	bool takes_totals; /* it can be made of who called whom, without stacks (pstats files) */
 	/* Writes the whole file; the caller looks after the sink's own errors. NULL: cannot be written. */
 	int (*write)(struct tables *t, struct sink *out, struct err *e);

@@ -109,18 +109,31 @@ int format_open(struct reader **ret, const char *path, struct err *e)
 	return status;
 }
 
-static bool has_only_totals(const struct reader *r)
+/* What a format needs stacks for, and the file has none. */
+static int check_contents(const struct format *f, const struct reader *r, struct err *e)
 {
-	bool has_totals = false;
+	bool has_stacks = false, has_ops = false, has_totals = false;
 
 	for (size_t i = 0; i < r->n_chunks; i++) {
 		uint32_t kind = r->chunks[i].kind;
 
-		if (kind == RECORD_sample || kind == RECORD_weight || kind == RECORD_node)
-			return false;
+		has_stacks |= kind == RECORD_sample || kind == RECORD_weight || kind == RECORD_node;
+		has_ops |= kind == RECORD_op;
 		has_totals |= kind == RECORD_call_total;
 	}
-	return has_totals;
+	if (has_stacks || f->takes_ops)
+		return 0;
+	if (has_ops)
+		return err_set(e, ERR_USAGE,
+			"%s needs stacks, and the recording holds operators: torch-trace can be "
+			"made of it",
+			f->name);
+	if (has_totals && !f->takes_totals)
+		return err_set(e, ERR_USAGE,
+			"%s needs stacks, and such a file only says who called whom; dot and "
+			"pstats can be made of it",
+			f->name);
+	return 0;
 }
 
 int format_write_fd(const struct format *f, struct tables *t, const struct format_options *o,
@@ -129,11 +142,8 @@ int format_write_fd(const struct format *f, struct tables *t, const struct forma
 	struct sink out;
 	int status;
 
-	if (!f->takes_totals && has_only_totals(tables_reader(t)))
-		return err_set(e, ERR_USAGE,
-			"%s needs stacks, and such a file only says who called whom; dot and "
-			"pstats can be made of it",
-			f->name);
+	if (check_contents(f, tables_reader(t), e) < 0)
+		return -(int)e->code;
 	sink_init(&out, fd);
 	out.options = o;
 	status = f->write(t, &out, e);

@@ -25,6 +25,7 @@
 #include "formats/rows.h"
 #include "formats/speedscope.h"
 #include "formats/svg.h"
+#include "formats/torch_write.h"
 #include "base/banned.h"
 
 const struct format *const formats[] = {
@@ -49,6 +50,8 @@ const struct format *const formats[] = {
 	&format_speedscope,
 	&format_speedscope_evented,
 	&format_svg,
+	&format_torch_trace,
+	&format_torch_trace_gz,
 };
 const size_t n_formats = sizeof formats / sizeof *formats;
 

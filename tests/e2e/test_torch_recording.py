@@ -1,8 +1,9 @@
-"""Traces of torch.profiler as recordings: the same tables to the character, and a tenth of the size."""
+"""Traces of torch.profiler as recordings: the same tables to the character, and a tenth of the size; and written as traces again."""
 import gzip
 import json
 
 import conftest
+import consumers
 import pytest
 
 DATA = conftest.ROOT / "tests" / "data" / "torch"
@@ -74,3 +75,58 @@ def test_a_damaged_recording_loses_only_what_is_damaged(tool, tmp_path):
         assert done.returncode in (0, 6), (at, done.stderr)
         path.write_bytes(data[:at])
         assert tool("report", "--ops", path).returncode in (0, 6)
+
+
+# ---- written again ----
+
+
+def events(path):
+    text = path.read_bytes()
+    whole = json.loads(gzip.decompress(text) if path.suffix == ".gz" else text)
+    rest = {} if isinstance(whole, list) else {k: v for k, v in whole.items() if k != "traceEvents"}
+    listed = whole if isinstance(whole, list) else whole["traceEvents"]
+    for e in listed:  # old ones have whole microseconds
+        e.update({k: float(e[k]) for k in ("ts", "dur") if k in e})
+    return rest, sorted(json.dumps(e, sort_keys=True) for e in listed)
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_a_trace_written_again_has_every_event_and_argument(tool, tmp_path, name):
+    plain, packed, lead = (tmp_path / n for n in ("t.pt.trace.json", "t.pt.trace.json.gz", "t.lead"))
+    assert tool("export", trace(name), "-o", plain).returncode == 0
+    assert tool("export", trace(name), "-o", lead).returncode == 0 and tool("export", lead, "-o", packed).returncode == 0
+    assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
+    assert events(plain) == events(trace(name))
+    for options in (PAGES[0], PAGES[-1]):
+        assert tool("report", *options, packed).stdout == tool("report", *options, trace(name)).stdout
+
+
+TENSORBOARD = """
+import json, sys, tempfile
+sys.path.insert(0, sys.argv[1])
+from torch_tb_profiler.profiler.data import RunProfileData
+from torch_tb_profiler.profiler.run_generator import RunGenerator
+for path in sys.argv[2:]:
+    with tempfile.TemporaryDirectory() as cache:
+        data = RunProfileData.parse("w", None, path, cache)
+        data.process()
+        shown = vars(RunGenerator("w", None, data).generate_run_profile())
+    shown = {k: v for k, v in shown.items() if isinstance(v, (str, int, float, list, dict)) and k != "memory_snapshot" and "trace_file" not in k}
+    print(json.dumps(shown, default=lambda o: vars(o) if hasattr(o, "__dict__") else str(type(o))))
+"""
+
+
+def test_tensorboards_plugin_shows_the_same_of_it(tool, tmp_path):
+    readers = consumers.data("torch_readers")
+    tool("export", trace("h200_conv"), "-o", tmp_path / "w.pt.trace.json.gz")
+    theirs, ours = consumers.python(TENSORBOARD, readers, trace("h200_conv"), tmp_path / "w.pt.trace.json.gz").splitlines()
+    assert ours == theirs and "aten::convolution" in ours
+
+
+def test_stacks_are_not_made_of_operators(tool, tmp_path):
+    tool("export", trace("mlp_plain"), "-o", tmp_path / "t.lead")
+    done = tool("export", tmp_path / "t.lead", "--format=collapsed")
+    assert done.returncode == 2 and "torch-trace can be made of it" in done.stderr
+    (tmp_path / "x.folded").write_text("main;a 3\n")
+    done = tool("export", tmp_path / "x.folded", "-o", tmp_path / "x.pt.trace.json")
+    assert done.returncode == 6 and "holds no operators" in done.stderr and not (tmp_path / "x.pt.trace.json").exists()
