@@ -2,15 +2,19 @@
  * Answer "torch": the pages of a PyTorch trace, with the keys that `leadline report --json` has for them. */
 #include <string.h>
 
+#include "analyze/op_modules.h"
 #include "analyze/op_steps.h"
 #include "analyze/op_streams.h"
 #include "analyze/ops.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "serve/answer_parts.h"
+#include "serve/answer_torch.h"
 #include "serve/library.h"
 #include "serve/params.h"
 #include "serve/torch.h"
+#include "view/op_allocations.h"
+#include "view/op_modules.h"
 #include "view/op_overview.h"
 #include "view/ops.h"
 #include "base/banned.h"
@@ -18,34 +22,43 @@
 enum { ROWS = 5000 };
 
 static const struct ops_view rows = { .limit = ROWS };
+static torch_pane write_overview;
 
-static void write_overview(struct torch *t, struct json_writer *w);
-
-static void write_operators(struct torch *t, struct json_writer *w)
+static int write_rows(const struct ops *ops, struct json_writer *w)
 {
-	const struct ops *ops = torch_ops(t, false);
-
 	json_kv_u64(w, "n", ops->n);
 	ops_json(ops, &rows, w);
+	return 0;
 }
 
-static void write_shapes(struct torch *t, struct json_writer *w)
+static int write_operators(
+	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
-	const struct ops *ops = torch_ops(t, true);
-
-	json_kv_u64(w, "n", ops->n);
-	ops_json(ops, &rows, w);
+	(void)p, (void)e;
+	return write_rows(torch_ops(t, false), w);
 }
 
-static void write_kernels(struct torch *t, struct json_writer *w)
+static int write_shapes(
+	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
+	(void)p, (void)e;
+	return write_rows(torch_ops(t, true), w);
+}
+
+static int write_kernels(
+	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
+{
+	(void)p, (void)e;
 	op_kernels_json(torch_kernels(t), &rows, w);
+	return 0;
 }
 
-static void write_steps(struct torch *t, struct json_writer *w)
+static int write_steps(
+	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
 	const struct op_steps *s = torch_steps(t);
 
+	(void)p, (void)e;
 	json_kv_u64(w, "n", s->n);
 	json_kv_double(w, "median_s", s->median_s);
 	json_kv_double(w, "p99_s", s->p99_s);
@@ -56,11 +69,31 @@ static void write_steps(struct torch *t, struct json_writer *w)
 		json_kv_double(w, op_part_names[i], s->median_parts_s[i]);
 	json_object_end(w);
 	op_steps_json(s, &rows, w);
+	return 0;
 }
 
-static void write_streams(struct torch *t, struct json_writer *w)
+static int write_streams(
+	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
+	(void)p, (void)e;
 	op_streams_json(torch_streams(t), w);
+	return 0;
+}
+
+static int write_modules(
+	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
+{
+	(void)p, (void)e;
+	op_modules_json(torch_modules(t), &rows, w);
+	return 0;
+}
+
+static int write_memory(
+	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
+{
+	(void)p, (void)e;
+	op_allocations_json(torch_allocations(t), &rows, w);
+	return 0;
 }
 
 static const char *always(struct torch *t)
@@ -79,25 +112,37 @@ static const char *with_device(struct torch *t)
 	return t->x.device.n ? "" : "nothing ran on a device, or it was not profiled";
 }
 
-/* Panes, in the order of their tabs. */
+static const char *with_modules(struct torch *t)
+{
+	return torch_modules(t)->n ? "" : "no modules were recorded: profile with with_stack=True";
+}
+
+static const char *with_memory(struct torch *t)
+{
+	return t->x.memory.n ? "" : "no memory was recorded: profile with profile_memory=True";
+}
+
 static const struct {
 	const char *name;
-	void (*write)(struct torch *t, struct json_writer *w);
+	torch_pane *write;
 	const char *(*missing)(struct torch *t); /* "": it can be filled; else why not */
 } panes[] = {
-	{ "overview", write_overview, always },
-	{ "operators", write_operators, always },
-	{ "shapes", write_shapes, with_shapes },
-	{ "kernels", write_kernels, with_device },
-	{ "steps", write_steps, always },
-	{ "streams", write_streams, with_device },
+	{ "overview", write_overview, always }, { "operators", write_operators, always },
+	{ "shapes", write_shapes, with_shapes }, { "kernels", write_kernels, with_device },
+	{ "steps", write_steps, always }, { "streams", write_streams, with_device },
+	{ "modules", write_modules, with_modules }, { "memory", write_memory, with_memory },
+	{ "timeline", torch_timeline_pane, always },
+	{ "span", torch_span_pane, always }, /* of the timeline, one of its spans */
 };
 
 enum { PANES = sizeof panes / sizeof *panes };
 
-static void write_overview(struct torch *t, struct json_writer *w)
+static int write_overview(
+	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
 	struct buf notes = BUF_INIT;
+
+	(void)p, (void)e;
 
 	json_key(w, "panes");
 	json_object_begin(w);
@@ -109,6 +154,7 @@ static void write_overview(struct torch *t, struct json_writer *w)
 	buf_done(&notes);
 	json_kv_u64(w, "events", t->x.v.n);
 	op_overview_json(&t->x, torch_steps(t), torch_advice(t), w);
+	return 0;
 }
 
 int answer_torch(struct library *l, struct params *p, struct json_writer *w, struct err *e)
@@ -127,8 +173,7 @@ int answer_torch(struct library *l, struct params *p, struct json_writer *w, str
 			continue;
 		if (*panes[i].missing(r->torch))
 			return err_set(e, ERR_UNSUPPORTED, "%s", panes[i].missing(r->torch));
-		panes[i].write(r->torch, w);
-		return 0;
+		return panes[i].write(r->torch, p, w, e);
 	}
 	return err_set(e, ERR_USAGE, "what: there is no '%.100s'", what);
 }

@@ -255,7 +255,7 @@ static void take_threads(struct maker *m, size_t n)
 static void take_torch(struct maker *m)
 {
 	static const char *const panes[] = { "overview", "operators", "steps", "kernels", "streams",
-		"shapes" };
+		"modules", "memory", "shapes" };
 	char key[64], words[80];
 
 	for (size_t i = 0; i < sizeof panes / sizeof *panes; i++) {
@@ -264,6 +264,11 @@ static void take_torch(struct maker *m)
 		if (TAKE(m, "torch", key, 0.5, { "what", panes[i] }) == TOO_LARGE)
 			drop(m, words);
 	}
+	if (TAKE(m, "torch", "&what=timeline", 0.3, { "what", "timeline" }, { "px", "2000" },
+		    { "flows", "1" }) == TOO_LARGE &&
+		TAKE(m, "torch", "&what=timeline", 0.3, { "what", "timeline" }, { "px", "400" }) ==
+			TOO_LARGE)
+		drop(m, "timeline of PyTorch");
 }
 
 /* What is needed to look at anything; false when not even that fits. */

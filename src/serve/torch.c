@@ -6,9 +6,13 @@
 #include <string.h>
 
 #include "analyze/op_advice.h"
+#include "analyze/op_allocations.h"
+#include "analyze/op_flows.h"
 #include "analyze/op_kernels.h"
+#include "analyze/op_modules.h"
 #include "analyze/op_steps.h"
 #include "analyze/op_streams.h"
+#include "analyze/op_timeline.h"
 #include "analyze/ops.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -80,4 +84,32 @@ const struct op_streams *torch_streams(struct torch *t)
 	if (!t->streams)
 		t->streams = op_streams_build(&t->arena, &t->x);
 	return t->streams;
+}
+
+const struct op_modules *torch_modules(struct torch *t)
+{
+	if (!t->modules)
+		t->modules = op_modules_build(&t->arena, &t->x);
+	return t->modules;
+}
+
+const struct op_allocations *torch_allocations(struct torch *t)
+{
+	if (!t->allocations)
+		t->allocations = op_allocations_build(&t->arena, &t->x);
+	return t->allocations;
+}
+
+const struct op_flows *torch_flows(struct torch *t)
+{
+	if (!t->flows)
+		t->flows = op_flows_build(&t->arena, &t->x);
+	return t->flows;
+}
+
+const struct op_timeline *torch_timeline(struct torch *t, bool with_python)
+{
+	if (!t->timelines[with_python])
+		t->timelines[with_python] = op_timeline_build(&t->arena, &t->x, with_python);
+	return t->timelines[with_python];
 }

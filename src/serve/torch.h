@@ -11,9 +11,13 @@
 #include "base/arena.h"
 
 struct op_advice;
+struct op_allocations;
+struct op_flows;
 struct op_kernels;
+struct op_modules;
 struct op_steps;
 struct op_streams;
+struct op_timeline;
 struct ops;
 
 struct torch {
@@ -24,6 +28,10 @@ struct torch {
 	const struct op_kernels *kernels;
 	const struct op_advice *advice;
 	const struct op_streams *streams;
+	const struct op_modules *modules;
+	const struct op_allocations *allocations;
+	const struct op_flows *flows;
+	const struct op_timeline *timelines[2]; /* without Python functions, with them */
 };
 
 /* NULL where the file is no such trace, or cannot be read. */
@@ -35,5 +43,9 @@ const struct op_steps *torch_steps(struct torch *t);
 const struct op_kernels *torch_kernels(struct torch *t);
 const struct op_advice *torch_advice(struct torch *t);
 const struct op_streams *torch_streams(struct torch *t);
+const struct op_modules *torch_modules(struct torch *t);
+const struct op_allocations *torch_allocations(struct torch *t);
+const struct op_flows *torch_flows(struct torch *t);
+const struct op_timeline *torch_timeline(struct torch *t, bool with_python);
 
 #endif

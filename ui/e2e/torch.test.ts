@@ -9,7 +9,9 @@ import { DATA, FOLDER, go, launch, open, PATIENCE_MS, report, seriousIn, serve, 
 
 const trace = (name: string) => join(DATA, "torch", `${name}.pt.trace.json.gz`);
 const TRACES = ["h200_conv", "conv_full", "mlp_stack"];
-const PANES = ["overview", "operators", "kernels", "steps", "streams"];
+const PANES = ["overview", "operators", "kernels", "steps", "streams", "timeline"];
+
+const READY_PANE = ".pane .grid tbody tr, .pane .advice, .pane .time-canvas canvas";
 
 let browser: Browser;
 let server: Server;
@@ -38,6 +40,32 @@ type Rows = Record<string, string | number>[];
 /** Waits until a column of the table is that of the report. */
 async function same(page: Page, head: string, wanted: (string | number)[]): Promise<void> {
 	await expect.poll(async () => (await cells(page)).map((row) => row[head]), { timeout: PATIENCE_MS }).toEqual(wanted.slice(0, 300).map(String));
+}
+
+/** An answer of the server as it is. */
+async function ask(query: string) {
+	const url = new URL(server.url);
+	const answer = await fetch(new URL(`api/${query}`, url), { headers: { "X-Leadline-Token": url.searchParams.get("token") ?? "" } });
+	expect(answer.status).toBe(200);
+	return answer.json();
+}
+
+/** Begins (ns) of what flow events lead from and to: launches, then autograd's; and the first event's begin. */
+function flowsIn(name: string): { events: number; pairs: [number, number][][] } {
+	const all = JSON.parse(gunzipSync(readFileSync(trace(name))).toString()).traceEvents as Record<string, string | number>[];
+	const ns = (event: Record<string, string | number>) => Math.round(Number(event.ts) * 1000);
+	const spans = all.filter((event) => event.ph === "X" && event.cat !== "Trace" && event.dur !== undefined);
+	const pairs = ["ac2g", "fwdbwd"].map((cat) => {
+		const begins = new Map(all.filter((event) => event.cat === cat && event.ph === "s").map((event) => [event.id, ns(event)]));
+		return all.filter((event) => event.cat === cat && event.ph === "f").map((event): [number, number] => [begins.get(event.id) ?? NaN, ns(event)]).filter(([from]) => Number.isFinite(from));
+	});
+	return { events: Math.min(...spans.map(ns)), pairs };
+}
+
+function longestKernel(spans: { lanes: { is_device: boolean; kind: number[]; d: number[]; row: number[]; name: number[]; event: number[] }[] }) {
+	const lane = spans.lanes.filter((one) => one.is_device)[0];
+	const i = lane.d.reduce((best, d, k) => (lane.kind[k] === 5 && (best < 0 || d > lane.d[best]) ? k : best), -1);
+	return { lane, row: lane.row[i], i };
 }
 
 test("operators have the numbers of report --ops, by name and by shapes", async () => {
@@ -111,7 +139,7 @@ test("axe finds nothing serious in any pane, light and dark, and nothing is wide
 		for (const pane of PANES) {
 			await go(page, `#/torch?pane=${pane}&op=aten::addmm`);
 			await page.waitForSelector(`.subtabs a[href$="pane=${pane}"][aria-current]`);
-			await page.waitForSelector(".pane .grid tbody tr, .pane .advice");
+			await page.waitForSelector(READY_PANE);
 			expect([colorScheme, pane, await seriousIn(page, colorScheme === "dark")]).toEqual([colorScheme, pane, []]);
 			expect([pane, await page.evaluate(() => document.documentElement.scrollWidth)]).toEqual([pane, 360]);
 		}
@@ -128,11 +156,55 @@ test("one file holds the panes, from the disk, without a network", async () => {
 	await same(page, "self", all.operators.map((row: Record<string, number>) => row.self_cpu_s));
 	await go(page, "#/torch?pane=kernels");
 	await same(page, "time", all.kernels.map((row: Record<string, number>) => row.seconds));
-	for (const pane of ["overview", "steps", "streams"]) {
+	for (const pane of ["overview", "steps", "streams", "timeline"]) {
 		await go(page, `#/torch?pane=${pane}`);
-		await page.waitForSelector(".pane .grid tbody tr, .pane .advice");
+		await page.waitForSelector(READY_PANE);
 	}
+	await go(page, "#/torch?pane=timeline&q=gemm");
+	await page.locator(".twin summary").click();
+	await page.locator(".twin td.code button").first().click();
+	await page.waitForSelector(".drawer >> text=Launched by");
 	expect([errors, strangers]).toEqual([[], []]);
+	await page.context().close();
+});
+
+test("flows are those that torch wrote into the trace", async () => {
+	const { events, pairs } = flowsIn("h200_conv");
+	const data = await ask("torch?r=0&what=timeline&px=10000&flows=1&python=1");
+	const at = new Map<number, number>();
+	for (const lane of data.lanes) lane.event.forEach((event: number, i: number) => at.set(event, lane.t[i]));
+	for (const kind of [0, 1]) {
+		const drawn = data.flows.filter((flow: number[]) => flow[2] === kind).map(([from, to]: number[]) => `${at.get(from)} ${at.get(to)}`);
+		expect(drawn.length).toBeGreaterThan(20);
+		expect(drawn.sort()).toEqual(pairs[kind].map(([from, to]) => `${from - events} ${to - events}`).sort());
+	}
+});
+
+test("the timeline zooms with keys, selects, and shows what a kernel was launched by", async () => {
+	const { page, errors } = await open(browser, `${server.url}#/torch?pane=timeline`);
+	await page.locator(".time-canvas canvas").focus();
+	await page.keyboard.press("+");
+	await expect.poll(() => page.url(), { timeout: PATIENCE_MS }).toContain("win=");
+	await page.keyboard.press("0");
+	await expect.poll(() => page.url(), { timeout: PATIENCE_MS }).not.toContain("win=");
+	const spans = await ask("torch?r=0&what=timeline&px=10000");
+	const { lane, row, i } = longestKernel(spans);
+	await page.locator(".twin summary").click();
+	await page.locator("#search").fill(spans.names[lane.name[i]]);
+	await page.locator(".twin td.code button", { hasText: spans.names[lane.name[i]] }).first().click();
+	await page.waitForSelector(".drawer >> text=Launched by");
+	expect(Number(await page.locator(".drawer dd[data-value]").getAttribute("data-value"))).toBe(lane.d[i] / 1e9);
+	expect([row >= 0, page.url()]).toEqual([true, expect.stringContaining(`event=${lane.event[i]}`)]);
+	// What is selected is where the picture is: a click on it selects it again.
+	await page.locator(".drawer button", { hasText: "cudaLaunchKernel" }).first().click();
+	await page.waitForSelector(".drawer h2 >> text=cudaLaunchKernel");
+	await page.waitForSelector(".drawer >> text=Ran on the device for it");
+	const again = await open(browser, page.url());
+	await again.page.waitForSelector(".drawer h2 >> text=cudaLaunchKernel");
+	await page.keyboard.press("Escape");
+	await page.waitForSelector(".drawer", { state: "detached" });
+	expect(errors).toEqual([]);
+	await again.page.context().close();
 	await page.context().close();
 });
 

@@ -167,7 +167,7 @@ function useKeys(names: string[], help: (isOpen: boolean) => void): void {
 			else if (event.key === "?") help(true);
 			else if (event.key === "[") store.go({ view: names[(at + names.length - 1) % names.length] });
 			else if (event.key === "]") store.go({ view: names[(at + 1) % names.length] });
-			else if (event.key === "Escape" && !document.querySelector("dialog[open]")) store.go({ f: undefined, line: undefined, open: "", op: "" }, true);
+			else if (event.key === "Escape" && !document.querySelector("dialog[open]")) store.go({ f: undefined, line: undefined, open: "", op: "", event: undefined }, true);
 			else return;
 			event.preventDefault();
 		};

@@ -66,3 +66,63 @@ export interface Streams {
 	streams: Row[];
 	launches: { launches: number; short: number; median_launch_s: number | null; median_delay_s: number | null };
 }
+
+/** Kinds of spans, as numbered in answers. */
+export const KINDS = ["operator", "region", "Python function", "runtime call", "profiler", "kernel", "copy", "fill", "region on the device"] as const;
+
+/** A thread or a stream; of its spans each column has one entry. Times in ns since the trace began. */
+export interface SpanLane {
+	process: string;
+	thread: string;
+	is_device: boolean;
+	events: number;
+	rows: number;
+	row: number[];
+	t: number[];
+	d: number[];
+	/** index in names */
+	name: number[];
+	kind: number[];
+	event: number[];
+	/** More than 1: so many in a row, too narrow to be told apart. */
+	n: number[];
+}
+
+export interface SpanTimeline {
+	length_s: number;
+	has_python: boolean;
+	/** Spans below the deepest row. */
+	too_deep: number;
+	names: string[];
+	lanes: SpanLane[];
+	/** One-file pages: from, to, 1 for autograd's. */
+	flows?: [number, number, number][];
+}
+
+export interface SpanPlace {
+	event: number;
+	name: string;
+	kind: number;
+	t: number;
+	d: number;
+	/** Not there: the span is not shown. */
+	lane?: number;
+	row?: number;
+}
+
+export interface SpanLink {
+	is_backward: boolean;
+	from: SpanPlace;
+	to: SpanPlace;
+}
+
+export interface SpanDetails extends SpanPlace {
+	shapes?: string;
+	bytes?: number | null;
+	occupancy?: number | null;
+	blocks_per_sm?: number | null;
+	grid?: number[];
+	block?: number[];
+	n_links: number;
+	links: SpanLink[];
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from "vitest";
-import { amount, count, digits, moment, percent, place, scaleFor, scaled, ticks, shortCommand } from "./format";
+import { amount, briefly, count, digits, moment, percent, place, scaleFor, scaled, ticks, shortCommand } from "./format";
 
 const plain = (text: string) => text.replaceAll("\u00a0", " ");
 
@@ -45,4 +45,8 @@ test("an axis has round steps within its range", () => {
 test("a command is told without folders", () => {
 	expect(shortCommand("/usr/bin/python3 /home/u/a b/work.py --out=/x/y")).toBe("python3 a b/work.py --out=/x/y");
 	expect(shortCommand("python3 -c 'x / y'")).toBe("python3 -c 'x / y'");
+});
+
+test("moments of a trace are in milliseconds, as fine as the step", () => {
+	expect([briefly(0.0042, 0.0002), briefly(0.00425, 1e-6), briefly(0, 0.001), briefly(2.5, 0.1)]).toEqual(["4.2\u00a0ms", "4.250\u00a0ms", "0\u00a0ms", "2.5\u00a0s"]);
 });

@@ -120,6 +120,12 @@ export function moment(t: number, step = 0.001): string {
 	return `${sign}${h ? `${h}:${String(m).padStart(2, "0")}` : m}:${rest}`;
 }
 
+/** The same where most are far below a second: "4.25 ms", as many digits as the step has. */
+export function briefly(t: number, step = 0.001): string {
+	if (t >= 1) return moment(t, step);
+	return `${(t * 1000).toFixed(Math.min(6, Math.max(0, Math.ceil(-Math.log10(step * 1000) - 1e-9))))}${NBSP}ms`;
+}
+
 /** Round steps for an axis: about `n` of them between from and to. */
 export function ticks(from: number, to: number, n: number): { at: number[]; step: number } {
 	const raw = (to - from) / Math.max(1, n);

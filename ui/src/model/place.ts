@@ -46,6 +46,10 @@ export interface Place {
 	op: string;
 	shapes: boolean;
 	by: string;
+	/* Of its timeline: the window ("0.1-0.2", seconds; "" all of it), the span selected, Python functions. */
+	win: string;
+	event?: number;
+	python: boolean;
 	/* The benchmark that is looked at, "" all of them; and its axis. */
 	bench: string;
 	scale: string;
@@ -84,14 +88,16 @@ export const START: Place = {
 	op: "",
 	shapes: false,
 	by: "",
+	win: "",
+	python: false,
 	bench: "",
 	scale: "",
 };
 
 const LISTS = new Set(["focus", "drop", "merge"]);
-const NUMBERS = new Set(["r", "from", "to", "f", "line", "with"]);
-const SWITCHES = new Set(["onlyMine", "idle", "collapse", "all", "shapes"]);
-const KNOWN = [...Object.keys(START), "from", "to", "f", "line", "with"] as (keyof Place)[];
+const NUMBERS = new Set(["r", "from", "to", "f", "line", "with", "event"]);
+const SWITCHES = new Set(["onlyMine", "idle", "collapse", "all", "shapes", "python"]);
+const KNOWN = [...Object.keys(START), "from", "to", "f", "line", "with", "event"] as (keyof Place)[];
 
 export function parsePlace(hash: string): Place {
 	const match = /^#?\/?([a-z]*)\??(.*)$/s.exec(hash);

@@ -96,7 +96,10 @@ export function drawTimeline(c: CanvasRenderingContext2D, p: TimePicture): void 
 	drawBrush(c, p, xOf, ink.text);
 }
 
-function drawAxis(c: CanvasRenderingContext2D, p: TimePicture, xOf: (t: number) => number, ink: { soft: string; line: string }): void {
+/** Where a picture over time lies, and what is marked in it. */
+export type TimeFrame = Pick<TimePicture, "span" | "width" | "height" | "brush" | "isDark">;
+
+export function drawAxis(c: CanvasRenderingContext2D, p: TimeFrame, xOf: (t: number) => number, ink: { soft: string; line: string }, label = moment): void {
 	const { at, step } = ticks(p.span.from, p.span.to, Math.max(2, p.width / 110));
 	for (const t of at) {
 		const x = Math.round(xOf(t)) + 0.5;
@@ -106,11 +109,11 @@ function drawAxis(c: CanvasRenderingContext2D, p: TimePicture, xOf: (t: number) 
 		c.lineTo(x, p.height);
 		c.stroke();
 		c.fillStyle = ink.soft;
-		c.fillText(moment(t, step), x + 3, 9);
+		c.fillText(label(t, step), x + 3, 9);
 	}
 }
 
-function drawBrush(c: CanvasRenderingContext2D, p: TimePicture, xOf: (t: number) => number, ink: string): void {
+export function drawBrush(c: CanvasRenderingContext2D, p: TimeFrame, xOf: (t: number) => number, ink: string): void {
 	if (!p.brush) return;
 	const a = xOf(p.brush.from);
 	const b = xOf(p.brush.to);

@@ -10,20 +10,10 @@ import { moved, runAt, Span, timeByState, zoomed } from "../model/timeline";
 import { Counters } from "../parts/counters";
 import { drawTimeline, Lane, lanesOf } from "../parts/draw_timeline";
 import { Notice, Wait } from "../parts/states";
+import { keyStep, useRested, useWheel } from "../parts/zoom";
 import { prepare, useAnswer, useDark, useDrawing, useOverview, usePlace, useSize, useStore } from "../store";
 
-/** Until the window rests that long nothing is asked. */
-const REST_MS = 80;
 const LABELS = 132;
-
-function useRested<T>(value: T, key: string): T {
-	const [rested, set] = useState(value);
-	useEffect(() => {
-		const timer = setTimeout(() => set(value), REST_MS);
-		return () => clearTimeout(timer);
-	}, [key]);
-	return rested;
-}
 
 interface CanvasProps {
 	timeline: Timeline;
@@ -66,33 +56,13 @@ function Canvas({ timeline, lanes, span, whole, width, onSpan }: CanvasProps) {
 		setTip({ x, y, text: text.filter(Boolean) });
 	};
 	const onKey = (event: KeyboardEvent) => {
-		const middle = (span.from + span.to) / 2;
-		const steps: Record<string, () => Span> = {
-			"+": () => zoomed(span, middle, 0.5, whole), "=": () => zoomed(span, middle, 0.5, whole), w: () => zoomed(span, middle, 0.5, whole),
-			"-": () => zoomed(span, middle, 2, whole), s: () => zoomed(span, middle, 2, whole),
-			a: () => moved(span, -0.25, whole), ArrowLeft: () => moved(span, -0.25, whole), d: () => moved(span, 0.25, whole), ArrowRight: () => moved(span, 0.25, whole),
-			"0": () => whole,
-		};
-		if (event.ctrlKey || event.metaKey || event.altKey) return;
-		if (event.key in steps) onSpan(steps[event.key]());
+		const to = keyStep(event, span, whole);
+		if (to) onSpan(to);
 		else if (event.key === "Enter" && !store.source.isEmbedded) store.go({ from: span.from, to: span.to });
 		else return;
 		event.preventDefault();
 	};
-	const onWheel = (event: WheelEvent) => {
-		if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) onSpan(moved(span, (event.deltaX || event.deltaY) / width, whole));
-		else onSpan(zoomed(span, timeAt(event.offsetX), Math.exp(event.deltaY * 0.0015), whole));
-		event.preventDefault();
-	};
-	const wheel = useRef(onWheel);
-	wheel.current = onWheel;
-	useEffect(() => {
-		// Preact's listener would be passive, and the page would scroll instead.
-		const listener = (event: WheelEvent) => wheel.current(event);
-		const element = canvas.current;
-		element?.addEventListener("wheel", listener, { passive: false });
-		return () => element?.removeEventListener("wheel", listener);
-	}, []);
+	useWheel(canvas, span, whole, width, onSpan);
 	const onMove = (event: PointerEvent) => {
 		const d = drag.current;
 		if (!d) return tell(event.offsetX, event.offsetY);

@@ -10,6 +10,7 @@ import { KernelsPane, StreamsPane } from "./torch/device";
 import { OperatorDrawer, OperatorsPane } from "./torch/operators";
 import { TorchOverviewPane } from "./torch/overview";
 import { StepsPane } from "./torch/steps";
+import { SpansPane } from "./torch/timeline";
 
 export interface PaneProps {
 	data: TorchOverview;
@@ -22,6 +23,7 @@ const PANES: { name: string; title: string; body: ComponentType<PaneProps> }[] =
 	{ name: "kernels", title: "Kernels", body: KernelsPane },
 	{ name: "steps", title: "Steps", body: StepsPane },
 	{ name: "streams", title: "Streams", body: StreamsPane },
+	{ name: "timeline", title: "Timeline", body: SpansPane },
 ];
 
 function Panes({ data }: { data: TorchOverview }) {
@@ -41,7 +43,7 @@ function Panes({ data }: { data: TorchOverview }) {
 						aria-current={chosen === pane ? "page" : undefined}
 						onClick={(e) => {
 							e.preventDefault();
-							store.go({ pane: pane.name === "overview" ? "" : pane.name, by: "" });
+							store.go({ pane: pane.name === "overview" ? "" : pane.name, by: "", event: undefined });
 						}}
 					>
 						{pane.title}
@@ -52,7 +54,7 @@ function Panes({ data }: { data: TorchOverview }) {
 			<div class="pane">
 				{!Body ? <Notice title="There is no such pane" text="Choose one of those above." /> : missing !== "" ? <Notice title={`${chosen.title}: not recorded`} text={missing} /> : <Guard name={chosen.name}><Body data={data} panes={panes} /></Guard>}
 			</div>
-			<Guard name={place.op}><OperatorDrawer panes={panes} /></Guard>
+			{place.event === undefined && <Guard name={place.op}><OperatorDrawer panes={panes} /></Guard>}
 		</div>
 	);
 }
