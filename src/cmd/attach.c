@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/units.h"
+#include "cmd/attach_torch.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/recording.h"
@@ -21,7 +22,14 @@ struct options {
 	struct recording_options shared;
 	const char *pid;
 	bool is_single, is_tree, gil, idle;
+	bool torch, has_seconds;
+	uint64_t n_steps, seconds_ns;
 };
+
+#define SECOND_NS UINT64_C(1000000000)
+#define MOST_NS   (600 * SECOND_NS)
+
+enum { STEPS_MOST = 100000 };
 
 #define FIELD(f) offsetof(struct options, f)
 
@@ -40,6 +48,16 @@ static const struct opt options_table[] = {
 		FIELD(gil), SIZE_MAX, NULL },
 	{ 'i', "idle", OPT_FLAG, NULL, false, "count threads that only wait for work, too",
 		FIELD(idle), SIZE_MAX, NULL },
+	{ 0, "torch", OPT_FLAG, NULL, false,
+		"ask all processes of a job of PyTorch for a trace instead (see leadline env), and "
+		"show it; -o names a folder for the traces",
+		FIELD(torch), SIZE_MAX, NULL },
+	{ 0, "seconds", OPT_DURATION, "TIME", false,
+		"with --torch: trace so long, all processes from one moment on (else 1 s)",
+		FIELD(seconds_ns), FIELD(has_seconds), NULL },
+	{ 0, "steps", OPT_U64, "N", false,
+		"with --torch: trace so many steps of optimizers instead", FIELD(n_steps), SIZE_MAX,
+		NULL },
 	RECORDING_FORMAT,
 	RECORDING_LIMIT,
 	RECORDING_JSON("write JSON to FILE, or to stdout instead of the report"),
@@ -93,6 +111,42 @@ static int follow_and_show(const struct command *self, const struct options *o,
 	return recording_end(self, &r, &o->shared, &result, &state, "");
 }
 
+/* Most options are of the sampler, and say nothing of a trace. */
+static int check_torch(const struct options *o, struct err *e)
+{
+	const struct recording_options *s = &o->shared;
+
+	if (!o->torch)
+		return o->n_steps || o->has_seconds
+			? err_set(e, ERR_USAGE, "--steps and --seconds are for --torch")
+			: 0;
+	if (o->n_steps && o->has_seconds)
+		return err_set(e, ERR_USAGE, "--steps and --seconds exclude each other");
+	if (o->has_seconds && (o->seconds_ns < 1000000 || o->seconds_ns > MOST_NS))
+		return err_set(e, ERR_USAGE, "--seconds is from 1 ms to 10 min");
+	if (o->n_steps > STEPS_MOST)
+		return err_set(e, ERR_USAGE, "--steps is %d at most", STEPS_MOST);
+	if (s->rate || s->duration_ns || s->format || s->has_json || s->report || o->gil || o->idle)
+		return err_set(e, ERR_USAGE,
+			"with --torch only --seconds, --steps, -o, --limit, --single and --color "
+			"apply");
+	return 0;
+}
+
+static int ask_torch(
+	const struct command *self, const struct options *o, const struct lookup_process *target)
+{
+	return attach_torch(self,
+		&(struct attach_torch){ .pid = target->pid,
+			.name = target->name,
+			.folder = o->shared.output,
+			.length_ns = o->has_seconds ? o->seconds_ns : SECOND_NS,
+			.n_steps = o->n_steps,
+			.is_single = o->is_single,
+			.limit = o->shared.limit,
+			.color = o->shared.color });
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct options o = { .shared.limit = 10 };
@@ -114,11 +168,14 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE, "--single and --tree exclude each other");
 	else if (o.gil && o.idle)
 		err_set(&e, ERR_USAGE, "--gil and --idle exclude each other");
-	else if (recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
+	else if (check_torch(&o, &e) == 0 && recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
 		target_find(word, !o.is_single, &target.pid, &e) == 0 &&
-		target_check(target.pid, !o.is_single, &e) == 0 && !lookup_pid(target.pid, &target))
+		(o.torch || target_check(target.pid, !o.is_single, &e) == 0) &&
+		!lookup_pid(target.pid, &target))
 		err_set(&e, ERR_NO_PROCESS, "process %d ended", (int)target.pid);
-	return e.code ? command_fail(self, &e) : follow_and_show(self, &o, &target, rate_hz);
+	if (e.code)
+		return command_fail(self, &e);
+	return o.torch ? ask_torch(self, &o, &target) : follow_and_show(self, &o, &target, rate_hz);
 }
 
 const struct command command_attach = {
@@ -131,6 +188,7 @@ const struct command command_attach = {
 	.examples =
 		"  leadline attach 1234                until Ctrl-C or its end\n"
 		"  leadline attach -d 10 train.py      ten seconds of the process that runs it\n"
-		"  leadline attach --single --rate 10k -o hot.lead 1234\n",
+		"  leadline attach --single --rate 10k -o hot.lead 1234\n"
+		"  leadline attach --torch --steps 3 torchrun   operators of all ranks\n",
 	.run = run,
 };

@@ -4,7 +4,8 @@
 #define CMD_COMMANDS_H
 
 extern const struct command command_attach, command_bench, command_compare, command_diff,
-	command_doctor, command_dump, command_export, command_help, command_host, command_lines,
-	command_report, command_run, command_stats, command_time, command_top, command_view;
+	command_doctor, command_dump, command_env, command_export, command_help, command_host,
+	command_lines, command_report, command_run, command_stats, command_time, command_top,
+	command_view;
 
 #endif

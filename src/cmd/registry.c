@@ -14,6 +14,7 @@ const struct command *const commands[] = {
 	&command_dump,
 	&command_lines,
 	&command_time,
+	&command_env,
 	&command_report,
 	&command_view,
 	&command_export,

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ struct options {
 	struct recording_options shared;
 	const char *python, *module, *lines, *trace_how, *counts, *budget;
 	uint64_t min_duration_ns;
-	bool trace, count, sample, args;
+	bool trace, count, sample, args, torch_daemon;
 	uint64_t counted; /* enum trace_option, of counts */
 	uint64_t budget_pct;
 };
@@ -68,6 +69,9 @@ static const struct opt options_table[] = {
 		FIELD(lines), SIZE_MAX, NULL },
 	{ 0, "sample", OPT_FLAG, NULL, false, "sample as well, beside --trace, --count or --lines",
 		FIELD(sample), SIZE_MAX, NULL },
+	{ 0, "torch-daemon", OPT_FLAG, NULL, false,
+		"let leadline attach --torch ask the program for traces while it runs",
+		FIELD(torch_daemon), SIZE_MAX, NULL },
 	RECORDING_FORMAT,
 	RECORDING_SORT,
 	RECORDING_LIMIT,
@@ -267,6 +271,8 @@ static int run(const struct command *self, int argc, char **argv)
 		start_done(&start);
 		return command_fail(self, &e);
 	}
+	if (o.torch_daemon)
+		setenv("KINETO_USE_DAEMON", "1", 1); /* which the program inherits */
 	start_stem(&start, first < argc ? argv[first] : "", stem, sizeof stem);
 	status = run_and_show(self, &o, start.words.v, stem, rate_hz);
 	start_done(&start);

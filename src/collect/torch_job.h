@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Traces on demand from a running job of PyTorch: a process and those it started, each of which is told when it next asks
+ * (collect/kineto.h; every 5 s) and writes its trace into a folder of ours.
+ *
+ *	struct torch_job job;
+ *
+ *	if (torch_job_begin(&job, &wish, &e) == 0 && torch_job_wait(&job, &e) == 0)
+ *		for (size_t i = 0; i < job.parts.n; i++) …
+ *	torch_job_done(&job);
+ */
+#ifndef COLLECT_TORCH_JOB_H
+#define COLLECT_TORCH_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/vec.h"
+
+struct err;
+
+struct torch_wish {
+	pid_t pid;
+	bool is_single;     /* without the processes it started */
+	uint64_t length_ns; /* all begin at one moment; or, with steps, each when it hears of it */
+	uint64_t n_steps;
+};
+
+struct torch_part { /* a process that was told */
+	pid_t pid, own_pid;
+	int pidfd; /* -1: gone, or not to be had */
+	bool is_written;
+};
+
+enum { TORCH_JOB_PATH = 512 };
+
+struct torch_job {
+	struct torch_wish wish;
+	int socket, watch, signals;       /* -1: none, as the next */
+	int folder, parent;               /* where traces are written, and the folder that is in */
+	char inside[TORCH_JOB_PATH];      /* its path as the job sees it */
+	char socket_path[TORCH_JOB_PATH]; /* of our socket, "" without a name */
+	struct buf config;
+	uint64_t asked_until_ns, give_up_ns; /* CLOCK_MONOTONIC */
+	bool is_interrupted;
+	VEC(struct torch_part) parts;
+};
+
+/* Whether the job can be asked, and the folder and the socket for it. torch_job_done accepts a failed one. */
+int torch_job_begin(struct torch_job *j, const struct torch_wish *wish, struct err *e);
+/* Until all that were told have written or ended, or SIGINT, SIGTERM or SIGHUP came. ERR_NOT_PREPARED when nobody asked; with `parts`, of which
+ * not all may have written, when it was too long. */
+int torch_job_wait(struct torch_job *j, struct err *e);
+/* The trace of a part that has written it, to be read. */
+int torch_job_open(
+	const struct torch_job *j, const struct torch_part *p, int *ret_fd, struct err *e);
+/* Removes the folder with what is left in it. */
+void torch_job_done(struct torch_job *j);
+
+#endif

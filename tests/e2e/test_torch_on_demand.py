@@ -1,0 +1,148 @@
+"""Traces of running jobs of PyTorch: leadline attach --torch, against torch itself."""
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from conftest import LEADLINE, wait_until
+
+TRAIN = """
+import time, torch
+net = torch.nn.Sequential(torch.nn.Linear(20, 30), torch.nn.ReLU(), torch.nn.Linear(30, 5))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+print("ready", flush=True)
+while True:
+    net(torch.randn(8, 20)).sum().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    time.sleep(0.005)
+"""
+LAUNCH = """
+import os, subprocess, sys
+ranks = [subprocess.Popen([sys.executable, "train.py"], env={**os.environ, "RANK": str(rank)}, stdout=subprocess.PIPE, text=True) for rank in range(int(sys.argv[1]))]
+for rank in ranks:
+    assert rank.stdout.readline() == "ready\\n"
+print("ready", flush=True)
+sys.stdin.read()
+for rank in ranks:
+    rank.kill()
+    rank.wait()
+"""
+
+
+@contextlib.contextmanager
+def job(folder, n_ranks, *command, **environment):
+    (folder / "tmp").mkdir()
+    (folder / "train.py").write_text(TRAIN)
+    (folder / "launch.py").write_text(LAUNCH)
+    env = {**os.environ, "KINETO_USE_DAEMON": "1", "OMP_NUM_THREADS": "1", "TMPDIR": str(folder / "tmp"), **environment}
+    p = subprocess.Popen([*command, sys.executable, "launch.py", str(n_ranks)], cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        yield p
+    finally:
+        p.stdin.close()  # the launcher ends its ranks
+        p.wait()
+        p.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory):
+    """One whose daemon is a file, and one in a network of its own, where it is an abstract name: both start at once."""
+    pytest.importorskip("torch")
+    named, own = tmp_path_factory.mktemp("named"), tmp_path_factory.mktemp("own")
+    unshare = ["unshare", "--net"] if os.geteuid() == 0 else []
+    with job(named, 2, KINETO_IPC_SOCKET_DIR=str(named)) as first, job(own, 1, *unshare) as second:
+        for p in (first, second):
+            assert p.stdout.readline() == "ready\n"
+        yield (named, first.pid), (own, second.pid)
+
+
+def traces(folder):
+    for path in sorted(folder.glob("*.pt.trace.json")):
+        yield json.loads(path.read_text()), path
+
+
+def attach(tool, folder, *words):
+    done = tool("attach", "--torch", *words, cwd=folder, timeout=200)
+    assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
+    assert not list((folder / "tmp").glob("leadline*"))
+    return done.stdout
+
+
+def test_all_ranks_are_traced_from_one_moment_on(tool, jobs):
+    folder, pid = jobs[0]
+    text = attach(tool, folder, "--seconds=0.4", "-o", "out", "--limit=3", pid)
+    found = list(traces(folder / "out"))
+    assert len(found) == 2 and all(str(path.relative_to(folder)) in text for _, path in found)
+    assert ", rank 0: " in text and ", rank 1: " in text and text.count("Overview") == 2 and text.count("Operators of") == 1
+    windows = [next(e for e in trace["traceEvents"] if e.get("cat") == "Trace") for trace, _ in found]
+    begins = [trace["baseTimeNanoseconds"] / 1e9 + window["ts"] / 1e6 for (trace, _), window in zip(found, windows)]
+    assert abs(begins[0] - begins[1]) < 2  # one may have heard of it 5 s after the other
+    assert all(window["dur"] >= 0.35e6 for window in windows)
+    for _, path in found:
+        rows = {r["name"]: r for r in json.loads(tool("report", "--ops", "--json", "--limit=0", path).stdout)["operators"]}
+        assert rows["aten::addmm"]["calls"] >= 2 and rows["aten::addmm"]["flops"] > 0
+
+
+def test_steps_are_counted_by_the_optimizer(tool, jobs):
+    folder, pid = jobs[1]
+    text = attach(tool, folder, "--steps=3", pid)
+    ((_, path),) = traces(folder / "launch.torch")
+    assert f"launch.torch/{path.name}" in text
+    rows = {r["name"]: r["calls"] for r in json.loads(tool("report", "--ops", "--json", "--limit=0", path).stdout)["operators"]}
+    assert rows["Optimizer.step#SGD.step"] == 3
+
+
+def blocked(pid):
+    """The signals it has blocked, as bits."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return int(next(line for line in file if line.startswith("SigBlk")).split()[1], 16)
+
+
+def test_an_interrupt_leaves_nothing_behind(jobs):
+    folder, pid = jobs[0]
+    p = subprocess.Popen([LEADLINE, "attach", "--torch", "--steps=1", str(pid)], cwd=folder, stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: list((folder / "tmp").glob("leadline*")), "the folder for traces")
+    wait_until(lambda: blocked(p.pid) & 1 << signal.SIGINT - 1, "the signal to be taken")
+    p.send_signal(signal.SIGINT)
+    error = p.communicate(timeout=60)[1]
+    assert (p.returncode, error) == (6, "leadline: attach: interrupted before any process had asked for work\n") or (p.returncode == 1 and "wrote no trace" in error)
+    assert not list((folder / "tmp").glob("leadline*")) and not (folder / "dynolog").exists()
+
+
+@pytest.mark.parametrize("prepared, words", [({}, "was not started for traces on demand: set KINETO_USE_DAEMON=1 before it starts"),
+                                             ({"KINETO_USE_DAEMON": "1"}, "has no torch loaded, nor has one it started; ask again when it has")])
+def test_a_process_that_cannot_be_asked_is_told_why(tool, prepared, words):
+    p = subprocess.Popen(["sleep", "100"], env={**os.environ, **prepared})
+    try:
+        done = tool("attach", "--torch", p.pid)
+    finally:
+        p.kill()
+        p.wait()
+    assert done.returncode == 6 and f"leadline: attach: process {p.pid} {words}" in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--steps", "3"], "--steps and --seconds are for --torch"),
+    (["--torch", "--steps", "3", "--seconds", "1"], "--steps and --seconds exclude each other"),
+    (["--torch", "--seconds", "2h"], "--seconds is from 1 ms to 10 min"),
+    (["--torch", "--steps", "1000000"], "--steps is 100000 at most"),
+    (["--torch", "--rate", "10"], "with --torch only --seconds, --steps, -o, --limit, --single and --color apply")])
+def test_options_that_do_not_fit(tool, options, words):
+    done = tool("attach", *options, os.getpid())
+    assert done.returncode == 2 and words in done.stderr
+
+
+def test_the_variable_for_job_scripts_and_for_run(tool, tmp_path):
+    done = tool("env", "--torch")
+    assert done.returncode == 0
+    assert subprocess.run(["sh", "-c", done.stdout + "\necho $KINETO_USE_DAEMON"], capture_output=True, text=True, check=True).stdout == "1\n"
+    assert tool("env").returncode == 2 and tool("env", "--torch", "x").returncode == 2
+    script = tmp_path / "x.py"
+    script.write_text("import os\nprint(os.environ.get('KINETO_USE_DAEMON'))\n")
+    for options, value in ([["--torch-daemon"], "1\n"], [[], "None\n"]):
+        env = {k: v for k, v in os.environ.items() if k != "KINETO_USE_DAEMON"}
+        assert tool("run", *options, "-o", tmp_path / f"{len(options)}.lead", "--python", sys.executable, script, env=env).stdout == value
