@@ -17,6 +17,7 @@
 
 enum {
 	COPIES = 64,
+	FIRST = 16, /* of them: when none of these stands on the instruction, the rest is not made */
 	PER_CALL = 4,
 	NEEDED =
 		20, /* of these must stand on the instruction: then by chance alone, with another object in the
@@ -112,11 +113,11 @@ static void pause_a_little(struct py_probes *p)
 }
 
 /* A few per call, and not at even distances: short loops of the program fall into step with what is even. */
-static bool copy_frame(struct py_probes *p, const struct site *s, size_t n)
+static bool copy_frame(struct py_probes *p, const struct site *s, size_t from, size_t n)
 {
 	struct iovec local[PER_CALL], remote[PER_CALL];
 
-	for (size_t at = 0; at < n; at += PER_CALL) {
+	for (size_t at = from; at < n; at += PER_CALL) {
 		for (size_t i = 0; i < PER_CALL; i++) {
 			local[i] = (struct iovec){ p->image[at + i], s->n_bytes };
 			remote[i] = (struct iovec){ (void *)(uintptr_t)s->frame, s->n_bytes };
@@ -128,13 +129,13 @@ static bool copy_frame(struct py_probes *p, const struct site *s, size_t n)
 	return true;
 }
 
-/* What the copies that stand on the instruction agree on. */
+/* What the copies from `first` on that stand on the instruction agree on. */
 static void compare_copies(
-	const struct py_probes *p, const struct site *s, size_t n, struct slots *ret)
+	const struct py_probes *p, const struct site *s, size_t first, size_t n, struct slots *ret)
 {
 	uint32_t from = s->bytecode->stack_at + 8 * s->operands.first;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = first; i < n; i++) {
 		if (!stands_there(p->l, s, p->image[i]))
 			continue;
 		for (uint32_t k = 0; k < s->operands.n; k++) {
@@ -233,9 +234,9 @@ static enum py_probed describe_operands(
 		ret->v[ret->n++].number = operands[i].number;
 	}
 	again = *slots;
-	if (!ret->n || !copy_frame(p, s, AGAIN))
+	if (!ret->n || !copy_frame(p, s, 0, AGAIN))
 		return PY_PROBE_DROPPED;
-	compare_copies(p, s, AGAIN, &again);
+	compare_copies(p, s, 0, AGAIN, &again);
 	if (again.n_seen == slots->n_seen ||
 		memcmp(again.changed, slots->changed, sizeof again.changed) != 0)
 		return PY_PROBE_DROPPED;
@@ -273,9 +274,12 @@ enum py_probed py_probe_take(struct py_probes *p, struct py_codes *codes, const 
 		objects_init(&p->objects, p->mem, p->l);
 		p->types_ns = now_ns + TYPES_NS;
 	}
-	if (!copy_frame(p, &s, COPIES))
+	if (!copy_frame(p, &s, 0, FIRST))
 		return PY_PROBE_DROPPED;
-	compare_copies(p, &s, COPIES, &slots);
+	compare_copies(p, &s, 0, FIRST, &slots);
+	if (!slots.n_seen || !copy_frame(p, &s, FIRST, COPIES))
+		return PY_PROBE_DROPPED;
+	compare_copies(p, &s, FIRST, COPIES, &slots);
 	return slots.n_seen < NEEDED ? PY_PROBE_DROPPED : describe_operands(p, &s, &slots, ret);
 }
 

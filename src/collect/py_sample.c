@@ -314,7 +314,10 @@ static void look_at_state(struct sampled *t, uint64_t now_ns)
 		t->sleep = py_state_has_slept(&t->kernel) ? SLEEP_SURE : SLEEP_NO;
 		return;
 	}
-	py_state_look(&t->kernel, now_ns, STATE_NS);
+	if (t->image.has_moved)
+		py_state_runs(&t->kernel, now_ns);
+	else
+		py_state_look(&t->kernel, now_ns, STATE_NS);
 	if (t->kernel.is_running)
 		return;
 	/* In this order: while it runs its turns stand still, too. */

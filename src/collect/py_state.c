@@ -83,6 +83,13 @@ void py_state_look(struct py_state *s, uint64_t now_ns, uint64_t at_least_ns)
 		s->is_running = st.state == 'R';
 }
 
+void py_state_runs(struct py_state *s, uint64_t now_ns)
+{
+	s->looked_ns = now_ns;
+	s->is_running = true;
+	s->futex = 0;
+}
+
 void py_state_note(struct py_state *s)
 {
 	if (s->sched_fd < 0 || proc_read_fd(s->turns, sizeof s->turns, s->sched_fd) <= 0)

@@ -23,6 +23,8 @@ void py_state_close(struct py_state *s);
 
 /* Asks anew, unless that was less than `at_least_ns` ago. */
 void py_state_look(struct py_state *s, uint64_t now_ns, uint64_t at_least_ns);
+/* Instead of asking: it was just seen to run, for its stack moved. */
+void py_state_runs(struct py_state *s, uint64_t now_ns);
 
 /* Notes how often the thread has had a CPU so far. */
 void py_state_note(struct py_state *s);

@@ -263,6 +263,7 @@ static bool copy_image(const struct py_view *v, struct py_thread *t)
 	copied = mem_readv(v->mem, s.local, s.remote, s.n);
 	if (copied < (ssize_t)must)
 		return false;
+	t->has_moved = t->is_asked && t->top_before != t->top_after;
 	if (copied < (ssize_t)s.bytes && v->n_along && !v->is_along_fresh) /* a hole before them */
 		mem_readv(v->mem, v->along_to, v->along_from, v->n_along);
 	for (size_t i = 0; i < n_cframes; i++) {
@@ -274,6 +275,7 @@ static bool copy_image(const struct py_view *v, struct py_thread *t)
 		t->outside[i].is_copied = (size_t)copied >= must;
 	}
 	t->top_after = field(t, l, l->thread_datastack_top);
+	t->has_moved |= t->top_before != t->top_after;
 	if (!complete(v, t))
 		return false;
 	note_use(l, t);

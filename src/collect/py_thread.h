@@ -67,7 +67,8 @@ struct py_thread {
 	size_t reach; /* bytes of the newest chunk that were in use lately, at most */
 	size_t usual; /* the same, on average */
 	size_t ahead; /* bytes beyond the top just asked for that a look must expect to be in use */
-	bool is_asked; /* the top was asked for before this look */
+	bool is_asked;  /* the top was asked for before this look */
+	bool has_moved; /* during the look, or since that: so it runs */
 	/* Of the thread state: newest chunk, top, the current frame or (3.11, 3.12) the cframe. */
 	unsigned char fields[512];
 	uint64_t look;                               /* which one this is */
