@@ -15,6 +15,7 @@
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/trie.h"
 #include "base/vec.h"
 #include "base/banned.h"
 
@@ -28,6 +29,10 @@ struct path {
 	size_t pair;
 };
 
+struct last_row { /* of a line, for the function it was last asked of */
+	uint32_t pair, row;
+};
+
 struct builder {
 	const struct diff_side *sides[2];
 	const struct diff_options *o;
@@ -37,7 +42,8 @@ struct builder {
 	struct diff_sum all[2];
 	double sample_squared[2]; /* of the mean sample's seconds; 0: not sampled */
 	struct diff_lines line_rows;
-	struct map path_of; /* parent row + 1 << 32 | pair → row */
+	VEC(struct last_row) line_of[2]; /* by line_id */
+	struct trie path_of;             /* keys are pairs; row + 1 */
 	VEC(struct path) path_rows;
 	bool is_timed[2];
 	struct stack_frame *frames;
@@ -77,24 +83,35 @@ static uint32_t line_row(struct builder *b, int side, uint32_t pair, int line)
 	return row;
 }
 
-static uint32_t path_row(struct builder *b, uint32_t parent, uint32_t pair)
+/* The same of a frame: there are millions of them, and few lines. */
+static uint32_t frame_row(struct builder *b, int side, uint32_t pair, const struct stack_frame *f)
 {
-	uint64_t key = (uint64_t)parent << 32 | pair, row;
+	struct last_row *last;
 
-	if (map_find(&b->path_of, key, &row))
-		return (uint32_t)row;
-	row = diff_sums_row(&b->paths);
-	map_put(&b->path_of, key, row);
-	vec_push(&b->path_rows, (struct path){ .parent = parent, .pair = pair });
-	return (uint32_t)row;
+	while (b->line_of[side].n <= f->line_id)
+		vec_push(&b->line_of[side], (struct last_row){ .pair = UINT32_MAX });
+	last = &b->line_of[side].v[f->line_id];
+	if (last->pair != pair)
+		*last = (struct last_row){ pair, line_row(b, side, pair, f->line) };
+	return last->row;
 }
 
-/* Root first; a function that calls itself is one step. */
+static uint32_t path_row(struct builder *b, uint32_t parent, uint32_t pair)
+{
+	uint32_t node = trie_find(&b->path_of, parent, pair);
+
+	if (node)
+		return node - 1;
+	vec_push(&b->path_rows, (struct path){ .parent = parent, .pair = pair });
+	trie_add(&b->path_of, parent, pair);
+	return diff_sums_row(&b->paths);
+}
+
+/* Root first; a function that calls itself is one step. Charges the path's last row; raise_paths those above it. */
 static void charge_path(struct builder *b, int side, int half, size_t n, double seconds)
 {
 	uint32_t at = 0, last = UINT32_MAX;
 
-	diff_sums_piece(&b->paths);
 	for (size_t i = n; i-- > 0;) {
 		uint32_t pair = b->pair_of[side][b->frames[i].function];
 
@@ -102,10 +119,39 @@ static void charge_path(struct builder *b, int side, int half, size_t n, double 
 			continue;
 		at = path_row(b, at, pair) + 1;
 		last = pair;
-		diff_sums_add(&b->paths, at - 1, half, false, seconds);
 	}
+	diff_sums_piece(&b->paths);
 	if (at)
 		diff_sums_add(&b->paths, at - 1, half, true, seconds);
+}
+
+static int falling(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Totals of the rows above those that were charged: each once for all pieces, however many pass through it. Parents
+ * have smaller numbers, so a row is complete when its turn comes. */
+static void raise_paths(struct builder *b)
+{
+	struct diff_sums *s = &b->paths;
+
+	for (size_t i = 0; i < s->touched.n; i++) {
+		uint32_t parent = b->path_rows.v[s->touched.v[i]].parent;
+
+		if (parent)
+			diff_sums_touch(s, parent - 1);
+	}
+	if (s->touched.n)
+		qsort(s->touched.v, s->touched.n, sizeof *s->touched.v, falling);
+	vec_each (&s->touched, row) {
+		uint32_t parent = b->path_rows.v[*row].parent;
+
+		for (int half = 0; parent && half < 2; half++)
+			s->tallies.v[parent - 1].total[half] += s->tallies.v[*row].total[half];
+	}
 }
 
 static void charge(struct builder *b, int side, int half, size_t place, double seconds)
@@ -124,7 +170,7 @@ static void charge(struct builder *b, int side, int half, size_t place, double s
 			diff_sums_add(&b->functions, pair, half, i == 0, seconds);
 		if (!f->is_synthetic && !b->sides[side]->has_calls)
 			diff_sums_add(
-				&b->lines, line_row(b, side, pair, f->line), half, i == 0, seconds);
+				&b->lines, frame_row(b, side, pair, f), half, i == 0, seconds);
 	}
 	charge_path(b, side, half, n, seconds);
 }
@@ -135,6 +181,7 @@ static void flush_pair(struct builder *b, int side, const double all[2])
 {
 	double d = all[0] - all[1];
 
+	raise_paths(b);
 	diff_sums_flush(&b->functions, side, d);
 	diff_sums_flush(&b->lines, side, d);
 	diff_sums_flush(&b->paths, side, d);
@@ -175,6 +222,7 @@ static void charge_places(struct builder *b, int side)
 
 	for (size_t i = 0; i < s->n; i++) {
 		charge(b, side, 0, i, s->v[i].seconds);
+		raise_paths(b);
 		diff_sums_flush_piece(&b->functions, side, s->v[i].squares);
 		diff_sums_flush_piece(&b->lines, side, s->v[i].squares);
 		diff_sums_flush_piece(&b->paths, side, s->v[i].squares);
@@ -487,6 +535,7 @@ const struct diff *diff_build(struct arena *a, const struct diff_side *before,
 		.line_rows.texts = { before->texts, after->texts },
 		.frames = xcalloc(STACKS_DEPTH, sizeof *b.frames) };
 
+	trie_init(&b.path_of);
 	match_functions(a, &b);
 	charge_side(&b, 0);
 	charge_side(&b, 1);
@@ -502,7 +551,9 @@ const struct diff *diff_build(struct arena *a, const struct diff_side *before,
 	diff_sums_done(&b.lines);
 	diff_sums_done(&b.paths);
 	diff_lines_done(&b.line_rows);
-	map_done(&b.path_of);
+	vec_done(&b.line_of[0]);
+	vec_done(&b.line_of[1]);
+	trie_done(&b.path_of);
 	vec_done(&b.path_rows);
 	return d;
 }

@@ -16,14 +16,19 @@ void diff_sums_piece(struct diff_sums *s)
 	s->piece++;
 }
 
+void diff_sums_touch(struct diff_sums *s, uint32_t row)
+{
+	if (s->tallies.v[row].is_touched)
+		return;
+	s->tallies.v[row].is_touched = true;
+	vec_push(&s->touched, row);
+}
+
 void diff_sums_add(struct diff_sums *s, uint32_t row, int half, bool is_leaf, double seconds)
 {
 	struct diff_tally *t = &s->tallies.v[row];
 
-	if (!t->is_touched) {
-		t->is_touched = true;
-		vec_push(&s->touched, row);
-	}
+	diff_sums_touch(s, row);
 	if (is_leaf)
 		t->self[half] += seconds;
 	if (t->piece != s->piece) /* however often it recurs */
