@@ -49,6 +49,12 @@ int answer_make(
 	return err_set(e, ERR_NO_FILE, "there is nothing to ask by the name '%.100s'", name);
 }
 
+bool answer_takes_long(const struct library *l, const char *name, const struct params *p)
+{
+	return (strcmp(name, "diff") == 0 || strcmp(name, "difftree") == 0) &&
+		!params_is_set(p, "quick") && comparison_is_large(l, p);
+}
+
 int answer_profile(struct library *l, struct params *p, struct selection **ret, struct err *e)
 {
 	struct selection *s;

@@ -5,6 +5,7 @@
 #ifndef SERVE_ANSWER_H
 #define SERVE_ANSWER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct buf;
@@ -16,6 +17,9 @@ struct params;
  * recording does not say. `out` then holds nothing. */
 int answer_make(
 	struct library *l, const char *name, struct params *p, struct buf *out, struct err *e);
+
+/* Whether it may take so long that others should not wait for it (beside.h). */
+bool answer_takes_long(const struct library *l, const char *name, const struct params *p);
 
 /* Boxes an answer may hold: some 1 MB when compressed. */
 enum { ANSWER_BOXES = 40000 };

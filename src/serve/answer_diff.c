@@ -74,21 +74,42 @@ static int parse_options(const struct params *p, struct diff_options *o, struct 
 	return 0;
 }
 
-/* The recording that "with" names, selected as the one that "r" names. */
-static int select_other(struct library *l, const struct params *p, enum library_filter filter,
-	struct selection **ret, struct err *e)
+/* The same request of the recording that "with" names. */
+static void ask_other(const struct params *p, struct params *ret)
 {
 	const char *with = params_find(p, "with");
-	struct params other = { 0 };
-	int status;
 
-	params_add(&other, "r", with && *with ? with : "1");
+	*ret = (struct params){ 0 };
+	params_add(ret, "r", with && *with ? with : "1");
 	for (size_t i = 0; i < p->n; i++)
 		if (strcmp(p->v[i].name, "r") != 0)
-			params_add(&other, p->v[i].name, p->v[i].value);
-	status = library_select(l, &other, filter, ret, e);
+			params_add(ret, p->v[i].name, p->v[i].value);
+}
+
+static int select_other(
+	struct library *l, const struct params *p, struct selection **ret, struct err *e)
+{
+	struct params other;
+	int status;
+
+	ask_other(p, &other);
+	status = library_select(l, &other, LIBRARY_BLOCKS, ret, e);
 	params_done(&other);
 	return status;
+}
+
+bool comparison_is_large(const struct library *l, const struct params *p)
+{
+	struct recording *r[2] = { NULL, NULL };
+	struct err e = ERR_INIT;
+	struct params other;
+	bool is_large;
+
+	ask_other(p, &other);
+	is_large = library_find(l, p, &r[0], &e) == 0 && library_find(l, &other, &r[1], &e) == 0 &&
+		r[0]->n_places + r[1]->n_places > QUICK_PLACES;
+	params_done(&other);
+	return is_large;
 }
 
 static struct diff_source source_of(struct selection *s)
@@ -128,7 +149,7 @@ static int build(struct comparison *c, struct library *l, struct params *p, stru
 	struct diff_options o;
 
 	if (parse_options(p, &o, e) < 0 || library_select(l, p, LIBRARY_BLOCKS, &s[0], e) < 0 ||
-		select_other(l, p, LIBRARY_BLOCKS, &s[1], e) < 0)
+		select_other(l, p, &s[1], e) < 0)
 		return -(int)e->code;
 	if (s[0]->recording == s[1]->recording)
 		return err_set(e, ERR_USAGE, "that is the same recording on both sides");
@@ -169,20 +190,6 @@ static char *key_of(const struct params *p)
 	return text;
 }
 
-/* Large recordings are compared when a user asks for it, not by the way. */
-static int check_size(struct library *l, struct params *p, struct err *e)
-{
-	struct selection *s[2];
-
-	if (library_select(l, p, LIBRARY_ROWS, &s[0], e) < 0 ||
-		select_other(l, p, LIBRARY_ROWS, &s[1], e) < 0)
-		return -(int)e->code;
-	if (s[0]->stacks->n + s[1]->stacks->n > QUICK_PLACES)
-		return err_set(
-			e, ERR_UNSUPPORTED, "comparing them takes a while: ask for the diff");
-	return 0;
-}
-
 static int compare(struct library *l, struct params *p, struct comparison **ret, struct err *e)
 {
 	char *key = key_of(p);
@@ -195,7 +202,12 @@ static int compare(struct library *l, struct params *p, struct comparison **ret,
 	}
 	c = xcalloc(1, sizeof *c);
 	c->key = key;
-	if ((params_is_set(p, "quick") && check_size(l, p, e) < 0) || build(c, l, p, e) < 0) {
+	/* Large recordings are compared when a user asks for it, not by the way. */
+	if (params_is_set(p, "quick") && comparison_is_large(l, p))
+		err_set(e, ERR_UNSUPPORTED, "comparing them takes a while: ask for the diff");
+	else
+		build(c, l, p, e);
+	if (!c->diff) {
 		comparison_free(c);
 		return -(int)e->code;
 	}

@@ -30,6 +30,8 @@ answer_fn answer_overview, answer_tree, answer_sandwich, answer_table, answer_se
 
 struct comparison;
 void comparison_free(struct comparison *c); /* NULL is fine */
+/* Two so large that it takes a while. */
+bool comparison_is_large(const struct library *l, const struct params *p);
 
 /* A selection that was sampled or counted; ERR_UNSUPPORTED otherwise. */
 int answer_profile(struct library *l, struct params *p, struct selection **ret, struct err *e);

@@ -400,8 +400,10 @@ static int prepare(struct library *l, struct err *e)
 	snprintf(number, sizeof number, "%zu", l->recordings.n - 1);
 	params_add(&p, "r", number);
 	status = library_select(l, &p, LIBRARY_ROWS, &s, e);
-	if (status == 0)
+	if (status == 0) {
+		s->recording->n_places = s->stacks->n;
 		selection_tree(s, FLAMETREE_CALLEES);
+	}
 	params_done(&p);
 	return status;
 }

@@ -61,6 +61,7 @@ struct recording {
 	struct reader *reader;
 	struct tables *tables;
 	struct frames *frames; /* of all selections: function numbers stay */
+	size_t n_places;       /* of all its stacks: how large it is */
 	const struct usage *usage;
 	struct bound bound;
 	struct fidelity fidelity;

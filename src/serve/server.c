@@ -27,6 +27,7 @@
 #include "base/json_write.h"
 #include "base/xalloc.h"
 #include "serve/answer.h"
+#include "serve/beside.h"
 #include "serve/compress.h"
 #include "serve/guard.h"
 #include "serve/library.h"
@@ -46,6 +47,7 @@ enum {
 
 struct server {
 	struct library *library;
+	struct beside *beside;
 	struct event_base *base;
 	struct evhttp *http;
 	struct evconnlistener *listener;
@@ -79,25 +81,36 @@ static void add_headers(struct server *s, struct evhttp_request *request, const 
 		evhttp_add_header(headers, always[i][0], always[i][1]);
 }
 
-static void reply(struct server *s, struct evhttp_request *request, int status, const char *type,
-	const struct buf *text)
+static enum encoding encoding_of(struct evhttp_request *request)
 {
-	const char *accepted =
-		evhttp_find_header(evhttp_request_get_input_headers(request), "Accept-Encoding");
-	enum encoding encoding = text->n > 512 ? encoding_choose(accepted) : ENCODING_NONE;
+	return encoding_choose(
+		evhttp_find_header(evhttp_request_get_input_headers(request), "Accept-Encoding"));
+}
+
+static void reply_packed(struct server *s, struct evhttp_request *request, int status,
+	const char *type, enum encoding encoding, const void *text, size_t n)
+{
 	struct evbuffer *body = evbuffer_new();
-	struct buf packed = BUF_INIT;
 
 	add_headers(s, request, type);
 	if (encoding != ENCODING_NONE)
 		evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Encoding",
 			encoding_name(encoding));
-	encoding_apply(encoding, text->data, text->n, &packed);
-	evbuffer_add(body, packed.data, packed.n);
+	evbuffer_add(body, text, n);
 	/* An answer may have taken long: its time to be sent begins now, not when it was asked for. */
 	event_base_update_cache_time(s->base);
 	evhttp_send_reply(request, status, NULL, body);
 	evbuffer_free(body);
+}
+
+static void reply(struct server *s, struct evhttp_request *request, int status, const char *type,
+	const struct buf *text)
+{
+	enum encoding encoding = text->n > 512 ? encoding_of(request) : ENCODING_NONE;
+	struct buf packed = BUF_INIT;
+
+	encoding_apply(encoding, text->data, text->n, &packed);
+	reply_packed(s, request, status, type, encoding, packed.data, packed.n);
 	buf_done(&packed);
 }
 
@@ -115,9 +128,9 @@ static void reply_error(
 	buf_done(&text);
 }
 
-static int status_of(const struct err *e)
+static int status_of(int code)
 {
-	switch (e->code) {
+	switch (code) {
 	case ERR_USAGE:
 		return 400;
 	case ERR_NO_FILE:
@@ -136,10 +149,49 @@ static void reply_answer(
 	struct err e = ERR_INIT;
 
 	if (answer_make(s->library, name, p, &text, &e) < 0)
-		reply_error(s, request, status_of(&e), e.text);
+		reply_error(s, request, status_of((int)e.code), e.text);
 	else
 		reply(s, request, 200, "application/json", &text);
 	buf_done(&text);
+}
+
+struct waiting { /* for an answer from beside */
+	struct server *server;
+	struct evhttp_request *request; /* NULL: who asked is gone */
+	enum encoding encoding;
+};
+
+static void on_gone(struct evhttp_connection *connection, void *ctx)
+{
+	(void)connection;
+	((struct waiting *)ctx)->request = NULL;
+}
+
+static void on_made(void *ctx, int code, const void *text, size_t n)
+{
+	struct waiting *w = ctx;
+	struct buf words = BUF_INIT;
+
+	if (w->request)
+		evhttp_connection_set_closecb(
+			evhttp_request_get_connection(w->request), NULL, NULL);
+	buf_add(&words, text, code ? n : 0);
+	if (w->request && code)
+		reply_error(w->server, w->request, status_of(code), buf_str(&words));
+	else if (w->request)
+		reply_packed(w->server, w->request, 200, "application/json", w->encoding, text, n);
+	buf_done(&words);
+	free(w);
+}
+
+static void ask_beside(struct server *s, struct evhttp_request *request, const char *name)
+{
+	struct waiting *w = xcalloc(1, sizeof *w);
+
+	*w = (struct waiting){ s, request, encoding_of(request) };
+	evhttp_connection_set_closecb(evhttp_request_get_connection(request), on_gone, w);
+	beside_ask(s->beside, name, evhttp_uri_get_query(evhttp_request_get_evhttp_uri(request)),
+		w->encoding, on_made, w);
 }
 
 /* ---- who asks what --------------------------------------------------------------------------- */
@@ -162,6 +214,8 @@ static void ask(struct server *s, struct evhttp_request *request, const char *pa
 		event_base_loopexit(s->base, &(struct timeval){ .tv_usec = 100000 });
 	} else if (strcmp(path, "/") == 0) {
 		reply(s, request, 200, "text/html; charset=utf-8", &s->page);
+	} else if (strncmp(path, "/api/", 5) == 0 && answer_takes_long(s->library, path + 5, p)) {
+		ask_beside(s, request, path + 5);
 	} else if (strncmp(path, "/api/", 5) == 0) {
 		reply_answer(s, request, path + 5, p);
 	} else {
@@ -363,6 +417,7 @@ static int start(struct server *s, int fd, struct err *e)
 	evhttp_set_timeout(s->http, TIMEOUT_S);
 	evhttp_set_allowed_methods(s->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST);
 	evhttp_set_gencb(s->http, on_request, s);
+	s->beside = beside_new(s->base, s->library);
 	return 0;
 }
 
@@ -407,6 +462,7 @@ void server_close(struct server *s)
 			event_free(s->signals[i]);
 	if (s->again)
 		event_free(s->again);
+	beside_free(s->beside);
 	if (s->http)
 		evhttp_free(s->http);
 	if (s->base)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The server of `leadline view`: on this machine's own address or a Unix socket, never on a network. One thread; answers
- * are made when asked for. Requests are small and few: long ones, slow ones and too many at once are given up.
+ * are made when asked for, those that take long by a process beside it. Requests are small and few: long ones, slow ones and too many at once are given up.
  *
  *	struct server *s;
  *	if (server_open(&s, &library, &options, &e) < 0) …

@@ -571,6 +571,46 @@ def test_source_lines_link_to_an_editor_when_asked(tool):
         assert (done.returncode, f"not '{bad}'" in done.stderr) == (2, True)
 
 
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """Two with 60 000 stacks each: more than the server compares by itself."""
+    folder = tmp_path_factory.mktemp("large")
+    for name, more in (("a", 0), ("b", 7)):
+        lines = (f"main;f{i % 250};g{i // 250} {1 + i % 5 + (more if i % 250 == 3 else 0)}\n" for i in range(60000))
+        (folder / f"{name}.folded").write_text("".join(lines))
+    return folder / "a.folded", folder / "b.folded"
+
+
+def helpers(s):
+    return [int(pid) for pid in open(f"/proc/{s.process.pid}/task/{s.process.pid}/children").read().split()]
+
+
+def test_large_ones_are_compared_beside_the_server(large, tool):
+    wanted = json.loads(tool("diff", *large, "--json").stdout)
+    with view(*large) as s:
+        assert s.ask("/api/diff?r=0&with=1&quick=1").status == 409 and not helpers(s)
+        waiting, gone = s.connect(), s.connect()
+        for c in (gone, waiting):
+            c.request("GET", "/api/diff?r=0&with=1", headers={"X-Leadline-Token": s.token, "Accept-Encoding": "gzip"})
+        assert s.get("overview", r=0)["r"] == 0
+        gone.close()
+        got = json.loads(gzip.decompress(waiting.getresponse().read()))
+        waiting.close()
+        assert got["functions"] == wanted["functions"] and got["n_functions"] == 491
+        helper = helpers(s)
+        assert len(helper) == 1
+        tree = s.get("difftree", r=0, **{"with": 1, "width": 1000})
+        assert tree["n_nodes"] == 60251 and tree["boxes"]["id"]
+        assert s.ask("/api/difftree?r=0&with=1&node=99999999").status == 404
+        assert "cannot be" in json.loads(s.ask("/api/diff?r=0&with=1&normalize=x").body)["error"]
+        assert helpers(s) == helper
+        os.kill(helper[0], signal.SIGKILL)
+        again = s.ask("/api/diff?r=0&with=1")  # before or after the server knows
+        assert again.status == 200 or "ask again" in json.loads(again.body)["error"]
+        assert s.get("diff", r=0, **{"with": 1})["n_functions"] == 491
+        s.connect().request("GET", "/api/diff?r=0&with=1&normalize=run", headers={"X-Leadline-Token": s.token})
+
+
 def test_the_order_of_time_is_offered_where_there_is_one(server):
     assert server.get("overview", r=0)["views"]["time_order"] == ""
     assert "--trace=timeline" in server.get("overview", r=1)["views"]["time_order"]
