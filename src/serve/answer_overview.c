@@ -159,6 +159,7 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 
 	json_key(w, "views");
 	json_object_begin(w);
+	json_kv_string(w, "overview", !has_profile && s->recording->torch ? none : "");
 	json_kv_string(w, "flame",
 		has_stacks            ? ""
 			: has_profile ? "such a file only says who called whom: there are no stacks"

@@ -21,7 +21,7 @@
 
 enum { ROWS = 5000 };
 
-static const struct ops_view rows = { .limit = ROWS };
+static const struct ops_view rows = { .limit = ROWS, .tree_limit = ROWS };
 static torch_pane write_overview;
 
 static int write_rows(const struct ops *ops, struct json_writer *w)
@@ -53,6 +53,16 @@ static int write_kernels(
 	return 0;
 }
 
+static int write_launches(
+	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
+{
+	struct ops_view by_launch = { .limit = ROWS, .by_launch = true };
+
+	(void)p, (void)e;
+	op_kernels_json(torch_launches(t), &by_launch, w);
+	return 0;
+}
+
 static int write_steps(
 	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
@@ -69,6 +79,7 @@ static int write_steps(
 		json_kv_double(w, op_part_names[i], s->median_parts_s[i]);
 	json_object_end(w);
 	op_steps_json(s, &rows, w);
+	op_slow_json(torch_slow(t), s, w);
 	return 0;
 }
 
@@ -112,6 +123,11 @@ static const char *with_device(struct torch *t)
 	return t->x.device.n ? "" : "nothing ran on a device, or it was not profiled";
 }
 
+static const char *with_launches(struct torch *t)
+{
+	return t->x.launches.items.n ? "" : "the trace does not say how kernels were launched";
+}
+
 static const char *with_modules(struct torch *t)
 {
 	return torch_modules(t)->n ? "" : "no modules were recorded: profile with with_stack=True";
@@ -129,9 +145,9 @@ static const struct {
 } panes[] = {
 	{ "overview", write_overview, always }, { "operators", write_operators, always },
 	{ "shapes", write_shapes, with_shapes }, { "kernels", write_kernels, with_device },
-	{ "steps", write_steps, always }, { "streams", write_streams, with_device },
-	{ "modules", write_modules, with_modules }, { "memory", write_memory, with_memory },
-	{ "timeline", torch_timeline_pane, always },
+	{ "launches", write_launches, with_launches }, { "steps", write_steps, always },
+	{ "streams", write_streams, with_device }, { "modules", write_modules, with_modules },
+	{ "memory", write_memory, with_memory }, { "timeline", torch_timeline_pane, always },
 	{ "span", torch_span_pane, always }, /* of the timeline, one of its spans */
 };
 

@@ -84,6 +84,7 @@ enum { LARGE_TRACE = 1000000 };
 static int load(struct recording *r, const char *path, struct err *e)
 {
 	const char *slash = strrchr(path, '/');
+	int status;
 
 	r->path = arena_strdup(&r->arena, path);
 	r->name = slash ? r->path + (slash + 1 - path) : r->path;
@@ -93,9 +94,12 @@ static int load(struct recording *r, const char *path, struct err *e)
 	r->torch = torch_open(path);
 	if (r->torch && r->torch->x.v.n > LARGE_TRACE)
 		return 0;
-	if (load_records(r, path, e) == 0)
+	status = load_records(r, path, e);
+	if (!r->torch && r->reader && r->tables)
+		r->torch = torch_of(r->reader, r->tables);
+	if (status == 0)
 		return 0;
-	if (!r->torch || r->usage)
+	if (!r->torch)
 		return -(int)e->code;
 	/* Cut off, for instance: its operators could be read all the same. */
 	tables_free(r->tables);

@@ -10,6 +10,8 @@
 #include "analyze/op_flows.h"
 #include "analyze/op_kernels.h"
 #include "analyze/op_modules.h"
+#include "analyze/op_record.h"
+#include "analyze/op_slow.h"
 #include "analyze/op_steps.h"
 #include "analyze/op_streams.h"
 #include "analyze/op_timeline.h"
@@ -30,6 +32,20 @@ struct torch *torch_open(const char *path)
 		return NULL;
 	t = xcalloc(1, sizeof *t);
 	if (torch_trace_load(&t->x, path, &ignored) == 0)
+		return t;
+	torch_free(t);
+	return NULL;
+}
+
+struct torch *torch_of(const struct reader *r, struct tables *tables)
+{
+	struct err ignored = ERR_INIT;
+	struct torch *t;
+
+	if (!op_record_is_in(r))
+		return NULL;
+	t = xcalloc(1, sizeof *t);
+	if (op_record_read(tables, &t->x, &ignored) == 0)
 		return t;
 	torch_free(t);
 	return NULL;
@@ -69,6 +85,20 @@ const struct op_kernels *torch_kernels(struct torch *t)
 	if (!t->kernels)
 		t->kernels = op_kernels_build(&t->arena, &t->x);
 	return t->kernels;
+}
+
+const struct op_kernels *torch_launches(struct torch *t)
+{
+	if (!t->launches)
+		t->launches = op_kernels_by_launch(&t->arena, &t->x);
+	return t->launches;
+}
+
+const struct op_slow *torch_slow(struct torch *t)
+{
+	if (!t->slow)
+		t->slow = op_slow_build(&t->arena, &t->x, torch_steps(t));
+	return t->slow;
 }
 
 const struct op_advice *torch_advice(struct torch *t)

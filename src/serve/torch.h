@@ -15,18 +15,22 @@ struct op_allocations;
 struct op_flows;
 struct op_kernels;
 struct op_modules;
+struct op_slow;
 struct op_steps;
 struct op_streams;
 struct op_timeline;
 struct ops;
+struct reader;
+struct tables;
 
 struct torch {
 	struct arena arena;
 	struct op_events x;
 	const struct ops *ops[2]; /* by name; by name and shapes */
 	const struct op_steps *steps;
-	const struct op_kernels *kernels;
+	const struct op_kernels *kernels, *launches; /* by name; by launch */
 	const struct op_advice *advice;
+	const struct op_slow *slow;
 	const struct op_streams *streams;
 	const struct op_modules *modules;
 	const struct op_allocations *allocations;
@@ -36,11 +40,15 @@ struct torch {
 
 /* NULL where the file is no such trace, or cannot be read. */
 struct torch *torch_open(const char *path);
+/* Of a recording; NULL where it holds no operators. */
+struct torch *torch_of(const struct reader *r, struct tables *t);
 void torch_free(struct torch *t); /* NULL is fine */
 
 const struct ops *torch_ops(struct torch *t, bool by_shape);
 const struct op_steps *torch_steps(struct torch *t);
 const struct op_kernels *torch_kernels(struct torch *t);
+const struct op_kernels *torch_launches(struct torch *t);
+const struct op_slow *torch_slow(struct torch *t);
 const struct op_advice *torch_advice(struct torch *t);
 const struct op_streams *torch_streams(struct torch *t);
 const struct op_modules *torch_modules(struct torch *t);

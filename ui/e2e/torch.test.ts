@@ -9,7 +9,7 @@ import { DATA, FOLDER, go, launch, open, PATIENCE_MS, report, seriousIn, serve, 
 
 const trace = (name: string) => join(DATA, "torch", `${name}.pt.trace.json.gz`);
 const TRACES = ["h200_conv", "conv_full", "mlp_stack"];
-const PANES = ["overview", "operators", "kernels", "steps", "streams", "timeline"];
+const PANES = ["overview", "operators", "kernels", "steps", "streams", "modules", "memory", "timeline"];
 
 const READY_PANE = ".pane .grid tbody tr, .pane .advice, .pane .time-canvas canvas";
 
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 /** Rows of the table, by the words of its heads without units. */
 function cells(page: Page): Promise<Record<string, string>[]> {
-	return page.$$eval(".torchview .grid", (grids) => {
+	return page.$$eval(".torchview .grid:not(.launches)", (grids) => {
 		const grid = grids[0];
 		const heads = [...(grid?.querySelectorAll("thead th") ?? [])].map((th) => (th.textContent ?? "").replace(/ [▾▴]$/, "").replace(/ \(.*\)$/, ""));
 		return [...(grid?.querySelectorAll<HTMLElement>("tbody tr") ?? [])].map((row) => Object.fromEntries([...row.querySelectorAll<HTMLElement>("td")].map((td, i) => [heads[i], td.dataset.value ?? ""])));
@@ -87,7 +87,7 @@ test("operators have the numbers of report --ops, by name and by shapes", async 
 test("the overview, kernels, steps and streams have the report's numbers", async () => {
 	const { page, errors } = await open(browser, server.url);
 	for (const [r, name] of TRACES.entries()) {
-		const all = report(trace(name), "--overview", "--steps", "--kernels", "--streams", "--limit=0");
+		const all = report(trace(name), "--overview", "--steps", "--kernels", "--streams", "--modules", "--memory", "--limit=0");
 		await go(page, `#/torch?r=${r}`);
 		const parts = () => page.$$eval("b[data-part]", (found) => Object.fromEntries(found.map((b) => [(b as HTMLElement).dataset.part, Number((b as HTMLElement).dataset.value)])));
 		await expect.poll(parts, { timeout: PATIENCE_MS }).toEqual(Object.fromEntries(Object.entries(all.overview.parts_s).filter(([, value]) => Number(value) > 0)));
@@ -98,10 +98,23 @@ test("the overview, kernels, steps and streams have the report's numbers", async
 		await same(page, "time", all.steps.map((row: Record<string, number>) => row.seconds));
 		const panes = await page.$$eval(".subtabs a", (found) => found.map((a) => a.textContent));
 		expect(panes.includes("Kernels")).toBe(all.kernels.length > 0);
+		expect([panes.includes("Modules"), panes.includes("Memory")]).toEqual([all.modules.length > 0, all.memory.devices.length > 0]);
+		if (all.modules.length) {
+			await go(page, `#/torch?r=${r}&pane=modules`);
+			await same(page, "module", all.modules.map((row: { name: string }) => row.name));
+			await same(page, "forward", all.modules.map((row: Record<string, number>) => row.seconds));
+		}
+		if (all.memory.devices.length) {
+			await go(page, `#/torch?r=${r}&pane=memory`);
+			await same(page, "allocated", all.memory.operators.map((row: Record<string, number>) => row.allocated_bytes));
+			expect(await page.$$eval(".memorypane [data-fact]", (found) => found.map((one) => Number((one as HTMLElement).dataset.value)))).toEqual(all.memory.devices.map((row: Record<string, number>) => row.peak_bytes));
+		}
 		if (!all.kernels.length) continue;
 		await go(page, `#/torch?r=${r}&pane=kernels`);
 		await same(page, "time", all.kernels.map((row: Record<string, number>) => row.seconds));
 		await same(page, "launched by", all.kernels.map((row: Record<string, string>) => row.operator));
+		await go(page, `#/torch?r=${r}&pane=kernels&launches=1`);
+		await same(page, "registers", report(trace(name), "--kernels", "--group-by-shape", "--limit=0").kernels.map((row: Record<string, number>) => row.registers ?? ""));
 		await go(page, `#/torch?r=${r}&pane=streams`);
 		await same(page, "host wait", all.streams.map((row: Record<string, number>) => row.host_wait_s));
 	}
@@ -136,7 +149,8 @@ test("axe finds nothing serious in any pane, light and dark, and nothing is wide
 	const { page } = await open(browser, server.url, { viewport: { width: 360, height: 740 } });
 	for (const colorScheme of ["light", "dark"] as const) {
 		await page.emulateMedia({ colorScheme });
-		for (const pane of PANES) {
+		// Only colours differ in the dark, and these have all of them.
+		for (const pane of colorScheme === "dark" ? ["overview", "operators", "memory"] : PANES) {
 			await go(page, `#/torch?pane=${pane}&op=aten::addmm`);
 			await page.waitForSelector(`.subtabs a[href$="pane=${pane}"][aria-current]`);
 			await page.waitForSelector(READY_PANE);
@@ -156,7 +170,7 @@ test("one file holds the panes, from the disk, without a network", async () => {
 	await same(page, "self", all.operators.map((row: Record<string, number>) => row.self_cpu_s));
 	await go(page, "#/torch?pane=kernels");
 	await same(page, "time", all.kernels.map((row: Record<string, number>) => row.seconds));
-	for (const pane of ["overview", "steps", "streams", "timeline"]) {
+	for (const pane of ["overview", "steps", "streams", "modules", "memory", "timeline"]) {
 		await go(page, `#/torch?pane=${pane}`);
 		await page.waitForSelector(READY_PANE);
 	}
@@ -206,6 +220,20 @@ test("the timeline zooms with keys, selects, and shows what a kernel was launche
 	expect(errors).toEqual([]);
 	await again.page.context().close();
 	await page.context().close();
+});
+
+test("a recording that holds operators shows the same, and no view it cannot fill", async () => {
+	const file = join(FOLDER, "operators.lead");
+	tool("export", trace("h200_conv"), "-o", file);
+	const one = await serve(file);
+	const { page, errors } = await open(browser, one.url);
+	await page.waitForSelector(".tabs a[aria-current] >> text=Torch");
+	expect(await page.$$eval(".tabs:not(.subtabs) a", (all) => all.map((a) => a.textContent))).toEqual(["Torch"]);
+	await go(page, "#/torch?pane=operators");
+	await same(page, "self", report(trace("h200_conv"), "--ops", "--limit=0").operators.map((row: Record<string, number>) => row.self_cpu_s));
+	expect(errors).toEqual([]);
+	await page.context().close();
+	await one.stop();
 });
 
 test("a trace that was cut off shows what is there and says so", async () => {

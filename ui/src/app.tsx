@@ -17,7 +17,7 @@ function Fidelity() {
 	const facts = Object.entries(overview.report.fidelity ?? {}).filter(([, v]) => v !== null && v !== "" && typeof v !== "object");
 	const samples = overview.report.fidelity?.samples;
 	const lost = Number(overview.report.fidelity?.lost ?? 0);
-	const label = overview.is_exact
+	const label = overview.views.torch === "" && overview.views.table !== "" ? "operators of PyTorch" : overview.is_exact
 		? overview.format === "leadline" ? "counted" : `from ${overview.views.torch === "" ? "torch.profiler" : overview.format}`
 		: typeof samples === "number" ? `${count(samples)} samples` : "sampled";
 	return (

@@ -21,6 +21,8 @@ export interface TorchOverview {
 		device: string | null;
 		steps: number;
 		steps_marked: boolean;
+		/** "marked", or how else they were found; "none". */
+		steps_found?: string;
 		seconds: number;
 		median_s: number;
 		p99_s: number;
@@ -36,7 +38,7 @@ export interface TorchOverview {
 }
 
 /** A row of a table: texts and numbers by key; what is not known is not there. */
-export type Row = Record<string, string | number | boolean | null | undefined>;
+export type Row = Record<string, string | number | boolean | null | undefined | number[] | (number | null)[]>;
 
 export interface Operators {
 	n: number;
@@ -53,6 +55,14 @@ export interface Step {
 	parts_s: Parts;
 }
 
+/** A step that took longer, and what it had more of than the median one. */
+export interface SlowStep {
+	name: string;
+	median: string;
+	seconds: number;
+	more: { name: string; on_device: boolean; seconds: number; median_s: number; times: number; median_times: number }[];
+}
+
 export interface Steps {
 	n: number;
 	median_s: number;
@@ -60,11 +70,50 @@ export interface Steps {
 	max_s: number;
 	median_parts_s: Parts;
 	steps: Step[];
+	slow_steps?: SlowStep[];
 }
 
+/** A stream of a device; queue: how much was launched and not yet begun, over time. */
+export type Stream = Row & { queue?: (number | null)[] };
+
 export interface Streams {
-	streams: Row[];
-	launches: { launches: number; short: number; median_launch_s: number | null; median_delay_s: number | null };
+	streams: Stream[];
+	launches: {
+		launches: number;
+		short: number;
+		slow?: number;
+		late?: number;
+		median_launch_s: number | null;
+		p99_launch_s?: number | null;
+		max_launch_s?: number | null;
+		median_delay_s: number | null;
+		p99_delay_s?: number | null;
+		max_delay_s?: number | null;
+		slowest?: Row[];
+	};
+}
+
+export interface MemoryDevice {
+	device: string;
+	allocations: number;
+	releases: number;
+	failures: number;
+	allocated_bytes: number;
+	released_bytes: number;
+	peak_bytes: number;
+	peak_s: number;
+	peak_operator: string | null;
+	peak_step: string | null;
+	at_peak_bytes_estimated?: Record<string, number>;
+	curve_bytes: number[];
+	reserved_bytes?: (number | null)[];
+}
+
+export interface Memory {
+	seconds: number;
+	devices: MemoryDevice[];
+	operators: Row[];
+	largest: Row[];
 }
 
 /** Kinds of spans, as numbered in answers. */

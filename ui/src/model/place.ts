@@ -41,11 +41,13 @@ export interface Place {
 	side: string;
 	step: string;
 	all: boolean;
-	/* Of a trace of PyTorch: the pane ("" the overview), the operator selected, rows by shapes, the column they are sorted by ("" as they come). */
+	/* Of a trace of PyTorch: the pane ("" the overview), the operator and the module selected, operators by shapes, kernels by launches, the column they are sorted by ("" as they come). */
 	pane: string;
 	op: string;
 	shapes: boolean;
 	by: string;
+	module: string;
+	launches: boolean;
 	/* Of its timeline: the window ("0.1-0.2", seconds; "" all of it), the span selected, Python functions. */
 	win: string;
 	event?: number;
@@ -88,6 +90,8 @@ export const START: Place = {
 	op: "",
 	shapes: false,
 	by: "",
+	module: "",
+	launches: false,
 	win: "",
 	python: false,
 	bench: "",
@@ -96,7 +100,7 @@ export const START: Place = {
 
 const LISTS = new Set(["focus", "drop", "merge"]);
 const NUMBERS = new Set(["r", "from", "to", "f", "line", "with", "event"]);
-const SWITCHES = new Set(["onlyMine", "idle", "collapse", "all", "shapes", "python"]);
+const SWITCHES = new Set(["onlyMine", "idle", "collapse", "all", "shapes", "launches", "python"]);
 const KNOWN = [...Object.keys(START), "from", "to", "f", "line", "with", "event"] as (keyof Place)[];
 
 export function parsePlace(hash: string): Place {

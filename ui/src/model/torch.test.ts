@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from "vitest";
 import { Parts, Step } from "../api/torch";
-import { columnsOf, fieldsOf, lengthOf, matching, OPERATOR_FIELDS, slowerBy, sortedBy } from "./torch";
+import { columnsOf, fieldsOf, lengthOf, matching, OPERATOR_FIELDS, slowerBy, sortedBy, timesOf } from "./torch";
 
 const NONE: Parts = { kernel: 0, memcpy: 0, memset: 0, communication: 0, runtime: 0, dataloader: 0, cpu: 0, other: 0 };
 const step = (i: number, parts: Partial<Parts>): Step => {
@@ -36,6 +36,10 @@ test("more steps than there is room for are columns of their means", () => {
 	expect(columns.map((column) => [column.first, column.n, column.seconds])).toEqual([[0, 2, 2], [2, 2, 3], [4, 1, 10]]);
 	expect(columns[0].name).toBe("ProfilerStep#0 to ProfilerStep#1");
 	expect(columnsOf([], 3)).toEqual([]);
+});
+
+test("points of a curve lie in the middle of their stretches", () => {
+	expect(timesOf(4, 2)).toEqual([0.25, 0.75, 1.25, 1.75]);
 });
 
 test("a slow step names the part that grew most", () => {

@@ -46,6 +46,10 @@ export const KERNEL_FIELDS: Field[] = [
 	{ key: "occupancy", title: "occupancy", kind: "share", hint: "estimate of the profiler" },
 	{ key: "tensor_cores", title: "TC", kind: "yes", hint: "uses tensor cores, by its name" },
 	{ key: "operator", title: "launched by", kind: "text" },
+	{ key: "grid", title: "grid", kind: "text" },
+	{ key: "block", title: "block", kind: "text" },
+	{ key: "registers", title: "registers", kind: "count", hint: "of a thread" },
+	{ key: "shared_bytes", title: "shared memory", kind: "bytes", hint: "of a block" },
 ];
 
 export const STREAM_FIELDS: Field[] = [
@@ -57,6 +61,9 @@ export const STREAM_FIELDS: Field[] = [
 	{ key: "kernel_wait_s", title: "kernel wait", kind: "s", hint: "what one kernel after the other costs" },
 	{ key: "other_s", title: "other", kind: "s", hint: "launched in time, waited for something else" },
 	{ key: "events", title: "events", kind: "count" },
+	{ key: "mean_queue", title: "mean queue", kind: "ratio", hint: "launched and not yet begun, on average over its span" },
+	{ key: "longest_queue", title: "longest", kind: "count" },
+	{ key: "empty_share", title: "empty", kind: "share", hint: "of its span nothing was queued" },
 ];
 
 /** Fields that some row has something to say of. */
@@ -82,6 +89,11 @@ export function sortedBy(rows: Row[], key: string): Row[] {
 		const [m, n] = [number(x), number(y)];
 		return m === n ? 0 : n - m;
 	});
+}
+
+/** The middles of n equal stretches of time. */
+export function timesOf(n: number, seconds: number): number[] {
+	return Array.from({ length: n }, (_, i) => ((i + 0.5) / n) * seconds);
 }
 
 export function lengthOf(parts: Parts): number {

@@ -7,6 +7,8 @@ import { Guard } from "../parts/guard";
 import { Notice, Wait } from "../parts/states";
 import { useAnswer, usePlace, useStore } from "../store";
 import { KernelsPane, StreamsPane } from "./torch/device";
+import { MemoryPane } from "./torch/memory";
+import { ModulesPane } from "./torch/modules";
 import { OperatorDrawer, OperatorsPane } from "./torch/operators";
 import { TorchOverviewPane } from "./torch/overview";
 import { StepsPane } from "./torch/steps";
@@ -23,6 +25,8 @@ const PANES: { name: string; title: string; body: ComponentType<PaneProps> }[] =
 	{ name: "kernels", title: "Kernels", body: KernelsPane },
 	{ name: "steps", title: "Steps", body: StepsPane },
 	{ name: "streams", title: "Streams", body: StreamsPane },
+	{ name: "modules", title: "Modules", body: ModulesPane },
+	{ name: "memory", title: "Memory", body: MemoryPane },
 	{ name: "timeline", title: "Timeline", body: SpansPane },
 ];
 

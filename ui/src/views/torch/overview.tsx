@@ -49,7 +49,7 @@ export function StepChart({ steps, selected, onSelect }: { steps: Steps; selecte
 				<path class="median" d={`M0 ${y(steps.median_s)}H${width}`} />
 			</svg>
 			<figcaption class="soft small">
-				{columns[0]?.n > 1 ? `Each column is the mean of ${columns[0].n} steps in a row. ` : ""}Dashed: the median. From the bottom: {PARTS.filter((part) => columns.some((column) => column.parts[part] > 0)).map((part) => <span class="in-line" key={part}><span class={`key part ${part}`} aria-hidden="true" />{PART_NAMES[part]} </span>)}
+				{columns[0]?.n > 1 ? `Each column is the mean of ${columns[0].n} steps in a row. ` : ""}Dashed: the median. From the bottom: {PARTS.filter((part) => columns.some((column) => column.parts[part] > 0)).map((part) => <span class="in-line" key={part}><span class={`key part ${part}`} aria-hidden="true" />{PART_NAMES[part]} </span>).flatMap((one) => [one, " "])}
 			</figcaption>
 		</figure>
 	);
@@ -108,7 +108,8 @@ export function TorchOverviewPane({ data }: { data: TorchOverview }) {
 			<section class="wide" aria-labelledby="torch-where">
 				<h2 id="torch-where">Where the time of the steps went</h2>
 				<p class="answer">
-					{overview.steps_marked ? `${plural(overview.steps, "step")} in ${length}, the median ${amount(overview.median_s, "s")}, 99 of 100 within ${amount(overview.p99_s, "s")}` : `${length} without marked steps: prof.step() marks them`}
+					{overview.steps_marked || overview.steps > 1 ? `${plural(overview.steps, "step")} in ${length}, the median ${amount(overview.median_s, "s")}, 99 of 100 within ${amount(overview.p99_s, "s")}` : `${length} without marked steps: prof.step() marks them`}
+					{!overview.steps_marked && overview.steps > 1 && <span class="soft">; steps found by {overview.steps_found}</span>}
 				</p>
 				<PartBar parts={overview.parts_s} label="what the moments of the steps went to" />
 				<p class="soft small">Each moment counts for the first of these that ran, on whatever thread or stream.</p>

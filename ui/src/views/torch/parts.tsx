@@ -29,7 +29,7 @@ function cellText(field: Field, value: Row[string], scale: ReturnType<typeof sca
 	return scaled(Number(value), scale);
 }
 
-export function cellsOf(fields: Field[], rows: Row[], buttonKey: string): Cell<Row>[] {
+export function cellsOf(fields: Field[], rows: Row[], buttonKey: string, depthKey?: string): Cell<Row>[] {
 	return fields.map((field) => {
 		const isNumber = field.kind !== "text" && field.kind !== "yes";
 		const largest = rows.reduce((most, row) => Math.max(most, Math.abs(Number(row[field.key] ?? 0)) || 0), 0);
@@ -40,7 +40,7 @@ export function cellsOf(fields: Field[], rows: Row[], buttonKey: string): Cell<R
 			isNumber,
 			sort: field.key,
 			hint: field.hint,
-			text: (row) => cellText(field, row[field.key], scale),
+			text: (row) => (depthKey && field.key === buttonKey ? "\u2003\u2003".repeat(Number(row[depthKey] ?? 0)) : "") + cellText(field, row[field.key], scale),
 			plain: (row) => String(row[field.key] ?? ""),
 			className: field.key === buttonKey ? "code" : isNumber ? undefined : "soft",
 		};
@@ -61,6 +61,8 @@ interface TableProps {
 	classOf?: (row: Row) => string;
 	/** Rows in all, where not all were sent. */
 	n?: number;
+	/** How deep a row lies in the tree, in the order it comes in. */
+	depthKey?: string;
 }
 
 /** Sorted by a click on a column, narrowed by the search, copied as shown. */
@@ -73,7 +75,8 @@ export function TorchTable(props: TableProps) {
 	const sort = fields.some((field) => field.key === place.by) ? place.by : props.order;
 	const found = sortedBy(matching(rows, place.q), sort === props.order ? "" : sort);
 	const shown = isAll ? found : found.slice(0, ROWS);
-	const columns = cellsOf(fields, rows, buttonKey);
+	const isTree = sort === props.order && !place.q.trim();
+	const columns = cellsOf(fields, rows, buttonKey, isTree ? props.depthKey : undefined);
 	const n = props.n ?? rows.length;
 	if (!found.length) return <Notice title="No row matches" text={`Nothing has "${place.q}" in it: change what is searched for.`} />;
 	return (

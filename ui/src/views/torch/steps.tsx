@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The steps one by one: how long each took, what it went to, and what made the slow ones slow.
-import { PARTS, Row, Step, Steps } from "../../api/torch";
-import { amount, plural } from "../../model/format";
+import { PARTS, Row, SlowStep, Step, Steps } from "../../api/torch";
+import { amount, plural, signed } from "../../model/format";
 import { Field, slowerBy } from "../../model/torch";
 import { Wait } from "../../parts/states";
 import { useAnswer, usePlace, useStore } from "../../store";
@@ -18,6 +18,32 @@ const FIELDS: Field[] = [
 export function rowOf(step: Step, steps: Steps): Row {
 	const slow = slowerBy(step, steps.median_s, steps.median_parts_s);
 	return { name: step.name, seconds: step.seconds, ...step.parts_s, slower: slow ? `${PART_NAMES[slow.part]} ${amount(slow.seconds, "s")}` : "" };
+}
+
+/** What the slow steps had more of than the median one. */
+function SlowSteps({ slow, medianS }: { slow: SlowStep[]; medianS: number }) {
+	const store = useStore();
+	return (
+		<section class="slow" aria-labelledby="slow-steps">
+			<h2 id="slow-steps">Why some took longer</h2>
+			<div class="two">
+				{slow.map((step) => (
+					<div key={step.name}>
+						<h3>{step.name}: {amount(step.seconds, "s")}, {signed(step.seconds - medianS, "s")} against {step.median}</h3>
+						<ul class="neighbours">
+							{step.more.map((row) => (
+								<li key={`${row.name}${row.on_device}`}>
+									<span class="num">{signed(row.seconds - row.median_s, "s")}</span>
+									<span class="num soft">{row.times === row.median_times ? `${row.times} ×` : `${row.median_times} → ${row.times} ×`}</span>
+									<button type="button" class="link code clip" title={row.on_device ? "on the device" : "its own time on the host"} onClick={() => store.go({ pane: row.on_device ? "kernels" : "operators", q: row.name })}>{row.name}{row.on_device ? " (GPU)" : ""}</button>
+								</li>
+							))}
+						</ul>
+					</div>
+				))}
+			</div>
+		</section>
+	);
 }
 
 export function StepsPane() {
@@ -38,6 +64,7 @@ export function StepsPane() {
 							</p>
 							{steps.steps.length > 1 && <StepChart steps={steps} selected={place.step} onSelect={(step) => store.go({ step }, true)} />}
 							<TorchTable fields={FIELDS} rows={rows} n={steps.n} caption="steps" order="" keyOf={(row) => String(row.name)} isSelected={(row) => row.name === place.step} onSelect={(row) => store.go({ step: String(row.name) }, true)} />
+							{!!steps.slow_steps?.length && <SlowSteps slow={steps.slow_steps} medianS={steps.median_s} />}
 						</>
 					);
 				}}
