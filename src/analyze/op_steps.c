@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/op_compile.h"
 #include "analyze/op_periods.h"
 #include "analyze/ops_tree.h"
 #include "base/arena.h"
@@ -13,7 +14,7 @@
 #include "base/banned.h"
 
 const char *const op_part_names[OP_N_PARTS] = { "kernel", "memcpy", "memset", "communication",
-	"runtime", "dataloader", "cpu", "other" };
+	"runtime", "dataloader", "compile", "cpu", "other" };
 
 struct edge { /* of a stretch of one part, neighbours joined */
 	int64_t t_ns;
@@ -78,7 +79,8 @@ static void look_at_names(struct splitting *p)
 			: begins(name, "enumerate(DataLoader)#") ||
 				begins(name, "enumerate(DataPipe)#")
 			? OP_PART_DATALOADER
-			: OP_N_PARTS;
+			: op_is_compile(name) ? OP_PART_COMPILE
+					      : OP_N_PARTS;
 	}
 }
 

@@ -24,6 +24,7 @@ enum op_part {
 	OP_PART_COMMUNICATION,
 	OP_PART_RUNTIME,
 	OP_PART_DATALOADER,
+	OP_PART_COMPILE, /* torch.compile at work */
 	OP_PART_CPU,
 	OP_PART_OTHER,
 	OP_N_PARTS

@@ -30,8 +30,8 @@ struct options {
 		no_legend;
 	bool only_mine, pprof_text, idle, ci, raw, line_profiler, has_limit, has_to;
 	const char *bytecode;
-	bool stack, overview, steps, ops, kernels, modules, memory, streams, by_shape, top_level,
-		as_torch;
+	bool stack, overview, steps, ops, kernels, modules, memory, compile, streams, by_shape,
+		top_level, as_torch;
 	const char *torch_version, *limit_text;
 	const char *callers, *callees, *filter, *thread, *sort;
 	uint64_t limit, n_stack, from_ns, to_ns;
@@ -88,6 +88,9 @@ static const struct opt options_table[] = {
 	{ 0, "memory", OPT_FLAG, NULL, false,
 		"likewise: show how much memory was in use when, and what allocated it",
 		FIELD(memory), SIZE_MAX, NULL },
+	{ 0, "compile", OPT_FLAG, NULL, false,
+		"likewise: show what torch.compile compiled, how long, and how often it was used",
+		FIELD(compile), SIZE_MAX, NULL },
 	{ 0, "streams", OPT_FLAG, NULL, false,
 		"likewise: show what the streams of the device waited for", FIELD(streams),
 		SIZE_MAX, NULL },
@@ -285,7 +288,8 @@ static int report(const struct command *self, const char *path, const struct opt
 /* How many pages of a trace. */
 static int asks_for_trace(const struct options *o)
 {
-	return o->overview + o->steps + o->ops + o->kernels + o->modules + o->memory + o->streams;
+	return o->overview + o->steps + o->ops + o->kernels + o->modules + o->memory + o->compile +
+		o->streams;
 }
 
 static int show_ops(const struct command *self, const char *path, const struct options *o)
@@ -301,6 +305,7 @@ static int show_ops(const struct command *self, const char *path, const struct o
 			.kernels = o->kernels,
 			.modules = o->modules,
 			.memory = o->memory,
+			.compile = o->compile,
 			.streams = o->streams,
 			.json = o->json,
 			.by_shape = o->by_shape,

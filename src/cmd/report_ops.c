@@ -6,6 +6,7 @@
 
 #include "analyze/op_advice.h"
 #include "analyze/op_allocations.h"
+#include "analyze/op_compile.h"
 #include "analyze/op_events.h"
 #include "analyze/op_kernels.h"
 #include "analyze/op_modules.h"
@@ -21,6 +22,7 @@
 #include "formats/torch_trace.h"
 #include "store/reader.h"
 #include "view/op_allocations.h"
+#include "view/op_compile.h"
 #include "view/op_modules.h"
 #include "view/op_overview.h"
 #include "view/ops.h"
@@ -58,6 +60,7 @@ struct pages {
 	const struct op_streams *streams;
 	const struct op_modules *modules;
 	const struct op_allocations *allocations;
+	const struct op_compile *compile;
 	struct ops_torch torch;
 };
 
@@ -78,6 +81,8 @@ static int build(struct arena *a, struct op_events *x, const struct report_ops *
 		to->launches = o->by_shape ? op_kernels_by_launch(a, x) : to->kernels;
 	if (o->modules)
 		to->modules = op_modules_build(a, x);
+	if (o->compile)
+		to->compile = op_compile_build(a, x);
 	if (o->memory)
 		to->allocations = op_allocations_build(a, x);
 	if (o->streams)
@@ -115,6 +120,10 @@ static void print(const struct pages *p, const struct op_events *x, const struct
 		add_gap(out);
 		op_modules_print(p->modules, v, out);
 	}
+	if (o->compile) {
+		add_gap(out);
+		op_compile_print(p->compile, v, out);
+	}
 	if (o->memory) {
 		add_gap(out);
 		op_allocations_print(p->allocations, v, out);
@@ -146,6 +155,8 @@ static void print_json(const struct pages *p, const struct op_events *x, const s
 		ops_json(p->ops, v, &w);
 	if (o->modules)
 		op_modules_json(p->modules, v, &w);
+	if (o->compile)
+		op_compile_json(p->compile, v, &w);
 	if (o->memory)
 		op_allocations_json(p->allocations, v, &w);
 	if (o->kernels)

@@ -10,7 +10,7 @@
 
 struct report_ops {
 	struct output output;
-	bool overview, steps, ops, kernels, modules, memory, streams; /* which pages */
+	bool overview, steps, ops, kernels, modules, memory, compile, streams; /* which pages */
 	bool json, by_shape, top_level;
 	bool as_torch;       /* nothing but operators */
 	unsigned n_stack;    /* rows by so many Python functions around the call; 0: not by them */

@@ -182,7 +182,7 @@ def test_usage_is_checked(tool):
 
 # ---- steps, kernels, advice ----
 
-PARTS = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu", "other"]
+PARTS = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "compile", "cpu", "other"]
 GPU = {"kernel": "kernel", "gpu_memcpy": "memcpy", "gpu_memset": "memset"}
 HOST = {"cuda_runtime": "runtime", "cuda_driver": "runtime", "cpu_op": "cpu"}
 HIDDEN = ["[memory]", "aten::is_leaf", "aten::output_nr", "aten::_version"]
@@ -191,6 +191,8 @@ HIDDEN = ["[memory]", "aten::is_leaf", "aten::output_nr", "aten::_version"]
 def part_of(event):
     if event["cat"] in GPU:
         return "communication" if "nccl" in event["name"] else GPU[event["cat"]]
+    if event["name"] in ("dynamo", "entire_frame_compile", "entire_backward_compile") or event["name"].endswith(" (dynamo_timed)"):
+        return "compile"
     return "dataloader" if event["name"].startswith("enumerate(DataLoader)") else HOST.get(event["cat"])
 
 

@@ -392,3 +392,58 @@ def test_steps_of_a_training_on_a_device_end_with_the_optimizer(tool):
     assert seen["overview"]["steps_found"] == "optimizer" and len(seen["steps"]) == len(ends) == 6
     assert [s["seconds"] for s in seen["steps"]][1:] == pytest.approx([(b - a) / 1e9 for a, b in zip(ends, ends[1:])], rel=0.1)
     assert {s["name"] for s in seen["slow_steps"]} >= {"step 0"}
+
+
+# ---- torch.compile ----
+
+
+def compiles(name):
+    return name in ("dynamo", "entire_frame_compile", "entire_backward_compile") or name.endswith(" (dynamo_timed)")
+
+
+@pytest.mark.parametrize("name, compiled, again, backward, cached", [("compile_cold", 6, 2, 2, 0), ("compile_warm", 4, 2, 0, 4)])
+def test_what_torch_compile_did_is_as_in_the_trace(tool, name, compiled, again, backward, cached):
+    """f(x, k) asks for k.item(), where its graph breaks, and gets another shape half way through; in the warm run all code is in the cache."""
+    events = sorted((e for e in spans(name) if e["cat"] in ("cpu_op", "user_annotation")), key=lambda e: (e["ts"], -e["dur"]))
+    outer, until = [], 0
+    for e in events:
+        if compiles(e["name"]) and ns(e)[0] >= until:
+            outer.append(e)
+            until = ns(e)[1]
+    regions = [e for e in events if e["name"].startswith("Torch-Compiled Region: ")]
+    seen = page(tool, trace(name), "--compile")["compilation"]
+    rows = seen["compilations"]
+    assert [r["seconds"] for r in rows] == pytest.approx([e["dur"] / 1e6 for e in outer]) and len(rows) == compiled
+    assert sum(sum(r["stages_s"].values()) for r in rows) == pytest.approx(seen["seconds"]) == pytest.approx(sum(seen["stages_s"].values()))
+    assert (seen["again"], seen["backward"], seen["cached"]) == (again, backward, cached) == (sum(r["again"] for r in rows), sum(r["backward"] for r in rows), sum(r["cached"] for r in rows))
+    assert [r["id"] for r in rows if not r["backward"]] == ["0/0", "1/0", "0/1", "1/1"]
+    assert seen["calls"] == len(regions) == 16 and seen["calls_after_breaks"] == 8
+    assert [(f["id"], f["after_break_of"], f["compiled"], f["calls"]) for f in seen["frames"]] == [("0", None, 2, 8), ("1", "0", 2, 8)]
+    for frame in seen["frames"]:
+        calls = [e["dur"] - sum(c["dur"] for c in outer if ns(e)[0] <= ns(c)[0] < ns(e)[1]) for e in regions if e["name"].split(": ")[1].startswith(frame["id"] + "/")]
+        assert frame["first_s"] == pytest.approx(calls[0] / 1e6) and frame["later_s"] == pytest.approx(sorted(calls[1:])[3] / 1e6)
+        assert frame["equal_calls"] == pytest.approx(frame["compile_s"] / frame["later_s"])
+    assert sum(f["compile_s"] for f in seen["frames"]) == pytest.approx(seen["seconds"])
+
+
+def test_compiling_is_a_part_of_the_step(tool):
+    steps = page(tool, trace("compile_cold"), "--steps")["steps"]
+    total = page(tool, trace("compile_cold"), "--compile")["compilation"]["seconds"]
+    assert sum(s["parts_s"]["compile"] for s in steps) == pytest.approx(total)
+    assert [s["parts_s"]["compile"] > 0 for s in steps] == [True, False, False, False, True, False, False, False]
+
+
+def test_graph_breaks_are_where_python_says_and_old_traces_have_no_numbers(tool, tmp_path):
+    t = Trace()
+    t.op("_compile.<locals>.compile_inner (dynamo_timed)", 100, 1000)
+    t.op("bytecode_tracing (dynamo_timed)", 200, 300)
+    t.op("Torch-Compiled Region: 3/0", 1200, 50)
+    t.python("train.py(8): torch_dynamo_resume_in_look_at_me_at_8", 1210, 30)
+    t.kernel("triton_poi_fused_add_0", t.op("Torch-Compiled Region: 3/0", 1300, 50), 1310, 1320, 7)
+    path = t.write(tmp_path / "t.json")
+    seen = page(tool, path, "--compile")["compilation"]
+    (row,) = seen["compilations"]
+    assert row["id"] == "3/0" and row["stages_s"]["tracing"] == pytest.approx(300e-6) and row["stages_s"]["other"] == pytest.approx(700e-6)
+    assert seen["graph_breaks"] == [{"where": "train.py: look_at_me, line 8", "times": 1}] and seen["triton_s"] == pytest.approx(7e-6)
+    assert "graph break at train.py: look_at_me, line 8" in tool("report", "--compile", path).stdout
+    assert "neither compiled nor ran" in tool("report", "--compile", trace("mlp_plain")).stdout

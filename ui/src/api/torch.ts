@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Shapes of api/torch: what the pages of a PyTorch trace are made of; keys as `leadline report --json` has them.
 
-export const PARTS = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "cpu", "other"] as const;
+export const PARTS = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "compile", "cpu", "other"] as const;
 export type Part = (typeof PARTS)[number];
 export type Parts = Record<Part, number>;
 

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Parts, Step } from "../api/torch";
 import { columnsOf, fieldsOf, lengthOf, matching, OPERATOR_FIELDS, slowerBy, sortedBy, timesOf } from "./torch";
 
-const NONE: Parts = { kernel: 0, memcpy: 0, memset: 0, communication: 0, runtime: 0, dataloader: 0, cpu: 0, other: 0 };
+const NONE: Parts = { kernel: 0, memcpy: 0, memset: 0, communication: 0, runtime: 0, dataloader: 0, compile: 0, cpu: 0, other: 0 };
 const step = (i: number, parts: Partial<Parts>): Step => {
 	const all = { ...NONE, ...parts };
 	return { name: `ProfilerStep#${i}`, seconds: lengthOf(all), parts_s: all };

@@ -12,11 +12,11 @@ import { usePlace, useStore } from "../../store";
 const ROWS = 300;
 
 export const PART_NAMES: Record<Part, string> = {
-	kernel: "kernel", memcpy: "memcpy", memset: "memset", communication: "communication", runtime: "runtime", dataloader: "DataLoader", cpu: "CPU", other: "other",
+	kernel: "kernel", memcpy: "memcpy", memset: "memset", communication: "communication", runtime: "runtime", dataloader: "DataLoader", compile: "compile", cpu: "CPU", other: "other",
 };
 const PART_HINTS: Record<Part, string> = {
 	kernel: "a kernel ran on the device", memcpy: "else: a copy ran there", memset: "else: a fill ran there", communication: "else: processes exchanged data",
-	runtime: "else: the host was in a call of the device's runtime", dataloader: "else: it waited for data", cpu: "else: an operator ran on the CPU", other: "nothing of these: Python, mostly",
+	runtime: "else: the host was in a call of the device's runtime", dataloader: "else: it waited for data", compile: "else: torch.compile was at work", cpu: "else: an operator ran on the CPU", other: "nothing of these: Python, mostly",
 };
 
 function cellText(field: Field, value: Row[string], scale: ReturnType<typeof scaleFor>): string {

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ * See op_compile.h. */
+#include "view/op_compile.h"
+
+#include <inttypes.h>
+
+#include "analyze/op_compile.h"
+#include "base/buf.h"
+#include "base/json_write.h"
+#include "base/table.h"
+#include "base/units.h"
+#include "view/ops.h"
+#include "view/style.h"
+#include "base/banned.h"
+
+enum { BAR = 30 };
+
+static const char *const words[OP_N_STAGES] = { "tracing Python", "guards", "AOTAutograd",
+	"inductor", "compiler, loading", "from a cache", "other" };
+
+/* ---- terminal -------------------------------------------------------------------------------- */
+
+static void print_sums(const struct op_compile *x, const struct ops_view *v, struct buf *out)
+{
+	char time[UNITS_TEXT], share[UNITS_TEXT];
+	struct buf text = BUF_INIT;
+
+	buf_printf(&text, "%zu compilations took %s, %s of the trace", x->n,
+		units_format(time, UNIT_SECONDS, x->seconds),
+		units_format(share, UNIT_SHARE, x->span_s > 0 ? x->seconds / x->span_s : 0));
+	if (x->n_backward)
+		buf_printf(&text, "; %" PRIu64 " for autograd", x->n_backward);
+	if (x->n_again)
+		buf_printf(&text,
+			"; %" PRIu64 " of frames that had been compiled before (recompiles)",
+			x->n_again);
+	if (x->n_cached)
+		buf_printf(&text, "; %" PRIu64 " took code of an earlier process from the cache",
+			x->n_cached);
+	buf_printf(&text, ". Compiled code was called %" PRIu64 " times", x->n_calls);
+	if (x->n_breaks)
+		buf_printf(
+			&text, ", %" PRIu64 " of them to go on after a graph break", x->n_breaks);
+	buf_adds(&text, ".");
+	if (x->triton_s > 0)
+		buf_printf(&text, " Kernels that inductor wrote ran for %s on the device.",
+			units_format(time, UNIT_SECONDS, x->triton_s));
+	style_wrap(out, buf_str(&text), 0, v->width);
+	buf_done(&text);
+}
+
+static void print_stages(const struct op_compile *x, const struct ops_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = { { "", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "", TABLE_RIGHT, TEXT_CUT_END, 0 }, { "", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "", TABLE_LEFT, TEXT_CUT_END, 0 } };
+	struct table *table = table_new(columns, sizeof columns / sizeof *columns);
+
+	for (unsigned i = 0; i < OP_N_STAGES; i++) {
+		struct buf bar = BUF_INIT;
+
+		if (!(x->stages_s[i] > 0))
+			continue;
+		style_bar(&bar, x->stages_s[i] / x->seconds, BAR);
+		table_cell(table, "%s", words[i]);
+		table_cell_unit(table, UNIT_SECONDS, x->stages_s[i]);
+		table_cell_unit(table, UNIT_SHARE, x->stages_s[i] / x->seconds);
+		table_cell(table, "%s", buf_str(&bar));
+		buf_done(&bar);
+	}
+	table_emit(table, out, v->width, v->colour);
+	table_free(table);
+}
+
+static void print_frames(const struct op_compile *x, const struct ops_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = {
+		{ "frame", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "compiled", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "times", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "calls", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "first call", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "later calls", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "as long as", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "break in", TABLE_LEFT, TEXT_CUT_END, 0 },
+	};
+	struct table *table = table_new(columns, sizeof columns / sizeof *columns);
+
+	for (size_t i = 0; i < x->n_frames && i < v->limit; i++) {
+		const struct op_frame *f = &x->frames[i];
+		char calls[UNITS_TEXT];
+
+		table_cell(table, "%s", f->id);
+		table_cell_unit(table, UNIT_SECONDS, f->compile_s);
+		table_cell_unit(table, UNIT_COUNT, (double)f->n_compiled);
+		table_cell_unit(table, UNIT_COUNT, (double)f->n_calls);
+		table_cell_unit(table, UNIT_SECONDS, f->first_s);
+		table_cell_unit(table, UNIT_SECONDS, f->later_s);
+		if (units_is_known(f->equal_calls))
+			table_cell(
+				table, "%s calls", units_format(calls, UNIT_COUNT, f->equal_calls));
+		else
+			table_cell(table, "%s", "–");
+		table_cell(table, "%s", f->within);
+	}
+	buf_addc(out, '\n');
+	table_emit(table, out, v->width, v->colour);
+	table_free(table);
+	style_wrap(out,
+		"times of calls are without compiling; \"as long as\" is how many later calls take "
+		"as "
+		"long as compiling did: code that became twice as fast has paid for it after that "
+		"many; \"break in\": it goes on after a graph break in that frame",
+		0, v->width);
+}
+
+static void print_list(const struct op_compile *x, const struct ops_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = {
+		{ "at", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "took", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "compilation", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "", TABLE_LEFT, TEXT_CUT_END, 0 },
+	};
+	struct table *table = table_new(columns, sizeof columns / sizeof *columns);
+
+	for (size_t i = 0; i < x->n && i < v->limit; i++) {
+		const struct op_compilation *c = &x->v[i];
+
+		table_cell_unit(table, UNIT_SECONDS, c->at_s);
+		table_cell_unit(table, UNIT_SECONDS, c->seconds);
+		table_cell(table, "%s", c->id);
+		table_cell(table, "%s%s%s",
+			c->is_backward        ? "backward"
+				: c->is_again ? "again"
+					      : "",
+			c->is_cached && (c->is_backward || c->is_again) ? ", " : "",
+			c->is_cached ? "from the cache" : "");
+	}
+	buf_addc(out, '\n');
+	table_emit(table, out, v->width, v->colour);
+	table_free(table);
+	if (x->n > v->limit)
+		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n",
+			x->n - v->limit);
+}
+
+void op_compile_print(const struct op_compile *x, const struct ops_view *v, struct buf *out)
+{
+	style_add(out, STYLE_BOLD, v->colour, "Compilation\n");
+	if (!x->n && !x->n_calls) {
+		buf_adds(out, "torch.compile neither compiled nor ran anything in this trace\n");
+		return;
+	}
+	print_sums(x, v, out);
+	print_stages(x, v, out);
+	if (x->n_frames)
+		print_frames(x, v, out);
+	for (size_t i = 0; i < x->n_places && i < v->limit; i++)
+		buf_printf(out, "%sgraph break at %s: gone on after it %" PRIu64 " times\n",
+			i ? "" : "\n", x->breaks[i].where, x->breaks[i].n_times);
+	if (x->n)
+		print_list(x, v, out);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void stages_json(const double stages_s[OP_N_STAGES], struct json_writer *w)
+{
+	json_key(w, "stages_s");
+	json_object_begin(w);
+	for (unsigned i = 0; i < OP_N_STAGES; i++)
+		json_kv_double(w, op_stage_names[i], stages_s[i]);
+	json_object_end(w);
+}
+
+static void frames_json(const struct op_compile *x, const struct ops_view *v, struct json_writer *w)
+{
+	json_key(w, "frames");
+	json_array_begin(w);
+	for (size_t i = 0; i < x->n_frames && i < v->limit; i++) {
+		const struct op_frame *f = &x->frames[i];
+
+		json_object_begin(w);
+		json_kv_string(w, "id", *f->id ? f->id : NULL);
+		json_kv_string(w, "after_break_of", *f->within ? f->within : NULL);
+		json_kv_u64(w, "compiled", f->n_compiled);
+		json_kv_u64(w, "calls", f->n_calls);
+		json_kv_double(w, "compile_s", f->compile_s);
+		json_kv_double(w, "first_s", f->first_s);
+		json_kv_double(w, "later_s", f->later_s);
+		json_kv_double(w, "equal_calls", f->equal_calls);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	json_key(w, "graph_breaks");
+	json_array_begin(w);
+	for (size_t i = 0; i < x->n_places && i < v->limit; i++) {
+		json_object_begin(w);
+		json_kv_string(w, "where", x->breaks[i].where);
+		json_kv_u64(w, "times", x->breaks[i].n_times);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
+void op_compile_json(const struct op_compile *x, const struct ops_view *v, struct json_writer *w)
+{
+	json_key(w, "compilation");
+	json_object_begin(w);
+	json_kv_double(w, "seconds", x->seconds);
+	json_kv_double(w, "span_s", x->span_s);
+	json_kv_u64(w, "again", x->n_again);
+	json_kv_u64(w, "backward", x->n_backward);
+	json_kv_u64(w, "cached", x->n_cached);
+	json_kv_u64(w, "calls", x->n_calls);
+	json_kv_u64(w, "calls_after_breaks", x->n_breaks);
+	json_kv_double(w, "triton_s", x->triton_s);
+	stages_json(x->stages_s, w);
+	frames_json(x, v, w);
+	json_key(w, "compilations");
+	json_array_begin(w);
+	for (size_t i = 0; i < x->n && i < v->limit; i++) {
+		const struct op_compilation *c = &x->v[i];
+
+		json_object_begin(w);
+		json_kv_string(w, "id", *c->id ? c->id : NULL);
+		json_kv_double(w, "at_s", c->at_s);
+		json_kv_double(w, "seconds", c->seconds);
+		json_kv_bool(w, "backward", c->is_backward);
+		json_kv_bool(w, "again", c->is_again);
+		json_kv_bool(w, "cached", c->is_cached);
+		stages_json(c->stages_s, w);
+		json_object_end(w);
+	}
+	json_array_end(w);
+	json_object_end(w);
+}
