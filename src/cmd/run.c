@@ -17,6 +17,7 @@
 #include "cmd/recording.h"
 #include "cmd/result.h"
 #include "cmd/start.h"
+#include "cmd/torch_full.h"
 #include "collect/collector.h"
 #include "collect/program.h"
 #include "wire/trace.h"
@@ -24,9 +25,9 @@
 
 struct options {
 	struct recording_options shared;
-	const char *python, *module, *lines, *trace_how, *counts, *budget;
+	const char *python, *module, *lines, *trace_how, *counts, *budget, *torch;
 	uint64_t min_duration_ns;
-	bool trace, count, sample, args, torch_daemon;
+	bool trace, count, sample, args, has_torch, torch_daemon;
 	uint64_t counted; /* enum trace_option, of counts */
 	uint64_t budget_pct;
 };
@@ -69,6 +70,10 @@ static const struct opt options_table[] = {
 		FIELD(lines), SIZE_MAX, NULL },
 	{ 0, "sample", OPT_FLAG, NULL, false, "sample as well, beside --trace, --count or --lines",
 		FIELD(sample), SIZE_MAX, NULL },
+	{ 0, "torch", OPT_STRING, "full", true,
+		"drive torch's own profiler as well, with shapes, memory and stacks, and keep its "
+		"trace with the samples: =full, =full:all or =full:WAIT,WARMUP,ACTIVE steps",
+		FIELD(torch), FIELD(has_torch), NULL },
 	{ 0, "torch-daemon", OPT_FLAG, NULL, false,
 		"let leadline attach --torch ask the program for traces while it runs",
 		FIELD(torch_daemon), SIZE_MAX, NULL },
@@ -221,25 +226,34 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 		.duration_ns = o->shared.duration_ns,
 		.stdout_to_stderr = recording_json_on_stdout(&o->shared) };
 	struct program_result result;
+	struct torch_full torch = { 0 };
 	struct err e = ERR_INIT;
 	struct recording r;
 	struct auto_lines chooser;
 	struct buf notes = BUF_INIT;
 	char note[200];
 
-	if (recording_open(&r, &o->shared, stem, getpid(), &e) < 0)
+	if ((o->torch && torch_full_begin(&torch, o->torch, &e) < 0) ||
+		recording_open(&r, &o->shared, stem, getpid(), &e) < 0) {
+		torch_full_done(&torch);
 		return command_fail(self, &e);
+	}
+	p.torch_full = o->torch ? buf_str(&torch.wish) : NULL;
 	chooser = (struct auto_lines){ .path = r.path, .writer = r.writer };
 	if (is_auto(o))
 		p.hook = auto_lines_hook(&chooser);
 	if (program_run(&p, r.writer, &result, &e) < 0) {
 		recording_discard(&r);
+		torch_full_done(&torch);
 		return command_fail(self, &e);
 	}
 	note_early_end(&result, note, sizeof note);
 	buf_adds(&notes, note);
 	if (is_auto(o))
 		auto_lines_note(&chooser, &notes);
+	if (o->torch)
+		torch_full_join(&torch, r.writer, r.path, &notes);
+	torch_full_done(&torch);
 	recording_end(self, &r, &o->shared, &result, &all, buf_str(&notes));
 	buf_done(&notes);
 	return program_exit_status(result.status);
@@ -262,6 +276,12 @@ static int run(const struct command *self, int argc, char **argv)
 	start.module = o.module;
 	if (first >= argc && !o.module)
 		err_set(&e, ERR_USAGE, "which program? For example: leadline run script.py");
+	else if (o.has_torch && !o.torch)
+		err_set(&e, ERR_USAGE, "--torch wants =full, for example: --torch=full script.py");
+	else if (o.torch && (o.trace || o.count || o.lines || o.args || o.budget))
+		err_set(&e, ERR_USAGE,
+			"--torch=full goes with samples alone, without --trace, --count, --lines, "
+			"--args and --budget");
 	else if (check_timeline(&o, &e) == 0 && parse_counts(&o, &e) == 0 &&
 		parse_args(&o, &e) == 0 && parse_budget(&o, &e) == 0 &&
 		recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&

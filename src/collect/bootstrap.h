@@ -4,6 +4,7 @@
  *
  *	agents/, bootstrap/	the agents and the folder PYTHONPATH names, which starts them
  *	lines			patterns, where lines are to be counted
+ *	torch-full		where torch's own profiler shall be driven
  *	package/leadline	the Python package, for programs whose environment has none
  *	regions			where that package, or an installed one, writes regions (regions_file.h)
  *	leadline		a link to this executable, for the package
@@ -20,6 +21,8 @@ struct err;
 struct bootstrap_options {
 	bool with_agents;  /* else the package alone */
 	const char *lines; /* patterns; NULL: none are counted */
+	const char *
+		torch_full; /* what torch's profiler shall do (bootstrap/torch_full.py); NULL: nothing */
 };
 
 /* Fills the directory and sets the environment of this process, which the program inherits. */

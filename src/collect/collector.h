@@ -40,7 +40,9 @@ struct collect_context {
 	bool is_standby;         /* samples are wanted only where no agent comes */
 	bool *has_agents;        /* one has come; set by whoever meets them */
 	bool wants_package;      /* the program may import leadline, installed or not */
-	const char *lines;       /* with TRACE_LINES: patterns of functions, separated by commas */
+	const char
+		*torch_full; /* what torch's profiler shall do in it: bootstrap.h; NULL: nothing */
+	const char *lines;   /* with TRACE_LINES: patterns of functions, separated by commas */
 };
 
 /* What a user asks for; a collector without any of it is always there. */

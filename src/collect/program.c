@@ -393,6 +393,7 @@ static int start_collectors(struct running *r, struct err *e)
 		.is_standby = r->o->is_standby,
 		.has_agents = &r->has_agents,
 		.wants_package = r->o->wants_package,
+		.torch_full = r->o->torch_full,
 		.lines = r->o->lines };
 
 	for (size_t i = 0; i < r->o->n_collectors && i < COLLECTORS_MOST; i++) {

@@ -50,8 +50,10 @@ struct program_options {
 	uint64_t trace_options; /* enum trace_option, of agents */
 	bool is_standby;        /* programs that no agent gets into are sampled, others are not */
 	const char *lines;      /* whose lines they count: collector.h */
-	bool wants_package;     /* the program may import leadline, installed or not */
-	uint64_t duration_ns;   /* how long to record; 0: to the end */
+	const char
+		*torch_full;  /* what torch's profiler shall do in it: bootstrap.h; NULL: nothing */
+	bool wants_package;   /* the program may import leadline, installed or not */
+	uint64_t duration_ns; /* how long to record; 0: to the end */
 	const struct program_hook *hook; /* may be NULL */
 	bool no_connector;               /* find children by polling only */
 	bool no_source;                  /* leave out the text of source files */

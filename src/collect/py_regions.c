@@ -40,9 +40,9 @@ static int prepare(struct regions *r, const struct collect_context *c, struct er
 	if (session_open(&r->session, &o, e) < 0 ||
 		regions_file_open(&r->file, session_dir(r->session), e) < 0)
 		return -(int)e->code;
-	if (c->wants_package)
-		return bootstrap_prepare(
-			session_dir(r->session), &(struct bootstrap_options){ 0 }, e);
+	if (c->wants_package || c->torch_full)
+		return bootstrap_prepare(session_dir(r->session),
+			&(struct bootstrap_options){ .torch_full = c->torch_full }, e);
 	return setenv(SESSION_ENV, session_dir(r->session), 1) < 0
 		? err_errno(e, ERR_SYSTEM, "setenv")
 		: 0;

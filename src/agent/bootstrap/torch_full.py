@@ -1,0 +1,213 @@
+"""Drives torch's own profiler in a program that is recorded: run by sitecustomize when the session asks for it.
+
+Gets `wish` as a global: the folder for traces, and when to record, "all" or three numbers of steps (wait, warm up, record). A step ends
+when the optimizer first seen has made one. Waits for `import torch`. A profiler of the program's own has precedence: ours ends
+when one begins. What keeps a trace from being made is told in a note beside where it would be; nothing of it reaches the program.
+
+The code bears the name of importlib's own file, so that tracebacks leave its frames out as they do importlib's.
+"""
+
+import sys
+
+import _frozen_importlib as _bootstrap
+
+_folder, _when = wish.split("\n")[:2]
+
+
+class _Finder:
+    """First in sys.meta_path until torch is found, and no longer."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "torch" or _finder not in sys.meta_path:
+            return None
+        sys.meta_path.remove(_finder)
+        spec = _bootstrap._find_spec(name, path, target)
+        if spec is None or not hasattr(spec.loader, "exec_module"):
+            sys.meta_path.insert(0, _finder)  # it may come later
+        else:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+class _Loader:
+    """Steps aside when the module is there."""
+
+    def __init__(self, loader):
+        self._loader = loader
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self._loader
+        try:
+            _bootstrap._call_with_frames_removed(self._loader.exec_module, module)
+        except BaseException:
+            sys.meta_path.insert(0, _finder)
+            raise
+        _safely(_begin, module)
+
+
+class _State:
+    pid = 0  # 0: over, also in a forked child
+    prof = None
+    is_ours = False  # what is called now is called by us
+    optimizer = None  # whose steps count
+    n_steps = 0
+    hook = None
+
+
+_state = _State()
+
+
+def _note(text):
+    import os
+
+    with open("%s/%d.note" % (_folder, os.getpid()), "a", encoding="utf-8", errors="replace") as file:
+        file.write(text + "\n")
+
+
+def _safely(function, *args):
+    try:
+        return function(*args)
+    except Exception as error:
+        _state.pid = 0
+        try:
+            _note("%s: %s" % (type(error).__name__, error))
+        except Exception:
+            pass
+        return None
+
+
+# ---- the profiler
+
+
+def _save(prof):
+    """When it has recorded all that was asked for, or ends."""
+    import os
+
+    path = "%s/%d.pt.trace.json" % (_folder, os.getpid())
+    prof.export_chrome_trace(path + ".tmp")
+    os.rename(path + ".tmp", path)
+
+
+def _call(method, **options):
+    """Whatever torch warns of, the program has not asked for it."""
+    import warnings
+
+    _state.is_ours = True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return method(**options)
+    finally:
+        _state.is_ours = False
+
+
+def _end():
+    """Writes what there is; called at most once in a process."""
+    import os
+
+    is_mine = _state.pid == os.getpid()
+    _state.pid = 0
+    if is_mine:
+        if _state.hook is not None:
+            _state.hook.remove()
+        _call(_state.prof.stop)
+
+
+def _after_step(optimizer, args, kwargs):
+    if _state.pid:
+        _safely(_count, optimizer)
+
+
+def _count(optimizer):
+    import _thread
+    import os
+
+    who = id(optimizer), _thread.get_ident()
+    if _state.pid != os.getpid():
+        _state.pid = 0
+        return
+    if _state.optimizer is None:
+        _state.optimizer = who
+    if _state.optimizer != who:
+        return
+    _state.n_steps += 1
+    if _is_enabled() and _state.n_steps <= _first:
+        _yield_to()
+        return
+    _call(_state.prof.step)
+    if _state.n_steps >= _last:
+        _end()
+
+
+def _yield_to():
+    _note("the program's own profiler began after %d steps: ours made way for it, and records no more" % _state.n_steps)
+    _end()
+
+
+def _before_own():
+    if _state.pid and not _state.is_ours:
+        _safely(_yield_to)
+
+
+def _wrap(module, name):
+    """What a profiler of the program's own calls when it begins."""
+    old = getattr(module, name, None)
+    if old is None:
+        return
+
+    def begin(*args, **kwargs):
+        _before_own()
+        return old(*args, **kwargs)
+
+    begin.__name__ = name
+    setattr(module, name, begin)
+
+
+def _begin(torch):
+    import atexit
+    import os
+
+    global _first, _last, _is_enabled
+    version = str(getattr(torch, "__version__", "?"))
+    if not hasattr(getattr(torch, "profiler", None), "schedule"):
+        return _note("torch %s has no profiler of this kind, which came with 1.8.1" % version)
+    from torch.optim import optimizer
+
+    register = getattr(optimizer, "register_optimizer_step_post_hook", None)
+    if _when == "all":
+        plan, _first, _last = None, 0, sys.maxsize
+    else:
+        wait, warm_up, active = map(int, _when.split())
+        plan = _call(torch.profiler.schedule, wait=wait, warmup=warm_up, active=active, repeat=1)
+        _first, _last = wait, wait + warm_up + active
+        if register is None:
+            return _note("torch %s does not tell when an optimizer steps: --torch=full:all records all of the run" % version)
+    _is_enabled = torch.autograd._profiler_enabled
+    _state.prof = _call(torch.profiler.profile, schedule=plan, on_trace_ready=_save, record_shapes=True, profile_memory=True, with_stack=True)
+    _wrap(torch.autograd.profiler, "_prepare_profiler")
+    _wrap(torch.autograd.profiler, "_enable_profiler")
+    _state.pid = os.getpid()
+    atexit.register(_safely, _at_exit)
+    _call(_state.prof.start)
+    if _when != "all":
+        _state.hook = register(_after_step)
+    return None
+
+
+def _at_exit():
+    import os
+
+    if _state.pid == os.getpid() and _when != "all" and _state.n_steps <= _first:
+        _note("the optimizer made %d steps, and recording begins after %d: --torch=full:all records all of the run" % (_state.n_steps, _first))
+    _end()
+
+
+_finder = _Finder()
+sys.meta_path.insert(0, _finder)

@@ -1,0 +1,115 @@
+"""leadline run --torch=full: torch's own profiler beside the sampler, in one recording."""
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import LEADLINE
+
+TRAIN = """
+import time, torch
+from torch.profiler import profile, record_function, schedule
+net = torch.nn.Sequential(torch.nn.Linear(20, 30), torch.nn.ReLU(), torch.nn.Linear(30, 5))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+other = torch.optim.Adam(torch.nn.Linear(2, 2).parameters())
+
+def step():
+    with record_function("forward"):
+        out = net(torch.randn(8, 20)).sum()
+    out.backward()
+    optimizer.step()
+    other.step()
+    optimizer.zero_grad()
+
+for number in range(8):
+    if number == 2:
+        print(repr(time.time()))
+    step()
+print(repr(time.time()))
+"""
+OWN = """
+step()  # the ninth, or the fourth: ours has been off for a while, or has just begun
+with profile() as plain:
+    step()
+with profile(schedule=schedule(wait=1, warmup=1, active=2), record_shapes=True) as planned:
+    for _ in range(4):
+        step()
+        planned.step()
+for prof in (plain, planned):
+    print({r.key: r.count for r in prof.key_averages()}["aten::addmm"])
+"""
+
+
+def record(folder, text, how):
+    pytest.importorskip("torch")
+    (folder / "train.py").write_text(text)
+    done = subprocess.run([LEADLINE, "run", f"--torch={how}", "--python", sys.executable, "-o", "x.lead", "train.py"], cwd=folder, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Warning" not in done.stderr and "Traceback" not in done.stderr
+    return done.stdout.split(), done.stderr
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("full")
+    began = time.time()
+    out, error = record(folder, TRAIN, "full:1,1,4")
+    return folder / "x.lead", [float(word) for word in out], error, began
+
+
+def rows(tool, path):
+    return {r["name"]: r for r in json.loads(tool("report", "--ops", "--json", "--limit=0", path).stdout)["operators"]}
+
+
+def test_the_recording_has_the_operators_of_the_steps_asked_for(tool, trained):
+    path, _, error, _ = trained
+    assert f"Operators: leadline report {path.name} --overview --ops" in error
+    seen = rows(tool, path)
+    assert {name: seen[name]["calls"] for name in ("ProfilerStep*", "forward", "aten::addmm", "Optimizer.step#SGD.step")} == {"ProfilerStep*": 4, "forward": 4, "aten::addmm": 8, "Optimizer.step#SGD.step": 4}
+    assert seen["aten::addmm"]["flops"] == 4 * 2 * 8 * (20 * 30 + 30 * 5) and seen["aten::addmm"]["self_cpu_bytes"] > 0
+    assert seen["aten::addmm"]["module"].startswith("Linear_") and seen["aten::addmm"]["source"].endswith(": step")
+    steps = json.loads(tool("report", "--steps", "--json", path).stdout)["steps"]
+    assert [s["name"] for s in steps] == [f"ProfilerStep#{k}" for k in range(2, 6)]
+    assert "aten::addmm" in tool("report", "--ops", "--torch", "--limit=-1", path).stdout
+
+
+def test_the_samples_are_there_as_well(tool, trained):
+    result = json.loads(tool("report", "--json", trained[0]).stdout)
+    assert result["fidelity"]["samples"] > 100 and any(f["name"] == "<module>" for f in result["functions"])
+
+
+def test_operators_have_the_clock_of_the_samples(tool, trained, tmp_path):
+    path, (second, last), _, began = trained
+    out = tmp_path / "x.pt.trace.json"
+    assert tool("export", "--format", "torch-trace", "-o", out, path).returncode == 0
+    trace = json.loads(out.read_text())
+    ops = [e for e in trace["traceEvents"] if e.get("cat") == "cpu_op"]
+    times = [int(trace["baseTimeNanoseconds"]) / 1e9 + e["ts"] / 1e6 for e in ops]
+    assert len(times) > 100 and second - 0.1 < min(times) and max(times) < last + 0.1
+    assert min(e["ts"] for e in ops) / 1e6 == pytest.approx(time.monotonic() - (time.time() - min(times)), abs=0.5) and began < second
+
+
+def test_a_profiler_of_the_programs_own_goes_first(tool, tmp_path):
+    out, error = record(tmp_path, TRAIN.replace("range(8)", "range(3)") + OWN, "full")
+    assert out[-2:] == ["2", "4"]
+    assert "Operators: the program's own profiler began after 4 steps: ours made way for it, and records no more." in error
+    assert rows(tool, tmp_path / "x.lead")["aten::addmm"]["calls"] == 2 * 2
+
+
+@pytest.mark.parametrize("text", ["print(1)", "import os\nos._exit(0)"])
+def test_without_torch_there_are_samples_and_a_word(tool, tmp_path, text):
+    (tmp_path / "x.py").write_text(text)
+    done = tool("run", "--torch=full", "--python", sys.executable, "-o", tmp_path / "x.lead", tmp_path / "x.py")
+    assert done.returncode == 0 and "Operators: none, the program imported no torch or did not come to its end." in done.stderr
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--torch"], "--torch wants =full, for example: --torch=full script.py"),
+    (["--torch=fast"], "--torch is --torch=full, --torch=full:all or --torch=full:WAIT,WARMUP,ACTIVE in steps, as full:1,1,10, not --torch=fast"),
+    (["--torch=full:1,2"], "not --torch=full:1,2"), (["--torch=full:1,2,0"], "not --torch=full:1,2,0"), (["--torch=full:-1,2,3"], "not --torch=full:-1,2,3"),
+    (["--torch=full", "--trace"], "--torch=full goes with samples alone")])
+def test_options_that_do_not_fit(tool, tmp_path, options, words):
+    (tmp_path / "x.py").write_text("print(1)")
+    done = tool("run", *options, "-o", tmp_path / "x.lead", tmp_path / "x.py")
+    assert done.returncode == 125 and words in done.stderr and not done.stdout and not (tmp_path / "x.lead").exists()
