@@ -52,31 +52,13 @@ static uint32_t sum_samples(uint32_t a, uint64_t b)
 	return b < UINT32_MAX - a ? a + (uint32_t)b : UINT32_MAX;
 }
 
-/* The part of a stack (leaf first) that is shown, as [from, to). Empty where the function is not in it. */
-static void choose_part(enum flametree_direction direction, uint32_t function,
-	const struct stack_frame *frames, size_t n, size_t *ret_from, size_t *ret_to)
-{
-	size_t outermost = n;
-
-	*ret_from = 0;
-	*ret_to = n;
-	if (direction == FLAMETREE_CALLEES || direction == FLAMETREE_CALLERS)
-		return;
-	while (outermost && frames[outermost - 1].function != function)
-		outermost--;
-	if (direction == FLAMETREE_CALLEES_OF)
-		*ret_to = outermost;
-	else
-		*ret_from = outermost ? outermost - 1 : n;
-}
-
-static void add_stack(struct builder *b, const struct stack_place *p, double scale, bool is_upwards,
-	const struct stack_frame *frames, size_t from, size_t to)
+static void add_stack(struct builder *b, const struct stack_place *p, double scale,
+	const struct stack_frame *frames, size_t n)
 {
 	uint32_t node = 0, next;
 
-	for (size_t i = from; i < to; i++) {
-		next = child_of(b, node, frames[is_upwards ? i : to - 1 - (i - from)].function);
+	while (n) {
+		next = child_of(b, node, frames[--n].function);
 		if (next == UINT32_MAX)
 			break;
 		node = next;
@@ -235,10 +217,8 @@ static void put_in_order(struct builder *b, struct columns *c)
 	vec_done(&open);
 }
 
-const struct flametree *flametree_build(struct arena *a, const struct stacks *s, double lost_share,
-	enum flametree_direction direction, uint32_t function)
+const struct flametree *flametree_build(struct arena *a, const struct stacks *s, double lost_share)
 {
-	bool is_upwards = direction == FLAMETREE_CALLERS || direction == FLAMETREE_CALLERS_OF;
 	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
 	struct flametree *t = arena_new(a, struct flametree);
 	struct builder b = { .has_calls = s->nodes->n > 0 };
@@ -247,11 +227,10 @@ const struct flametree *flametree_build(struct arena *a, const struct stacks *s,
 	trie_init(&b.trie);
 	add_node(&b, 0);
 	for (size_t i = 0; i < s->n; i++) {
-		size_t from, to, n = stacks_frames(s, i, frames);
+		size_t n = stacks_frames(s, i, frames);
 
-		choose_part(direction, function, frames, n, &from, &to);
-		if (from < to)
-			add_stack(&b, &s->v[i], 1 - lost_share, is_upwards, frames, from, to);
+		if (n)
+			add_stack(&b, &s->v[i], 1 - lost_share, frames, n);
 	}
 	free(frames);
 	map_done(&b.trie.many);
@@ -332,6 +311,11 @@ static uint64_t function_hash(const struct stacks *s, uint32_t function)
 		hash_bytes(f->file, strlen(f->file));
 }
 
+uint64_t flametree_key_below(uint64_t parent, const struct stacks *s, uint32_t function)
+{
+	return key_below(parent, function_hash(s, function));
+}
+
 uint64_t flametree_key(const struct flametree *t, const struct stacks *s, uint32_t node)
 {
 	VEC(uint32_t) path = VEC_INIT;
@@ -340,7 +324,7 @@ uint64_t flametree_key(const struct flametree *t, const struct stacks *s, uint32
 	for (; node; node = t->parent[node])
 		vec_push(&path, t->function[node]);
 	while (path.n)
-		key = key_below(key, function_hash(s, path.v[--path.n]));
+		key = flametree_key_below(key, s, path.v[--path.n]);
 	vec_done(&path);
 	return key;
 }

@@ -3,7 +3,7 @@
  * Flame tree: the calling contexts of stacks as arrays in depth-first order, for pictures. However large it is, what
  * fits a screen is found quickly: children lie by total, falling, so the first that is too small ends the search.
  *
- *	const struct flametree *t = flametree_build(&a, stacks, lost_share, FLAMETREE_CALLEES, 0);
+ *	const struct flametree *t = flametree_build(&a, stacks, lost_share);
  *	struct flametree_box *boxes = …;
  *	n = flametree_slice(t, node, t->total[node] / width / 2, (struct flametree_window){ 0 }, boxes, n_most);
  *
@@ -22,13 +22,6 @@ struct stacks;
 struct strip_thread;
 struct timeline;
 
-enum flametree_direction {
-	FLAMETREE_CALLEES,    /* from the roots down */
-	FLAMETREE_CALLERS,    /* inverted: from the functions whose own time it is, up */
-	FLAMETREE_CALLEES_OF, /* of one function: from its outermost call in a stack down … */
-	FLAMETREE_CALLERS_OF, /* … or up; the root's only child is the function itself */
-};
-
 enum { FLAMETREE_NODES = 16000000 }; /* deeper frames then belong to the last that is there */
 
 struct flametree {
@@ -43,8 +36,7 @@ struct flametree {
 	const uint64_t *n_calls;   /* of the node itself, exactly traced; NULL: calls were not */
 };
 
-const struct flametree *flametree_build(struct arena *a, const struct stacks *s, double lost_share,
-	enum flametree_direction direction, uint32_t function);
+const struct flametree *flametree_build(struct arena *a, const struct stacks *s, double lost_share);
 
 /* One thread in the order of time: a node is a call as far as samples show it. Samples count whatever their state; the
  * stacks say how frames are shown. */
@@ -72,6 +64,8 @@ size_t flametree_slice(const struct flametree *t, uint32_t node, double at_least
 
 /* Names a context by its functions from the root on, whatever else the tree holds: texts, so that they last. */
 uint64_t flametree_key(const struct flametree *t, const struct stacks *s, uint32_t node);
+/* The same step by step; the root's is 0. */
+uint64_t flametree_key_below(uint64_t parent, const struct stacks *s, uint32_t function);
 /* The node of a key; 0, the root, when there is none. */
 uint32_t flametree_find(const struct flametree *t, const struct stacks *s, uint64_t key);
 

@@ -39,15 +39,6 @@ static uint32_t child(
 	return 0;
 }
 
-static uint32_t function_named(const struct rig *m, const char *name)
-{
-	for (uint32_t i = 0; i < frames_n_functions(m->stacks->frames); i++)
-		if (strcmp(frames_function(m->stacks->frames, i)->name, name) == 0)
-			return i;
-	fail_msg("no function %s", name);
-	return 0;
-}
-
 static void a_tree_lies_in_depth_first_order_and_adds_up(void **state)
 {
 	static const char *const chains[] = { "mab", "mab", "mc", "mab", "mc", "mab", "ma" };
@@ -57,7 +48,7 @@ static void a_tree_lies_in_depth_first_order_and_adds_up(void **state)
 
 	(void)state;
 	record(&m, chains, 7);
-	t = flametree_build(&m.arena, m.stacks, 0, FLAMETREE_CALLEES, 0);
+	t = flametree_build(&m.arena, m.stacks, 0);
 	assert_int_equal(t->n, 5); /* root, m, a, b, c */
 	assert_true(t->end[0] == 5 && t->end[1] == 5 && t->depth[1] == 1);
 	a = child(&m, t, 1, "a");
@@ -69,46 +60,6 @@ static void a_tree_lies_in_depth_first_order_and_adds_up(void **state)
 	assert_float_equal(t->x[c], 0.004, 1e-12);
 	assert_int_equal(t->n_samples[1], 7);
 	assert_int_equal(t->n_children[1], 2);
-	rig_done(&m);
-}
-
-static void an_inverted_tree_begins_with_the_leaves(void **state)
-{
-	static const char *const chains[] = { "mab", "mab", "mcb", "mab", "mcb" };
-	const struct flametree *t;
-	struct rig m;
-	uint32_t b;
-
-	(void)state;
-	record(&m, chains, 5);
-	t = flametree_build(&m.arena, m.stacks, 0, FLAMETREE_CALLERS, 0);
-	b = child(&m, t, 0, "b");
-	assert_float_equal(t->total[b], 0.004, 1e-12);
-	assert_float_equal(t->total[child(&m, t, b, "a")], 0.0025, 1e-12);
-	assert_float_equal(t->total[child(&m, t, b, "c")], 0.0015, 1e-12);
-	rig_done(&m);
-}
-
-static void a_sandwich_counts_a_stack_once_however_it_recurs(void **state)
-{
-	static const char *const chains[] = { "mfgf", "mfgf", "mfh", "kf", "kf" };
-	const struct flametree *up, *down;
-	struct rig m;
-	uint32_t f, top;
-
-	(void)state;
-	record(&m, chains, 5);
-	f = function_named(&m, "f");
-	down = flametree_build(&m.arena, m.stacks, 0, FLAMETREE_CALLEES_OF, f);
-	up = flametree_build(&m.arena, m.stacks, 0, FLAMETREE_CALLERS_OF, f);
-	top = child(&m, down, 0, "f");
-	assert_float_equal(down->total[0], 0.004, 1e-12);
-	assert_float_equal(down->total[top], 0.004, 1e-12);
-	assert_float_equal(down->total[child(&m, down, top, "g")], 0.0015, 1e-12);
-	top = child(&m, up, 0, "f");
-	assert_int_equal(up->end[0], up->end[top]);
-	assert_float_equal(up->total[child(&m, up, top, "m")], 0.0025, 1e-12);
-	assert_float_equal(up->total[child(&m, up, top, "k")], 0.0015, 1e-12);
 	rig_done(&m);
 }
 
@@ -124,7 +75,7 @@ static void a_slice_leaves_out_what_is_too_small_and_says_so(void **state)
 
 	(void)state;
 	record(&m, chains, 9);
-	t = flametree_build(&m.arena, m.stacks, 0, FLAMETREE_CALLEES, 0);
+	t = flametree_build(&m.arena, m.stacks, 0);
 	n = flametree_slice(t, 0, 0.0015, all, boxes, 8);
 	assert_int_equal(n, 4); /* root, m, a, b */
 	assert_int_equal(boxes[1].n_hidden, 1);
@@ -146,7 +97,7 @@ static void a_key_finds_its_node_again(void **state)
 
 	(void)state;
 	record(&m, chains, 5);
-	t = flametree_build(&m.arena, m.stacks, 0, FLAMETREE_CALLEES, 0);
+	t = flametree_build(&m.arena, m.stacks, 0);
 	for (uint32_t i = 0; i < t->n; i++)
 		assert_int_equal(flametree_find(t, m.stacks, flametree_key(t, m.stacks, i)), i);
 	assert_int_equal(flametree_find(t, m.stacks, 12345), 0);
@@ -278,8 +229,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_tree_lies_in_depth_first_order_and_adds_up),
-		cmocka_unit_test(an_inverted_tree_begins_with_the_leaves),
-		cmocka_unit_test(a_sandwich_counts_a_stack_once_however_it_recurs),
 		cmocka_unit_test(a_slice_leaves_out_what_is_too_small_and_says_so),
 		cmocka_unit_test(a_key_finds_its_node_again),
 		cmocka_unit_test(shapes_change_stacks_as_they_are_asked_to),

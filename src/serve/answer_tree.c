@@ -9,6 +9,7 @@
 #include "analyze/profile.h"
 #include "analyze/stacks.h"
 #include "analyze/strips.h"
+#include "analyze/turned.h"
 #include "base/err.h"
 #include "serve/answer.h"
 #include "serve/answer_parts.h"
@@ -18,6 +19,7 @@
 
 struct slice {
 	const struct flametree *tree;
+	struct turned *turned; /* what the tree is of; NULL: it is whole */
 	struct flametree_box *v;
 	size_t n;
 	uint32_t node;
@@ -102,10 +104,15 @@ static void write_boxes(
 
 static void cut(struct slice *s, double at_least, struct flametree_window window)
 {
-	size_t most = s->tree->n < ANSWER_BOXES ? s->tree->n : ANSWER_BOXES;
+	size_t most = s->turned || s->tree->n > ANSWER_BOXES ? ANSWER_BOXES : s->tree->n;
 
 	s->v = xcalloc(most, sizeof *s->v);
-	s->n = flametree_slice(s->tree, s->node, at_least, window, s->v, most);
+	if (s->turned) {
+		s->n = turned_slice(s->turned, s->node, at_least, s->v, most);
+		s->tree = turned_nodes(s->turned);
+	} else {
+		s->n = flametree_slice(s->tree, s->node, at_least, window, s->v, most);
+	}
 }
 
 static void write_rest(const struct slice *s, struct json_writer *w)
@@ -128,24 +135,26 @@ static void write_rest(const struct slice *s, struct json_writer *w)
 /* ---- the tree -------------------------------------------------------------------------------- */
 
 /* A number, or a key (16 hexadecimal digits). */
-static int parse_node(const struct selection *s, const struct flametree *t, const struct params *p,
-	uint32_t *ret, struct err *e)
+static int parse_node(
+	const struct selection *s, struct slice *x, const struct params *p, struct err *e)
 {
 	const char *text = params_find(p, "node");
 	uint64_t key;
 	char *end;
 
-	*ret = 0;
 	if (text && strlen(text) == 16) {
 		key = strtoull(text, &end, 16);
-		if (!*end)
-			*ret = flametree_find(t, s->stacks, key);
-		return *end ? err_set(e, ERR_USAGE, "node wants a number or a key") : 0;
+		if (*end)
+			return err_set(e, ERR_USAGE, "node wants a number or a key");
+		x->node = x->turned ? turned_find(x->turned, s->stacks, key)
+				    : flametree_find(x->tree, s->stacks, key);
+		x->tree = x->turned ? turned_nodes(x->turned) : x->tree;
+		return 0;
 	}
-	if (params_u32(p, "node", UINT32_MAX, ret, e) < 0)
+	if (params_u32(p, "node", UINT32_MAX, &x->node, e) < 0)
 		return -(int)e->code;
-	if (*ret >= t->n)
-		return err_set(e, ERR_NO_FILE, "the tree has no node %u", *ret);
+	if (x->node >= x->tree->n)
+		return err_set(e, ERR_NO_FILE, "the tree has no node %u", x->node);
 	return 0;
 }
 
@@ -183,7 +192,11 @@ static void write_tree(const struct selection *s, const struct slice *x, const c
 	snprintf(key, sizeof key, "%016" PRIx64, flametree_key(x->tree, s->stacks, x->node));
 	answer_total(s, w);
 	json_kv_string(w, "direction", direction);
-	json_kv_u64(w, "n_nodes", x->tree->n - 1);
+	json_key(w, "n_nodes");
+	if (x->turned)
+		json_null(w);
+	else
+		json_u64(w, x->tree->n - 1);
 	json_kv_u64(w, "node", x->node);
 	json_kv_string(w, "key", x->node ? key : "0");
 	json_key(w, "value");
@@ -222,7 +235,7 @@ static int answer_by_time(struct library *l, struct params *p, struct json_write
 			"there is no order of time in it: samples have one, run --trace=timeline "
 			"keeps that of calls; other tools' sums have none");
 	x.has_calls = s->stacks->nodes->n > 0;
-	if (parse_node(s, x.tree, p, &x.node, e) < 0)
+	if (parse_node(s, &x, p, e) < 0)
 		return -(int)e->code;
 	if (window.from > 0 && window.to <= 0)
 		window.to = 1e9;
@@ -251,9 +264,10 @@ int answer_tree(struct library *l, struct params *p, struct json_writer *w, stru
 		return err_set(e, ERR_USAGE, "direction wants left-heavy, inverted or time");
 	if (answer_stacks(l, p, &s, e) < 0 || parse_width(p, &width, e) < 0)
 		return -(int)e->code;
-	x.tree = selection_tree(s, is_inverted ? FLAMETREE_CALLERS : FLAMETREE_CALLEES);
+	x.turned = is_inverted ? selection_inverted(s) : NULL;
+	x.tree = is_inverted ? turned_nodes(x.turned) : selection_tree(s);
 	x.has_calls = s->stacks->nodes->n && !is_inverted;
-	if (parse_node(s, x.tree, p, &x.node, e) < 0)
+	if (parse_node(s, &x, p, e) < 0)
 		return -(int)e->code;
 	cut(&x, x.tree->total[x.node] / width / 2, (struct flametree_window){ 0 });
 	write_tree(s, &x, is_inverted ? "inverted" : "left-heavy", w);
@@ -263,19 +277,18 @@ int answer_tree(struct library *l, struct params *p, struct json_writer *w, stru
 
 /* ---- sandwich -------------------------------------------------------------------------------- */
 
-static void write_half(const struct selection *s, const char *key, uint32_t function, double width,
-	enum flametree_direction direction, struct mentioned *m, struct json_writer *w)
+static void write_half(struct selection *s, const char *key, uint32_t function, double width,
+	enum turned_direction direction, struct mentioned *m, struct json_writer *w)
 {
-	struct arena a = ARENA_INIT;
-	struct slice x = { .tree = flametree_build(
-				   &a, s->stacks, selection_lost_share(s), direction, function),
-		.has_calls = s->stacks->nodes->n && direction == FLAMETREE_CALLEES_OF };
+	struct slice x = { .turned = turned_new(selection_tree(s), direction, function),
+		.has_calls = s->stacks->nodes->n && direction == TURNED_CALLEES_OF };
 
+	x.tree = turned_nodes(x.turned);
 	x.node = x.tree->n > 1; /* the function itself */
 	cut(&x, x.tree->total[x.node] / width / 2, (struct flametree_window){ 0 });
 	write_boxes(&x, key, m, w);
 	free(x.v);
-	arena_done(&a);
+	turned_free(x.turned);
 }
 
 int answer_sandwich(struct library *l, struct params *p, struct json_writer *w, struct err *e)
@@ -299,8 +312,8 @@ int answer_sandwich(struct library *l, struct params *p, struct json_writer *w, 
 	json_kv_double(w, "value", value);
 	json_kv_double(w, "self", self);
 	mention(&m, function);
-	write_half(s, "callers", function, width, FLAMETREE_CALLERS_OF, &m, w);
-	write_half(s, "callees", function, width, FLAMETREE_CALLEES_OF, &m, w);
+	write_half(s, "callers", function, width, TURNED_CALLERS_OF, &m, w);
+	write_half(s, "callees", function, width, TURNED_CALLEES_OF, &m, w);
 	answer_functions(&m, s->recording->frames, w);
 	return 0;
 }

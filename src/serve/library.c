@@ -17,6 +17,7 @@
 #include "analyze/threads.h"
 #include "analyze/timeline.h"
 #include "analyze/strips.h"
+#include "analyze/turned.h"
 #include "analyze/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -41,6 +42,7 @@ static void selection_free(struct selection *s)
 	if (!s)
 		return;
 	shape_free(s->shape);
+	turned_free(s->inverted);
 	arena_done(&s->arena);
 	if (s->blocks)
 		blocks_done(s->blocks);
@@ -329,14 +331,18 @@ double selection_lost_share(const struct selection *s)
 	return s->exact || !s->profile ? 0 : s->profile->lost_share;
 }
 
-const struct flametree *selection_tree(struct selection *s, enum flametree_direction direction)
+const struct flametree *selection_tree(struct selection *s)
 {
-	const struct flametree **tree = &s->trees[direction == FLAMETREE_CALLERS];
+	if (!s->tree)
+		s->tree = flametree_build(&s->arena, s->stacks, selection_lost_share(s));
+	return s->tree;
+}
 
-	if (!*tree)
-		*tree = flametree_build(
-			&s->arena, s->stacks, selection_lost_share(s), direction, 0);
-	return *tree;
+struct turned *selection_inverted(struct selection *s)
+{
+	if (!s->inverted)
+		s->inverted = turned_new(selection_tree(s), TURNED_CALLERS, 0);
+	return s->inverted;
 }
 
 /* Of traced calls: of the chosen thread with most of them. Calls are shown as they were, so no shape can be asked for. */
@@ -406,7 +412,7 @@ static int prepare(struct library *l, struct err *e)
 	status = library_select(l, &p, LIBRARY_ROWS, &s, e);
 	if (status == 0) {
 		s->recording->n_places = s->stacks->n;
-		selection_tree(s, FLAMETREE_CALLEES);
+		selection_tree(s);
 	}
 	params_done(&p);
 	return status;

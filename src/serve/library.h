@@ -30,6 +30,7 @@ struct err;
 struct params;
 struct recording;
 struct shape;
+struct turned;
 struct torch;
 
 /* Everything lives until another selection takes its place: use it for one answer. */
@@ -45,7 +46,8 @@ struct selection {
 	const struct profile *profile;     /* NULL: nothing was sampled or counted */
 	const struct probes *probes;       /* NULL likewise */
 	struct blocks *blocks;             /* of LIBRARY_BLOCKS; owned; else NULL */
-	const struct flametree *trees[2];  /* callees, callers; NULL until asked for */
+	const struct flametree *tree;      /* NULL until asked for */
+	struct turned *inverted;           /* likewise; owned */
 	const struct flametree *time_tree; /* likewise */
 	size_t time_thread;                /* whose it is, of traced calls */
 };
@@ -104,7 +106,8 @@ int library_select(struct library *l, struct params *p, enum library_filter filt
 	struct selection **ret, struct err *e);
 
 /* Made when first asked for. */
-const struct flametree *selection_tree(struct selection *s, enum flametree_direction direction);
+const struct flametree *selection_tree(struct selection *s);
+struct turned *selection_inverted(struct selection *s);
 /* Of the busiest of its threads; *ret_number as the list of threads has it. NULL: nothing has an order of time in
  * it. */
 const struct flametree *selection_time_tree(struct selection *s, size_t *ret_number);

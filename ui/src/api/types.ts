@@ -137,7 +137,8 @@ export interface Tree {
 	unit: Unit;
 	total: number;
 	direction: string;
-	n_nodes: number;
+	/** of the whole tree; null: it is made only as far as it is looked at */
+	n_nodes: number | null;
 	node: number;
 	key: string;
 	value: number;

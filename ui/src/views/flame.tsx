@@ -143,7 +143,7 @@ function TreePicture({ tree, place, search }: { tree: Tree; place: Place; search
 				isExact={overview.is_exact}
 				style={place.style}
 				rootName={tree.thread ? `thread ${tree.thread}` : "everything"}
-				label={`${place.style} of ${count(tree.n_nodes)} call paths`}
+				label={`${place.style} of ${tree.n_nodes === null ? "" : `${count(tree.n_nodes)} `}call paths`}
 				hits={hits}
 				f={place.f}
 				onSelect={(i) => boxes.f[i] >= 0 && store.go({ f: boxes.f[i], line: undefined }, true)}
@@ -151,7 +151,8 @@ function TreePicture({ tree, place, search }: { tree: Tree; place: Place; search
 				onLetter={letter}
 			/>
 			<p class="foot soft">
-				{amount(tree.value, tree.unit)} of {amount(tree.total, tree.unit)}; {plural(tree.n_nodes, "call path")}
+				{amount(tree.value, tree.unit)} of {amount(tree.total, tree.unit)}
+				{tree.n_nodes !== null && `; ${plural(tree.n_nodes, "call path")}`}
 				{tree.left_out.boxes > 0 && `, ${count(tree.left_out.boxes)} too small to draw (${percent(tree.left_out.value / tree.total)})`}
 			</p>
 		</>
