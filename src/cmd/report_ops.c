@@ -14,6 +14,7 @@
 #include "analyze/op_slow.h"
 #include "analyze/op_steps.h"
 #include "analyze/op_streams.h"
+#include "analyze/op_work.h"
 #include "analyze/ops.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -25,6 +26,7 @@
 #include "view/op_compile.h"
 #include "view/op_modules.h"
 #include "view/op_overview.h"
+#include "view/op_work.h"
 #include "view/ops.h"
 #include "base/banned.h"
 
@@ -61,6 +63,7 @@ struct pages {
 	const struct op_modules *modules;
 	const struct op_allocations *allocations;
 	const struct op_compile *compile;
+	const struct op_work *work;
 	struct ops_torch torch;
 };
 
@@ -88,6 +91,8 @@ static int build(struct arena *a, struct op_events *x, const struct report_ops *
 	if (o->streams)
 		to->streams = op_streams_build(a, x);
 	if (o->overview)
+		to->work = op_work_build(a, x, to->steps);
+	if (o->overview)
 		to->advice = op_advice_build(a, x, to->steps, to->kernels, to->ops);
 	return 0;
 }
@@ -105,8 +110,10 @@ static void print(const struct pages *p, const struct op_events *x, const struct
 		ops_print_torch(p->ops, &p->torch, v, out);
 		return;
 	}
-	if (o->overview)
+	if (o->overview) {
 		op_overview_print(x, p->steps, p->advice, v, out);
+		op_work_print(p->work, v, out);
+	}
 	if (o->steps) {
 		add_gap(out);
 		op_steps_print(p->steps, v, out);
@@ -145,8 +152,10 @@ static void print_json(const struct pages *p, const struct op_events *x, const s
 
 	json_init(&w, out, true);
 	json_object_begin(&w);
-	if (o->overview)
+	if (o->overview) {
 		op_overview_json(x, p->steps, p->advice, &w);
+		op_work_json(p->work, &w);
+	}
 	if (o->steps) {
 		op_steps_json(p->steps, v, &w);
 		op_slow_json(p->slow, p->steps, &w);

@@ -5,7 +5,7 @@ import sys
 import time
 
 import pytest
-from conftest import LEADLINE
+from conftest import LEADLINE, ROOT
 
 TRAIN = """
 import time, torch
@@ -72,6 +72,19 @@ def test_the_recording_has_the_operators_of_the_steps_asked_for(tool, trained):
     steps = json.loads(tool("report", "--steps", "--json", path).stdout)["steps"]
     assert [s["name"] for s in steps] == [f"ProfilerStep#{k}" for k in range(2, 6)]
     assert "aten::addmm" in tool("report", "--ops", "--torch", "--limit=-1", path).stdout
+
+
+def test_the_arithmetic_of_the_steps(tool, trained):
+    def asked(path):
+        return json.loads(tool("report", "--overview", "--ops", "--json", "--limit=0", path).stdout)
+
+    seen = asked(trained[0])
+    work = seen["work"]
+    assert work["flops"] == sum(r.get("flops") or 0 for r in seen["operators"]) >= 4 * 2 * 8 * (20 * 30 + 30 * 5)
+    assert work["flops_per_s"] == pytest.approx(work["flops"] / seen["overview"]["seconds"]) and work["mfu"] is None
+    device = asked(ROOT / "tests" / "data" / "torch" / "h200_conv.pt.trace.json.gz")
+    assert device["work"]["mfu"] == pytest.approx(device["work"]["flops"] / device["overview"]["seconds"] / 989e12) and "H200" in device["work"]["peak"]
+    assert asked(ROOT / "tests" / "data" / "torch" / "mlp_plain.pt.trace.json.gz")["work"] is None  # without shapes
 
 
 def test_the_samples_are_there_as_well(tool, trained):
