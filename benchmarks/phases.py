@@ -1,6 +1,25 @@
-"""Ways of calling, each of a length to measure: prints for each "name seconds", by its own clock."""
+"""Ways of calling, each of a length to measure: prints for each "name seconds units", by its own clock.
+
+A phase comes in pieces, and before and after each runs a piece of work of fixed size that is one call of a C function, so that no
+tracing makes it slower. `units` is the phase's time in units of that work: how long it took, whatever the pace of the CPU was.
+"""
 import sys
 import time
+from collections import deque
+
+PIECES = 40
+TABLE = list(range(100000, 100400))
+
+
+def unit():
+    """Seconds of the fixed work just now: the lesser of two, as the CPU may be taken away during one."""
+    least = 1.0
+    for _ in range(2):
+        began = time.perf_counter()
+        deque(map(str, TABLE), 0)
+        least = min(least, time.perf_counter() - began)
+    return least
+
 
 
 def fib(n):
@@ -70,8 +89,21 @@ def work(n):
             handle(record)
 
 
-if __name__ == "__main__":
-    for phase in (recursion, builtins, methods, generators, work):
+def pieces(phase, n):
+    seconds = units = 0.0
+    before = unit()
+    for _ in range(PIECES):
         began = time.perf_counter()
-        phase(int(sys.argv[1]))
-        print(phase.__name__, time.perf_counter() - began)
+        phase(n)
+        took = time.perf_counter() - began
+        after = unit()
+        seconds += took
+        units += took / (before + after) * 2
+        before = after
+    return seconds, units
+
+
+if __name__ == "__main__":
+    size = max(1, int(sys.argv[1]) // PIECES)
+    for phase in (recursion, builtins, methods, generators, work):
+        print(phase.__name__, *pieces(phase, size))

@@ -2,16 +2,18 @@
 
     python benchmarks/times.py [--size N] [--rounds N] [LABEL …]
 
-phases.py runs plain, then under `leadline run --trace`, then plain again, in turn. For each phase: the seconds it measures
-untraced; our corrected inclusive time, and how far that is off; the time as stamped: each the median of all rounds. The first four
-phases do nothing but call, so that most of their traced time is the tracing; in the last, calls do some work (bar: 5 %).
+phases.py runs plain, then under `leadline run --trace`, then plain again, in turn. It measures each phase in seconds, and in units of a
+fixed piece of work, as the pace of a shared CPU changes by half from one moment to the next: `A/A` tells by how much the two plain runs of a
+round differ in the middle, in seconds and in units. `off by` is our corrected inclusive time beside the plain one in units, the median of all rounds with
+the quartiles; `in seconds` the same of medians in seconds. `stamped`: how many times as long the traced phase took. The first
+four phases do nothing but call, so that most of their traced time is the tracing; in the last, calls do some work (bar: 5 %).
 """
 import argparse
 import json
 import os
 import subprocess
 import tempfile
-from statistics import median
+from statistics import median, quantiles
 
 from in_turn import HERE, LEADLINE, interpreters
 
@@ -19,46 +21,59 @@ PROGRAM = HERE / "phases.py"
 BAR = 0.05
 
 
+def said_by(output):
+    """{phase: (seconds, units)}"""
+    return {name: (float(s), float(units)) for name, s, units in map(str.split, output.splitlines())}
+
+
 def plain(command, env):
-    lines = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
-    return {name: float(s) for name, s in map(str.split, lines)}
+    return said_by(subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def traced(command, env, folder):
-    """{function: (corrected, as stamped)}, inclusive."""
+    """{phase: (corrected seconds, the same in units, stamped seconds)}, inclusive."""
     recording = f"{folder}/x.lead"
-    subprocess.run([LEADLINE, "run", "--trace", "--report=/dev/null", "-o", recording, "--", *command], env=env, check=True, stdout=subprocess.DEVNULL)
+    run = [LEADLINE, "run", "--trace", "--report=/dev/null", "-o", recording, "--", *command]
+    own = said_by(subprocess.run(run, env=env, check=True, stdout=subprocess.PIPE, text=True).stdout)
     said = subprocess.run([LEADLINE, "report", "--json", "-n", "0", recording], stdout=subprocess.PIPE, check=True).stdout
     os.unlink(recording)
-    return {f["name"]: (f["total_s"], f["raw_total_s"]) for f in json.loads(said)["functions"]}
+    functions = {f["name"]: f for f in json.loads(said)["functions"]}
+    return {
+        name: (functions[name]["total_s"], functions[name]["total_s"] * units / s, functions[name]["raw_total_s"]) for name, (s, units) in own.items()
+    }
 
 
-def measure(label, size, rounds):
+def rounds_of(label, size, n):
+    """[(plain, traced, plain)]"""
     env = {**os.environ, "TMPDIR": interpreters.shared_folder(label)}
-    untraced, found = [], []
     with interpreters.inside(label, PROGRAM) as script, tempfile.TemporaryDirectory() as folder:
         command = interpreters.require(label).command(str(script), str(size))
-        for _ in range(rounds):
-            untraced += [plain(command, env), plain(command, env)]
-            found.append(traced(command, env, folder))
-    truth = {name: median(run[name] for run in untraced) for name in untraced[0]}
-    ours = {name: tuple(median(run[name][i] for run in found) for i in range(2)) for name in truth}
-    return truth, ours
+        return [(plain(command, env), traced(command, env, folder), plain(command, env)) for _ in range(n)]
+
+
+def row(label, name, rounds):
+    apart = [median(abs(a[name][i] / b[name][i] - 1) for a, _, b in rounds) for i in range(2)]
+    s, stamped = (median(r[name][i] for one in rounds for r in one[start::2]) for start, i in ((0, 0), (1, 2)))
+    corrected = median(t[name][0] for _, t, _ in rounds)
+    off = [t[name][1] / (a[name][1] + b[name][1]) * 2 - 1 for a, t, b in rounds]
+    low, middle, high = quantiles(off, n=4, method="inclusive") if len(off) > 1 else off * 3
+    return (
+        f"{label:6}{name:12}{s:9.3f}{apart[0]:8.1%}{apart[1]:7.1%}{middle:+9.1%} [{low:+6.1%} {high:+6.1%}]"
+        f"{corrected / s - 1:+12.1%}{stamped / s:9.2f}{'' if abs(middle) <= BAR else ' !'}"
+    )
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--size", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("labels", nargs="*", default=interpreters.EXPECTED)
     asked = parser.parse_args()
-    print(f"{'':6}{'phase':12}{'plain s':>9}{'corrected':>11}{'off by':>8}{'stamped':>9}")
+    print(f"{'':6}{'phase':12}{'plain s':>9}{'A/A s':>8}{'units':>7}{'off by':>9}{'quartiles':>17}{'in seconds':>12}{'stamped':>9}")
     for label in asked.labels:
-        truth, ours = measure(label, asked.size, asked.rounds)
-        for name, s in truth.items():
-            corrected, raw = ours[name]
-            off = corrected / s - 1
-            print(f"{label:6}{name:12}{s:9.3f}{corrected:11.3f}{off:+8.1%}{raw:9.3f}{'' if abs(off) <= BAR else ' !'}", flush=True)
+        rounds = rounds_of(label, asked.size, asked.rounds)
+        for name in rounds[0][0]:
+            print(row(label, name, rounds), flush=True)
 
 
 if __name__ == "__main__":

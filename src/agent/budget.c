@@ -154,6 +154,10 @@ static void push(struct tracer *t, struct budgeted *b, void *callable, bool resu
 		node->resumes++;
 	else
 		node->calls++;
+	tree_add_cost(t, node,
+		resumes            ? &t->costs.resume
+			: callable ? &t->costs.builtin
+				   : &t->costs.call);
 	if (b->entry) {
 		t->n_off++;
 		b->window_resumes += is_counting() && resumes;

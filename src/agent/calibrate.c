@@ -11,7 +11,17 @@
 #include "agent/pace.h"
 #include "agent/tree.h"
 
-enum { CALLS = 400, ROUNDS = 9, ROUNDS_MOST = 27, TRIES = 3 };
+enum {
+	FROM = 1000, /* smaller numbers exist once and need no memory: programs have others, too */
+	CALLS = 600,
+	FIBS = 753,
+	FARS = 250,
+	MIXES = 200,
+	OTHERS = 2 * CALLS,
+	ROUNDS = 9,
+	ROUNDS_MOST = 27,
+	TRIES = 3
+};
 
 #define STEADY      1.1 /* paces may differ so much */
 #define SURE_ENOUGH 0.1 /* else there are more rounds */
@@ -31,27 +41,43 @@ static const char source[] = "def f(): pass\n"
 			     "        return self.x\n"
 			     "    def far(self, d): return self.step(d) + self.step(-d)\n"
 			     "def calls(r, p=P()):\n"
-			     "    for i in r[:4]: fib(9)\n"
-			     "    for i in r[:120]: p.far(i)\n"
-			     "def builtins(r, word='calibrate', pair=('a', 'b')):\n"
-			     "    items = []\n"
-			     "    for i in r[:60]:\n"
+			     "    fib(13)\n"
+			     "    for i in r[:250]: p.far(i)\n"
+			     "def builtins(r, word='calibrate', table={1: 2}):\n"
+			     "    items = [0] * 300\n"
+			     "    for i in r[:200]:\n"
 			     "        items.append(ord('a'))\n"
 			     "        len(items)\n"
 			     "        abs(i)\n"
-			     "        word.upper()\n"
-			     "        '-'.join(pair)\n"
-			     "        word.split('b')\n"
+			     "        isinstance(i, int)\n"
+			     "        table.get(i)\n"
+			     "        word.startswith('c')\n"
 			     "def numbers(r):\n"
 			     "    for i in r: yield i\n"
+			     "def doubled(r):\n"
+			     "    for i in r: yield i + i\n"
 			     "def resumes(r):\n"
-			     "    for i in numbers(r): pass\n"
+			     "    for i in doubled(numbers(r)): pass\n"
+			     "def others(r, c=list, d=float):\n"
+			     "    for i in r:\n"
+			     "        c()\n"
+			     "        d(i)\n"
 			     "def code(r, table=(3, 1, 4, 1, 5, 9, 2, 6)):\n"
 			     "    x = 0\n"
 			     "    for i in r: x = (x * 3 + table[i & 7]) & 255\n";
 
 /* The loops, in the order in which they run traced. */
-enum shape { EMPTY, PYTHON, BUILTIN, MANY_CALLS, MANY_BUILTINS, MANY_RESUMES, CODE, SHAPES };
+enum shape {
+	EMPTY,
+	PYTHON,
+	BUILTIN,
+	MANY_CALLS,
+	MANY_BUILTINS,
+	MANY_RESUMES,
+	MANY_OTHERS,
+	CODE,
+	SHAPES
+};
 
 static const struct {
 	const char *name;
@@ -60,9 +86,10 @@ static const struct {
 	[EMPTY] = { "empty", 0 },
 	[PYTHON] = { "python", CALLS },
 	[BUILTIN] = { "builtin", CALLS },
-	[MANY_CALLS] = { "calls", 4 * 109 + 120 * 3 },
-	[MANY_BUILTINS] = { "builtins", 60 * 7 },
-	[MANY_RESUMES] = { "resumes", CALLS },
+	[MANY_CALLS] = { "calls", FIBS + FARS * 3 },
+	[MANY_BUILTINS] = { "builtins", MIXES * 7 },
+	[MANY_RESUMES] = { "resumes", 2 * CALLS },
+	[MANY_OTHERS] = { "others", OTHERS },
 	[CODE] = { "code", 0 },
 };
 
@@ -146,7 +173,7 @@ static bool prepare(struct bench *b)
 	PyObject *done;
 
 	b->space = PyDict_New();
-	b->range = PyObject_CallFunction((PyObject *)&PyRange_Type, "i", CALLS);
+	b->range = PyObject_CallFunction((PyObject *)&PyRange_Type, "ii", FROM, FROM + CALLS);
 	if (!b->space || !b->range ||
 		PyDict_SetItemString(b->space, "__builtins__", PyEval_GetBuiltins()) < 0)
 		return false;
@@ -226,6 +253,7 @@ static void conclude(struct bench *b, struct trace_cost *ret)
 		{ MANY_RESUMES, PYTHON, &ret->resume_inside, &ret->resume_outside } };
 
 	ret->pace = (uint64_t)pace.value;
+	ret->other_outside = (uint64_t)(added(b, MANY_OTHERS).value * pace.value * 256);
 	ret->slower_permille = (uint64_t)(slower(b) * 1000);
 	ret->error_permille = (uint64_t)(error(b) * 1000);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

@@ -21,4 +21,10 @@ static inline const PyMethodDef *c_function(PyObject *callable, PyObject *first,
 	return NULL;
 }
 
+/* Its own events follow. */
+static inline bool is_python_function(PyObject *callable)
+{
+	return Py_TYPE(callable) == &PyFunction_Type || Py_TYPE(callable) == &PyMethod_Type;
+}
+
 #endif

@@ -46,6 +46,8 @@ static inline void enter_c(struct tracer *t, PyObject *const *args, enum calls_m
 
 	if (def)
 		calls_enter(t, def, args[2], mode);
+	else if (mode != CALLS_COUNTED && !is_python_function(args[2]))
+		t->top->node->cost += t->costs.other;
 }
 
 static inline void leave_c(struct tracer *t, PyObject *const *args, enum calls_mode mode)

@@ -87,6 +87,8 @@ static const struct trace_cost *tell_cost(void)
 		!PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp)))
 		is_known = calibrate(&cost);
 	if (is_known)
+		tree_set_cost(&cost);
+	if (is_known)
 		leadline_link_emit(TRACE_RECORD_COST, &cost, sizeof cost);
 	return &cost;
 }

@@ -13,7 +13,7 @@
 
 #pragma GCC visibility push(hidden)
 
-enum { QUIET_CHECK_MS = 10, QUIET_CHECK_CALLS = 1 << 16 };
+enum { QUIET_CHECK_MS = 2, QUIET_CHECK_CALLS = 1 << 16 };
 
 /* When to ask again, in the session's clock. When nobody listens, the interpreter's main thread takes the hooks out as
  * soon as it runs Python code. Any thread may ask. */

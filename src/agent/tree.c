@@ -17,7 +17,8 @@
 
 enum {
 	STACK_FIRST = 1024, /* activations */
-	EDGES_LOG2_FIRST = 9,
+	EDGES_LOG2_FIRST = 11,
+	EDGES_LOG2_ROOMY = 17, /* up to that, one place in eight is in use at most */
 	SUSPENDED_LOG2_FIRST = 8,
 	SUSPENDED_LOG2_MOST = 20,
 	FOLD_STEPS = 4096, /* callers looked at for one that is the same */
@@ -39,9 +40,12 @@ static struct {
 	unsigned char *rehearsal; /* takes its place; NULL: none now */
 	uint32_t n_rehearsal;     /* bytes of it in use */
 	uint64_t timeline_min_ns; /* shorter calls are no part of the timeline */
+	struct trace_cost cost;   /* calibrated; all 0: not known */
 	pthread_mutex_t lock;     /* of the list, which threads enter once and leave once */
 	struct tracer *tracers;   /* of all threads */
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static const double SLOWER_MOST = 4; /* more is not believed */
 
 /* Without the GIL each thread keeps its own. */
 static bool is_free_threaded;
@@ -151,13 +155,14 @@ static void edge_put(struct tracer *t, const struct edge *new)
 	t->edges[i] = *new;
 }
 
+/* An edge that is not where it is looked for first costs a walk at each call: the table is kept mostly empty. */
 static void edges_grow(struct tracer *t)
 {
 	struct edge *before = t->edges;
 	uint32_t log2 = t->edges_log2;
 	struct edge *larger;
 
-	if (t->n_edges < (1u << log2) / 2)
+	if (t->n_edges < (1u << log2) / (log2 < EDGES_LOG2_ROOMY ? 8 : 2))
 		return;
 	larger = memory_map(sizeof *larger << (log2 + 1));
 	if (!larger)
@@ -341,6 +346,26 @@ bool tree_suspended_take(struct tracer *t, const void *activation, struct suspen
 	return true;
 }
 
+static void set_costs(struct tracer *t, uint64_t pace)
+{
+	const struct trace_cost *c = &process.cost;
+	double slower = pace && c->pace ? (double)pace / (double)c->pace : 1;
+	const struct {
+		uint64_t *at, calibrated;
+	} all[] = { { &t->costs.call.inside, c->call_inside },
+		{ &t->costs.call.outside, c->call_outside },
+		{ &t->costs.builtin.inside, c->builtin_inside },
+		{ &t->costs.builtin.outside, c->builtin_outside },
+		{ &t->costs.resume.inside, c->resume_inside },
+		{ &t->costs.resume.outside, c->resume_outside },
+		{ &t->costs.other, c->other_outside } };
+
+	if (slower > SLOWER_MOST) /* the CPU was away meanwhile */
+		slower = SLOWER_MOST;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		*all[i].at = (uint64_t)((double)all[i].calibrated * slower);
+}
+
 void tree_check(struct tracer *t, uint64_t now)
 {
 	uint64_t pace = now && t->first ? pace_measure(tree_clock) : 0;
@@ -348,6 +373,7 @@ void tree_check(struct tracer *t, uint64_t now)
 	if (pace) {
 		t->first->paces += pace;
 		t->first->n_paces++;
+		set_costs(t, pace);
 	}
 	t->check_at = quiet_check(now);
 }
@@ -405,6 +431,7 @@ static bool fill(struct tracer *t)
 	t->number = atomic_fetch_add(&process.n_threads, 1) + 1;
 	t->tid = (int32_t)syscall(SYS_gettid);
 	t->start = t->last = clock_read(tree_clock);
+	set_costs(t, 0);
 	t->suspended = is_free_threaded ? &t->own : &process.suspended;
 	t->bottom->node = node_new(t, 0, NULL);
 	t->first = t->granule;
@@ -475,6 +502,11 @@ bool tree_start(bool without_gil)
 	tree_has_timeline = h->agent_options & TRACE_TIMELINE;
 	process.timeline_min_ns = h->agent_options >> TRACE_MIN_NS_SHIFT;
 	return true;
+}
+
+void tree_set_cost(const struct trace_cost *cost)
+{
+	process.cost = *cost;
 }
 
 bool tree_is_rehearsing(void)

@@ -63,14 +63,25 @@ struct suspensions {
 	uint32_t n, log2;
 };
 
+/* What an event adds to times, in ticks × 256: to those of the function that begins or goes on, and of its caller. */
+struct tree_cost {
+	uint64_t inside, outside;
+};
+
+struct tree_costs {
+	struct tree_cost call, builtin, resume;
+	uint64_t other; /* of a call that no node counts */
+};
+
 struct args_sketch;
 struct greenlets;
 struct timeline;
 
 struct tracer {
 	struct shadow *top;
-	uint64_t last;     /* stamp of the event before */
-	uint64_t check_at; /* when to ask whether anybody listens */
+	uint64_t last;           /* stamp of the event before */
+	uint64_t check_at;       /* when to ask whether anybody listens */
+	struct tree_costs costs; /* at the pace at which the CPU was last found (pace.h) */
 	struct edge *edges;
 	uint32_t edges_log2, n_edges;
 	struct shadow *bottom, *limit; /* of the stack's memory; limit: one behind */
@@ -96,6 +107,8 @@ struct tracer {
 /* Before the first event, with the link open. */
 bool tree_start(bool without_gil);
 extern bool tree_has_timeline; /* the session wants calls in the order of time, too */
+/* What events cost, as calibrated; in units of that time's pace, which is followed. */
+void tree_set_cost(const struct trace_cost *cost);
 /* Between these two, nodes go into memory of our own and are forgotten after: for calibration, while there is one thread
  * only. tree_start is to follow. */
 bool tree_rehearse(void);
@@ -152,6 +165,14 @@ static inline uint64_t tree_charge(struct tracer *t)
 	return now;
 }
 
+/* Of an event at which the top calls the node's function. */
+static inline void tree_add_cost(
+	struct tracer *t, struct trace_node *node, const struct tree_cost *cost)
+{
+	t->top->node->cost += cost->outside;
+	node->cost += cost->inside;
+}
+
 static inline struct edge *tree_edge_at(
 	const struct tracer *t, const struct trace_node *parent, const void *key)
 {
@@ -191,8 +212,8 @@ static inline struct shadow *tree_push(
 /* The top ends; `ran` is how long it ran in all. */
 static inline void tree_count_duration(struct trace_node *node, uint64_t ran)
 {
-	uint64_t ns = tree_ns(ran) | 1;
-	uint32_t bucket = 63 - (uint32_t)__builtin_clzll(ns);
+	uint64_t ns = tree_ns(ran) | TRACE_BUCKET_NS;
+	uint32_t bucket = 63 - (uint32_t)__builtin_clzll(ns) - TRACE_BUCKET_LOG2;
 	uint32_t *count = &node->histogram[bucket < TRACE_BUCKETS ? bucket : TRACE_BUCKETS - 1];
 
 	if (~ran > node->not_min)
@@ -209,6 +230,8 @@ static inline void tree_enter(struct tracer *t, const void *key, void *callable,
 	struct trace_node *node = tree_find(t, t->top->node, key, callable);
 
 	node->calls++;
+	if (with_clock)
+		tree_add_cost(t, node, callable ? &t->costs.builtin : &t->costs.call);
 	tree_push(t, node, key, now);
 	if (unlikely(with_clock ? now >= t->check_at : node->calls % QUIET_CHECK_CALLS == 0))
 		tree_check(t, now);
@@ -242,10 +265,13 @@ static inline void tree_resume(
 {
 	uint64_t now = with_clock ? tree_charge(t) : 0;
 	struct trace_node *node = tree_find(t, t->top->node, key, NULL);
-	struct shadow *top = tree_push(t, node, key, now);
+	struct shadow *top;
 	struct suspended before;
 
 	node->resumes++;
+	if (with_clock)
+		tree_add_cost(t, node, &t->costs.resume);
+	top = tree_push(t, node, key, now);
 	if (with_clock && tree_suspended_take(t, activation, &before)) {
 		node->awaited += now - before.since;
 		if (top)

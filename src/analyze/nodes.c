@@ -29,6 +29,7 @@ struct builder {
 	VEC(uint32_t) parent_ids; /* of found */
 	struct event_cost python, c, resume;
 	bool is_calibrated;
+	bool has_costs; /* nodes have sums of their own */
 	double cost_error, code_slower;
 };
 
@@ -80,8 +81,6 @@ static void read_costs(struct builder *b)
 		b->is_calibrated = true;
 	}
 	record_iter_done(&it);
-	if (!(b->cost_error <= NODES_ERROR_MOST)) /* what nobody knows is not taken off */
-		b->python = b->c = b->resume = (struct event_cost){ 0, 0 };
 }
 
 static struct node node_of(struct builder *b, const struct rec_node *r)
@@ -98,6 +97,7 @@ static struct node node_of(struct builder *b, const struct rec_node *r)
 		.awaited_s = (double)r->awaited_ns / 1e9,
 		.min_s = r->min_ns == RECORD_UNKNOWN ? UNITS_UNKNOWN : (double)r->min_ns / 1e9,
 		.max_s = (double)r->max_ns / 1e9,
+		.cost.self_s = (double)r->cost_ns / 1e9,
 		.histogram = arena_copy(b->a, r->histogram.p, r->histogram.n),
 		.n_histogram = r->histogram.n };
 }
@@ -111,6 +111,7 @@ static void read_nodes(struct builder *b, const struct nodes_options *o)
 
 		if (!is_chosen(o, r->thread))
 			continue;
+		b->has_costs |= r->cost_ns != 0;
 		if (map_find(&b->index, key_of(r->thread, r->id), &at)) {
 			b->found.v[at] = node_of(b, r);
 			b->parent_ids.v[at] = r->parent;
@@ -159,7 +160,8 @@ static size_t put_in_order(struct builder *b, struct node *to)
 
 /* ---- what tracing cost ----------------------------------------------------------------------- */
 
-static void charge_costs(const struct builder *b, struct node *v, size_t n)
+/* Where nodes have no sums. */
+static void work_out_costs(const struct builder *b, struct node *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct event_cost *c = v[i].code ? &b->python : &b->c;
@@ -173,6 +175,16 @@ static void charge_costs(const struct builder *b, struct node *v, size_t n)
 			v[i].cost.self_s += own * c->outside;
 		}
 	}
+}
+
+static void charge_costs(const struct builder *b, struct node *v, size_t n)
+{
+	bool is_known = b->cost_error <= NODES_ERROR_MOST;
+
+	if (!b->has_costs)
+		work_out_costs(b, v, n);
+	for (size_t i = 0; i < n && !is_known; i++) /* what nobody knows is not taken off */
+		v[i].cost.self_s = 0;
 	for (size_t i = n; i-- > 0;) { /* children before parents */
 		if (v[i].cost.self_s > v[i].raw.self_s)
 			v[i].cost.self_s = v[i].raw.self_s;

@@ -11,6 +11,8 @@
  *
  *	self without the cost = self − n · inside − Σ children (n · outside), never below 0
  *
+ * Agents sum that up themselves, event by event, at the pace the CPU had at each; where nodes have such sums, those count.
+ *
  * Contexts whose parents are not in the recording hang below the root; those that are their own ancestors
  * (a hostile file) are left out. */
 #ifndef ANALYZE_NODES_H

@@ -152,6 +152,8 @@ static size_t encode_histogram(const struct trace_node *node, unsigned char *to)
 
 	while (n_buckets && !node->histogram[n_buckets - 1])
 		n_buckets--;
+	for (size_t i = 0; n_buckets && i < TRACE_BUCKET_LOG2; i++)
+		to[n++] = 0;
 	for (size_t i = 0; i < n_buckets; i++)
 		n += put_varint(to + n, node->histogram[i]);
 	return n;
@@ -179,7 +181,7 @@ static void write_node(void *ctx, const struct trace_tree_node *n)
 	const struct trace_node *node = n->node;
 	struct trace_function_row function =
 		trace_functions_row(&to->p->functions, node->function, t->c.writer);
-	unsigned char histogram[TRACE_BUCKETS * 5];
+	unsigned char histogram[TRACE_BUCKET_LOG2 + TRACE_BUCKETS * 5];
 	uint64_t hidden, parent = map_find(&to->p->hidden, n->parent, &hidden) ? hidden : n->parent;
 	struct rec_thread thread = { .process = process_row(t, to->p),
 		.tid = (uint32_t)n->granule->tid };
@@ -197,7 +199,8 @@ static void write_node(void *ctx, const struct trace_tree_node *n)
 		.min_ns = node->not_min ? to_ns(t, ~node->not_min) : RECORD_UNKNOWN,
 		.max_ns = to_ns(t, node->max),
 		.histogram = { histogram, (uint32_t)encode_histogram(node, histogram) },
-		.place = has_timeline(t) ? place_of(to->p, n->ref) : 0 };
+		.place = has_timeline(t) ? place_of(to->p, n->ref) : 0,
+		.cost_ns = to_ns(t, node->cost >> 8) };
 
 	if (function.is_own) {
 		map_put(&to->p->hidden, n->id, parent);

@@ -80,6 +80,7 @@ struct trace_cost {
 	uint64_t builtin_inside, builtin_outside; /* of one call of a C function */
 	uint64_t resume_inside,
 		resume_outside;   /* of one resumption, and the suspension that ends it */
+	uint64_t other_outside;   /* of calling anything else: classes, objects with __call__ */
 	uint64_t pace;            /* the CPU's when it was measured, in ticks of the clock */
 	uint64_t error_permille;  /* by how much of it a cost may be off */
 	uint64_t slower_permille; /* how long Python code without calls takes, untraced: 1000 */
@@ -91,7 +92,10 @@ struct trace_cost {
 enum {
 	TRACE_GRANULE_BYTES = 4096,
 	TRACE_REF_STRIDE = 64, /* references per granule */
-	TRACE_BUCKETS = 32,    /* of a histogram: bucket b counts durations of [2^b, 2^(b+1)) ns */
+	TRACE_BUCKETS =
+		30, /* of a histogram: bucket b counts durations of [2^b, 2^(b+1)) × TRACE_BUCKET_NS */
+	TRACE_BUCKET_NS = 4, /* no call that is timed takes less */
+	TRACE_BUCKET_LOG2 = 2,
 };
 
 enum trace_granule_kind {
@@ -128,6 +132,7 @@ struct trace_node {
 	uint64_t awaited; /* between suspension and resumption */
 	uint64_t not_min; /* complement of the shortest call; 0: none was complete */
 	uint64_t max;
+	uint64_t cost; /* part of self that events took, in the session's clock × 256 */
 	uint32_t histogram[TRACE_BUCKETS]; /* stops at UINT32_MAX */
 };
 
