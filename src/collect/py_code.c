@@ -27,6 +27,7 @@ enum {
 	UNITS_MOST = 16 << 20,
 	UNITS_READ_MOST = 1 << 18, /* of which returns are looked for */
 	FRAME_MOST = 16 << 20,
+	COPIES_MOST = 4096,       /* of one code's instructions: threads at once */
 	COROUTINE = 0x80 | 0x100, /* of co_flags: async def, types.coroutine */
 	TEXT_TRIES = 3,
 	N_RECENT = 1024,
@@ -56,6 +57,10 @@ struct code {
 	/* What must stay the same for it to be the same object. */
 	uint64_t filename, name, linetable;
 	uint32_t first_line;
+	/* Free-threaded, from 3.14 on: where the threads' copies of its instructions lie; the first is its own. */
+	uint64_t *copies; /* owned */
+	size_t n_copies;
+	uint64_t copies_ns; /* when they were read */
 	/* What the recording says of it; read when first asked for. */
 	bool is_read;
 	char *file, *qualname;
@@ -181,6 +186,10 @@ static void forget_texts(struct code *x)
 	x->table = NULL;
 	x->is_read = false;
 	x->row = 0;
+	free(x->copies);
+	x->copies = NULL;
+	x->n_copies = 0;
+	x->copies_ns = 0;
 	py_bytecode_free(x->bytecode);
 	x->bytecode = NULL;
 	x->bytecode_ns = x->forms_ns = 0;
@@ -274,6 +283,39 @@ const struct walk_code *py_codes_find(struct py_codes *c, uint64_t address)
 	struct code *x = address && address % 8 == 0 ? code_get(c, address) : NULL;
 
 	return x && x->is_code ? &x->walk : NULL;
+}
+
+/* An array of its size and the addresses. It is made anew when threads come, and a copy ends with its thread. */
+static void read_copies(struct py_codes *c, struct code *x)
+{
+	uint64_t array, n;
+
+	x->copies_ns = c->now_ns;
+	x->n_copies = 0;
+	if (mem_read_u64(c->mem, x->address + c->l->code_tlbc, &array) < 0 || !array ||
+		mem_read_u64(c->mem, array, &n) < 0 || !n || n > COPIES_MOST)
+		return;
+	x->copies = xrealloc(x->copies, n, sizeof *x->copies);
+	if (mem_read(c->mem, array + 8, x->copies, n * sizeof *x->copies) == 0)
+		x->n_copies = n;
+}
+
+static uint64_t copy_of(const struct code *x, uint32_t index, uint64_t instr)
+{
+	uint64_t begin = index < x->n_copies ? x->copies[index] : 0;
+
+	return begin && instr - begin < x->walk.n_code_bytes ? begin : 0;
+}
+
+uint64_t py_codes_copy(struct py_codes *c, uint64_t address, uint32_t index, uint64_t instr)
+{
+	struct code *x = code_get(c, address);
+
+	if (!x->is_code || c->l->code_tlbc == PY_NONE)
+		return 0;
+	if (!copy_of(x, index, instr) && x->copies_ns != c->now_ns)
+		read_copies(c, x);
+	return copy_of(x, index, instr);
 }
 
 bool py_codes_check(struct py_codes *c, uint64_t address)

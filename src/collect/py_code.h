@@ -28,6 +28,8 @@ void py_codes_tell_sources(struct py_codes *c, struct sources *sources, unsigned
 /* What the walker asks; NULL when there is no code object. Valid until the next py_codes_tick, whose
  * time counts. */
 const struct walk_code *py_codes_find(struct py_codes *c, uint64_t address);
+/* walk_callbacks.copy */
+uint64_t py_codes_copy(struct py_codes *c, uint64_t address, uint32_t index, uint64_t instr);
 /* Checks it now, once per look: whether it is another one than it was taken for. */
 bool py_codes_check(struct py_codes *c, uint64_t address);
 /* How often another one was found at an address: rows from before may be of another object. */

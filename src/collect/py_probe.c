@@ -79,7 +79,7 @@ static bool find_site(
 	if (!ret->at || !operands_find(ret->bytecode->opcodes, ret->at, &ret->operands))
 		return false;
 	if (p->l->frame_instr != PY_NONE)
-		ret->instr = code->code_address + leaf->offset;
+		ret->instr = w->instr;
 	else
 		ret->instr = p->l->flags & PY_LASTI_DOUBLED ? leaf->offset / 2 : leaf->offset;
 	ret->n_bytes = ret->bytecode->stack_at + 8 * (ret->operands.first + ret->operands.n);

@@ -292,6 +292,13 @@ static const struct walk_code *find_code(void *ctx, uint64_t address)
 	return py_codes_find(looking->v->codes, address);
 }
 
+static uint64_t find_copy(void *ctx, uint64_t code, uint32_t index, uint64_t instr)
+{
+	const struct looking *looking = ctx;
+
+	return py_codes_copy(looking->v->codes, code, index, instr);
+}
+
 static struct py_outside *oldest(struct py_thread *t)
 {
 	struct py_outside *found = &t->outside[0];
@@ -398,7 +405,7 @@ enum py_look py_thread_look(struct py_thread *t, const struct py_view *v, struct
 {
 	struct looking looking = { .t = t, .v = v };
 	struct walk_callbacks callbacks = {
-		.code = find_code, .outside = find_outside, .ctx = &looking
+		.code = find_code, .outside = find_outside, .ctx = &looking, .copy = find_copy
 	};
 	struct walk_image image = { .chunks = t->chunks };
 	struct fields f = fields_of(v->l);

@@ -11,6 +11,8 @@
 struct frame { /* as it stands in memory */
 	uint64_t address;
 	uint64_t code, previous, instr;
+	uint32_t
+		copy; /* of the instructions, free-threaded from 3.14 on; 0: the code object's own */
 	bool is_executing; /* up to 3.13 */
 	bool has_returned; /* from 3.14 on */
 	unsigned owner;
@@ -31,6 +33,7 @@ struct walker {
 	struct frame between[WALK_HOPS];
 	size_t n_between;
 	uint64_t generator;       /* the last one taken, 0: none */
+	uint64_t generator_instr; /* where that stands */
 	size_t n_up_to_generator; /* frames taken until then, with it */
 };
 
@@ -51,6 +54,8 @@ static void frame_parse(
 		.instr = u64_at(p, l->frame_instr),
 		.owner = p[l->frame_owner],
 		.is_entry = l->frame_is_entry != PY_NONE && p[l->frame_is_entry] };
+	if (l->frame_tlbc_index != PY_NONE)
+		ret->copy = (uint32_t)i32_at(p, l->frame_tlbc_index);
 	if (has_mark(l)) {
 		memcpy(&stacktop, p + l->frame_stacktop, 4);
 		ret->is_executing = stacktop == -1;
@@ -78,9 +83,14 @@ static bool is_in_chunks(const struct walk_image *image, uint64_t address)
 }
 
 /* 0 while the frame is being set up: its instruction still is another frame's, or lies before its own. */
-static uint32_t offset_of(const struct walk_code *code, uint64_t instr)
+static uint32_t offset_of(
+	const struct walker *w, const struct frame *f, const struct walk_code *code)
 {
-	uint64_t offset = instr - code->code_address;
+	uint64_t begin = code->code_address, offset;
+
+	if (f->copy && w->c->copy)
+		begin = w->c->copy(w->c->ctx, f->code, f->copy, f->instr);
+	offset = f->instr - begin;
 
 	return offset < code->n_code_bytes ? (uint32_t)offset : 0;
 }
@@ -89,8 +99,9 @@ static bool push(struct walker *w, const struct frame *f, const struct walk_code
 {
 	if (w->out->n == WALK_DEPTH)
 		return false;
-	w->out->frames[w->out->n++] = (struct walk_frame){ f->code, offset_of(code, f->instr) };
+	w->out->frames[w->out->n++] = (struct walk_frame){ f->code, offset_of(w, f, code) };
 	w->out->leaf = f->address;
+	w->out->instr = f->instr;
 	return true;
 }
 
@@ -132,14 +143,15 @@ static bool leads_back(struct walker *w, uint64_t previous, uint64_t to, bool *r
 	return true;
 }
 
-static void note_generator(struct walker *w, uint64_t address)
+static void note_generator(struct walker *w, const struct frame *f)
 {
 	struct walk *out = w->out;
 
-	w->generator = address;
+	w->generator = f->address;
+	w->generator_instr = f->instr;
 	w->n_up_to_generator = out->n;
 	if (out->n_generators < WALK_GENERATORS)
-		out->generators[out->n_generators++] = address;
+		out->generators[out->n_generators++] = f->address;
 }
 
 static bool push_between(struct walker *w)
@@ -150,7 +162,7 @@ static bool push_between(struct walker *w)
 
 		if (!code || !push(w, f, code))
 			return false;
-		note_generator(w, f->address);
+		note_generator(w, f);
 	}
 	return true;
 }
@@ -285,6 +297,7 @@ static void take_generator(struct walker *w, const struct frame *last)
 	if (w->image->current == w->generator && !last->is_executing) {
 		w->out->n = w->n_up_to_generator;
 		w->out->leaf = w->generator;
+		w->out->instr = w->generator_instr;
 		w->out->is_shortened = false;
 		return;
 	}
@@ -305,7 +318,7 @@ static void take_generator(struct walker *w, const struct frame *last)
 	code = w->c->code(w->c->ctx, f.code);
 	w->out->is_shortened = !code || !push_between(w) || !push(w, &f, code);
 	if (!w->out->is_shortened)
-		note_generator(w, f.address);
+		note_generator(w, &f);
 }
 
 /* Where the first frame of a chunk lies: the root's begins one word late. */

@@ -57,6 +57,9 @@ struct walk_callbacks {
 	/* Bytes of the frame at this address outside the chunks, or NULL. Valid until the next call. */
 	const unsigned char *(*outside)(void *ctx, uint64_t address);
 	void *ctx;
+	/* Free-threaded, from 3.14 on: where the copy of the code's instructions begins that `instr` is one of, a thread's
+	 * own by its index; 0 when it is not known. NULL: no thread has copies. */
+	uint64_t (*copy)(void *ctx, uint64_t code, uint32_t index, uint64_t instr);
 };
 
 struct walk_frame {
@@ -69,6 +72,7 @@ struct walk {
 	size_t n;
 	bool is_shortened; /* the leaf side was cut */
 	uint64_t leaf;     /* address of the frame of frames[n - 1], unless it is shortened */
+	uint64_t instr;    /* address of the instruction it stands on, as it has that */
 	uint64_t generators
 		[WALK_GENERATORS]; /* frames of generators (up to 3.10: of coroutines) among them, by
 				      address, root first */

@@ -55,6 +55,15 @@ static const unsigned char *find_outside(void *ctx, uint64_t address)
 	return NULL;
 }
 
+/* Of code k the thread with index i has a copy at k · 0x100000 + i · 0x1000, unless i is 9: that has ended. */
+static uint64_t find_copy(void *ctx, uint64_t code, uint32_t index, uint64_t instr)
+{
+	uint64_t begin = code * 0x100 + index * 0x1000ull;
+
+	(void)ctx;
+	return index != 9 && instr - begin < 0x1000 ? begin : 0;
+}
+
 static struct fake *begin(uint32_t minor)
 {
 	struct fake *f = xcalloc(1, sizeof *f);
@@ -162,7 +171,7 @@ static uint64_t add_outside(
 
 static void walk(struct fake *f)
 {
-	struct walk_callbacks c = { find_code, find_outside, f };
+	struct walk_callbacks c = { find_code, find_outside, f, find_copy };
 
 	f->n_asked = 0;
 	f->walk.n = 12345;
@@ -219,6 +228,59 @@ static void a_plain_chain_of_calls_is_taken_from_root_to_leaf(void **state)
 		add(f, 3, at, EXECUTES);
 		expect(f, "123", false);
 	}
+}
+
+/* In free-threaded 3.14, thread `index` runs a copy of its own of code k. */
+static void put_in_copy(struct fake *f, uint64_t address, unsigned k, int32_t index)
+{
+	unsigned char *p = (unsigned char *)f->chunks[0].bytes + (address - ROOT);
+	uint64_t instr = k * 0x100000ull + (uint64_t)index * 0x1000 + 2ull * k;
+
+	memcpy(p + 16, &instr, 8);
+	memcpy(p + 24, &index, 4);
+}
+
+static struct fake *three_calls_in_copies(uint64_t at[3])
+{
+	struct fake *f = begin(14);
+
+	f->l.frame_tlbc_index = 24;
+	add_chunk(f, ROOT, CHUNK_BYTES);
+	for (unsigned k = 1; k <= 3; k++) {
+		at[k - 1] = add(f, k, k > 1 ? at[k - 2] : 0, WAITS);
+		put_in_copy(f, at[k - 1], k, 4);
+	}
+	return f;
+}
+
+static void a_thread_with_instructions_of_its_own_stands_where_it_stands_in_them(void **state)
+{
+	uint64_t at[3];
+	struct fake *f = three_calls_in_copies(at);
+	const unsigned char none[4] = { 0 };
+
+	(void)state;
+	expect(f, "123", false);
+	f = three_calls_in_copies(at); /* one frame runs the code object's own */
+	put_head((unsigned char *)f->chunks[0].bytes + (at[1] - ROOT), 2, at[0], OWNER_THREAD,
+		WAITS);
+	memcpy((unsigned char *)f->chunks[0].bytes + (at[1] - ROOT) + 24, none, sizeof none);
+	expect(f, "123", false);
+}
+
+static void a_copy_that_is_not_known_tells_no_place_in_the_code(void **state)
+{
+	uint64_t at[3];
+	struct fake *f = three_calls_in_copies(at);
+
+	(void)state;
+	put_in_copy(f, at[2], 3, 9);
+	walk(f);
+	assert_int_equal(f->walk.n, 3);
+	assert_int_equal(f->walk.frames[1].offset, 4);
+	assert_int_equal(f->walk.frames[2].offset, 0);
+	assert_int_equal(f->walk.instr, 0x300000 + 0x9000 + 6);
+	done(f);
 }
 
 /* 3.11 and 3.12 tell which frame runs a little later than where the stack ends: it may be one that came meanwhile. */
@@ -746,6 +808,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_plain_chain_of_calls_is_taken_from_root_to_leaf),
+		cmocka_unit_test(
+			a_thread_with_instructions_of_its_own_stands_where_it_stands_in_them),
+		cmocka_unit_test(a_copy_that_is_not_known_tells_no_place_in_the_code),
 		cmocka_unit_test(a_running_frame_beyond_what_was_copied_cuts_nothing_off),
 		cmocka_unit_test(a_root_behind_an_entry_frame_on_the_c_stack_is_found),
 		cmocka_unit_test(a_thread_without_python_code_has_no_frames),

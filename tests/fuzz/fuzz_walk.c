@@ -12,7 +12,7 @@
 #include "cpython/walk.h"
 #include "wire/py_layout.h"
 
-enum { HEAD = 32, N_CHUNKS = 4, MOST_CALLS = (WALK_DEPTH + WALK_CHUNKS) * (2 * WALK_HOPS + 2) };
+enum { HEAD = 32, N_CHUNKS = 4, MOST_CALLS = (WALK_DEPTH + WALK_CHUNKS) * 3 * (WALK_HOPS + 1) };
 
 struct input {
 	const uint8_t *p;
@@ -68,6 +68,14 @@ static const unsigned char *find_outside(void *ctx, uint64_t address)
 	return in->outside;
 }
 
+static uint64_t find_copy(void *ctx, uint64_t code, uint32_t index, uint64_t instr)
+{
+	struct input *in = ctx;
+
+	require(++in->n_calls <= MOST_CALLS && index);
+	return code && instr % 2 == 0 ? instr - index : 0;
+}
+
 static struct py_layout layout(unsigned kind)
 {
 	struct py_layout l;
@@ -79,6 +87,8 @@ static struct py_layout layout(unsigned kind)
 	l.frame_instr = 16;
 	if (!(kind & 4))
 		l.frame_stacktop = 24;
+	if (kind & 8)
+		l.frame_tlbc_index = 20; /* they may overlap: all of it is noise */
 	l.frame_owner = 28;
 	l.frame_owner_thread = 0;
 	l.frame_owner_generator = 1;
@@ -117,7 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	static struct walk walk;
 	struct walk_chunk chunks[N_CHUNKS];
 	struct input in = { .p = data, .n = n };
-	struct walk_callbacks c = { find_code, find_outside, &in };
+	struct walk_callbacks c = { find_code, find_outside, &in, find_copy };
 	struct walk_image image = { .chunks = chunks };
 	uint64_t kind = take_u16(&in);
 	struct py_layout l = layout((unsigned)kind & 255);
