@@ -272,6 +272,131 @@ static inline enum compat_moment compat_moment_of_return(PyFrameObject *frame)
 #endif
 #endif
 
+/* ---- where a thread stands ------------------------------------------------------------------- */
+
+struct compat_leaf {
+	PyCodeObject *code; /* borrowed from the frame */
+	uint32_t offset;    /* of the instruction, bytes */
+};
+
+/* Of a code object's instructions. */
+static inline Py_ssize_t compat_code_n_bytes(const PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+	return Py_SIZE(code) * (Py_ssize_t)sizeof(_Py_CODEUNIT);
+#else
+	return PyBytes_GET_SIZE(code->co_code);
+#endif
+}
+
+#if PY_VERSION_HEX >= 0x030B0000
+/* Where the thread's instructions begin: from 3.14 on without the GIL each thread has a copy of its own. */
+static inline const char *compat_leaf_begin(
+	const struct _PyInterpreterFrame *f, const PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030E0000 && defined(Py_GIL_DISABLED)
+	return f->tlbc_index >= 0 && f->tlbc_index < code->co_tlbc->size
+		? code->co_tlbc->entries[f->tlbc_index]
+		: code->co_code_adaptive;
+#else
+	(void)f;
+	return code->co_code_adaptive;
+#endif
+}
+
+/* NULL: a frame of the interpreter's own, without code of the program. */
+static inline PyCodeObject *compat_leaf_code(const struct _PyInterpreterFrame *f)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+	PyObject *code = (PyObject *)(f->f_executable.bits & ~(uintptr_t)3);
+
+	return f->owner < FRAME_OWNED_BY_INTERPRETER ? (PyCodeObject *)code : NULL;
+#elif PY_VERSION_HEX >= 0x030D0000
+	return f->owner != FRAME_OWNED_BY_CSTACK ? (PyCodeObject *)f->f_executable : NULL;
+#elif PY_VERSION_HEX >= 0x030C0000
+	return f->owner != FRAME_OWNED_BY_CSTACK ? f->f_code : NULL;
+#else
+	return f->f_code;
+#endif
+}
+
+static inline const char *compat_leaf_at(const struct _PyInterpreterFrame *f)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+	return (const char *)f->instr_ptr;
+#else
+	return (const char *)f->prev_instr;
+#endif
+}
+
+typedef const struct _PyInterpreterFrame compat_frame;
+
+static inline compat_frame *compat_frame_with_code(compat_frame *f)
+{
+	enum { SKIPPED_MOST = 4 };
+
+	for (int i = 0; f && !compat_leaf_code(f); i++)
+		f = i < SKIPPED_MOST ? f->previous : NULL;
+	return f;
+}
+
+/* The innermost Python frame of the calling thread, which need not hold the GIL; NULL: it runs none. */
+static inline compat_frame *compat_leaf_frame(const PyThreadState *thread)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+	return compat_frame_with_code(thread->current_frame);
+#else
+	return thread->cframe ? compat_frame_with_code(thread->cframe->current_frame) : NULL;
+#endif
+}
+
+static inline compat_frame *compat_leaf_up(compat_frame *f)
+{
+	return compat_frame_with_code(f->previous);
+}
+
+/* Changes with the instruction. */
+static inline uintptr_t compat_leaf_mark(compat_frame *f)
+{
+	return (uintptr_t)compat_leaf_at(f);
+}
+
+static inline struct compat_leaf compat_leaf(compat_frame *f)
+{
+	PyCodeObject *code = compat_leaf_code(f);
+
+	return (struct compat_leaf){ .code = code,
+		.offset = (uint32_t)(compat_leaf_at(f) - compat_leaf_begin(f, code)) };
+}
+#else
+typedef const PyFrameObject compat_frame;
+
+static inline compat_frame *compat_leaf_frame(const PyThreadState *thread)
+{
+	return thread->frame;
+}
+
+static inline compat_frame *compat_leaf_up(compat_frame *f)
+{
+	return f->f_back;
+}
+
+static inline uintptr_t compat_leaf_mark(compat_frame *f)
+{
+	return (uintptr_t)f->f_lasti;
+}
+
+static inline struct compat_leaf compat_leaf(compat_frame *f)
+{
+	uint32_t at = f->f_lasti < 0 ? 0 : (uint32_t)f->f_lasti;
+
+#if PY_VERSION_HEX >= 0x030A0000
+	at *= (uint32_t)sizeof(_Py_CODEUNIT);
+#endif
+	return (struct compat_leaf){ .code = f->f_code, .offset = at };
+}
+#endif
+
 /* ---- what a function was called with --------------------------------------------------------- */
 
 /* Bytes of a text where they lie; NULL: not in one piece (up to 3.11 there are such). */

@@ -20,6 +20,9 @@
 #include "agent/line_codes.h"
 #include "agent/line_module.h"
 #include "agent/link.h"
+#include "agent/ops.h"
+#include "agent/places.h"
+#include "agent/torch_module.h"
 #include "agent/tree.h"
 #include "wire/session_layout.h"
 #include "wire/trace.h"
@@ -43,6 +46,8 @@ static void in_child(void)
 	codes_forget();
 	line_codes_forget();
 	budget_forget();
+	ops_forget();
+	places_forget();
 }
 
 static bool begin(void)
@@ -154,6 +159,7 @@ static PyMethodDef methods[] = {
 	{ "start", start, METH_O, "start(after_site): begin to trace" },
 	{ "stop", stop, METH_NOARGS, "stop(): end it" },
 	LINE_MODULE_METHODS,
+	TORCH_MODULE_METHODS,
 	{ 0 },
 };
 

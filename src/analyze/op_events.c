@@ -7,6 +7,7 @@
 void op_events_done(struct op_events *x)
 {
 	vec_done(&x->v);
+	vec_done(&x->sources);
 	vec_done(&x->memory);
 	vec_done(&x->device);
 	vec_done(&x->sequences);

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/op_collected.h"
 #include "base/buf.h"
 #include "base/intern.h"
 #include "base/vec.h"
@@ -75,6 +76,8 @@ struct op_property {  /* what a file says beside its events */
 
 struct op_events {
 	VEC(struct op_event) v; /* in the file's order */
+	VEC(uint32_t)
+	sources; /* as v: the line of Python that asked for it, in names + 1, 0: not known; or empty */
 	VEC(struct op_memory) memory;
 	VEC(struct op_device) device;
 	VEC(struct op_sequence) sequences; /* by event */
@@ -96,8 +99,9 @@ struct op_events {
 	char backend[16];   /* of a distributed job, "nccl"; "": not known */
 	unsigned py_minor;  /* of the interpreter, where the process is named after it; else 0 */
 	uint64_t n_skipped; /* events of other kinds: flows, counters, marks */
-	uint64_t n_lost, n_repaired; /* events that could not be read, or only after a repair */
-	bool is_cut;                 /* the file ends before its events do */
+	uint64_t n_lost, n_repaired;   /* events that could not be read, or only after a repair */
+	bool is_cut;                   /* the file ends before its events do */
+	struct op_collected collected; /* of a recording */
 
 	/* Whoever writes a trace again sets this before it is read; otherwise what follows stays empty. */
 	bool keeps_all;

@@ -6,8 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/frames.h"
 #include "analyze/op_events.h"
+#include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "store/reader.h"
 #include "store/tables.h"
 #include "store/writer.h"
@@ -218,6 +222,9 @@ struct loading {
 	struct ids names, shapes, tracks, texts;
 	uint32_t *thread_track; /* by thread row, + 1 */
 	size_t n_threads;
+	struct arena arena;    /* of frames */
+	struct frames *frames; /* made when first asked for */
+	struct map sources;    /* code and offset → what op_events.sources holds of them */
 };
 
 static uint32_t id_of(struct loading *l, struct ids *of, uint32_t row)
@@ -305,6 +312,40 @@ static uint32_t detail_of(struct loading *l, const struct rec_op *r)
 	return r->shapes ? id_of(l, &l->shapes, r->shapes) + 1 : 0;
 }
 
+/* "train.py(12): step", as torch names Python functions. */
+static uint32_t source_of(struct loading *l, const struct rec_op *r)
+{
+	uint64_t key = (uint64_t)r->code << 32 | r->offset, id;
+	struct buf text = BUF_INIT;
+	struct stack_frame f;
+
+	if (!r->code || r->code > tables_count(l->t, RECORD_code))
+		return 0;
+	if (map_find(&l->sources, key, &id))
+		return (uint32_t)id;
+	if (!l->frames)
+		l->frames = frames_new(&l->arena, l->t);
+	f = frames_of_code(l->frames, r->code, r->offset);
+	buf_printf(&text, "%s(%d): %s", frames_module_path(f.file),
+		f.line > 0 ? f.line : (int)f.first_line, f.name);
+	id = 1 + intern_add(&l->to->names, text.data, text.n, NULL);
+	map_put(&l->sources, key, id);
+	buf_done(&text);
+	return (uint32_t)id;
+}
+
+/* Of the event that was added last. */
+static void add_source(struct loading *l, uint32_t source)
+{
+	struct op_events *to = l->to;
+
+	if (!source && !to->sources.n)
+		return;
+	while (to->sources.n + 1 < to->v.n)
+		vec_push(&to->sources, 0);
+	vec_push(&to->sources, source);
+}
+
 static int read_spans(struct loading *l)
 {
 	struct record_iter it = record_iter(l->t, RECORD_op);
@@ -337,6 +378,7 @@ static int read_spans(struct loading *l)
 				(struct op_sequence){
 					(uint32_t)to->v.n, (uint32_t)(r->sequence - 1) });
 		vec_push(&to->v, x);
+		add_source(l, source_of(l, r));
 		if (to->keeps_all)
 			vec_push(&to->v_written, keep(l, r->form, &r->numbers));
 	}
@@ -430,7 +472,8 @@ int op_record_read(struct tables *t, struct op_events *to, struct err *e)
 		.to = to,
 		.e = e,
 		.n_strings = tables_count(t, RECORD_string),
-		.n_threads = tables_count(t, RECORD_thread) };
+		.n_threads = tables_count(t, RECORD_thread),
+		.arena = ARENA_INIT };
 	struct intern *const in[] = { &to->names, &to->shapes, &to->tracks, &to->texts };
 	struct ids *const ids[] = { &l.names, &l.shapes, &l.tracks, &l.texts };
 	int status;
@@ -440,6 +483,7 @@ int op_record_read(struct tables *t, struct op_events *to, struct err *e)
 	l.thread_track = xcalloc(l.n_threads + 1, sizeof(uint32_t));
 	intern_add(&to->texts, "", 0, NULL);
 	read_facts(&l);
+	to->collected = op_collected_build(t);
 	status = read_spans(&l);
 	if (status == 0)
 		status = read_memory(&l);
@@ -452,5 +496,7 @@ int op_record_read(struct tables *t, struct op_events *to, struct err *e)
 	for (size_t i = 0; i < 4; i++)
 		free(ids[i]->id);
 	free(l.thread_track);
+	map_done(&l.sources);
+	arena_done(&l.arena);
 	return status;
 }

@@ -169,8 +169,15 @@ static void tell(struct own *o, size_t which, uint32_t node, uint32_t name, cons
 	*in_row = op_events_name(o->tree.x, name);
 }
 
+/* The line a recording has with each operator. */
+static uint32_t source_kept(const struct op_events *x, uint32_t node)
+{
+	return node < x->sources.n && x->sources.v[node] ? x->sources.v[node] - 1 : OPS_NONE;
+}
+
 static void add_python(struct own *o, uint32_t node, uint32_t stack, struct ops_row *r)
 {
+	tell(o, 0, node, source_kept(o->tree.x, node), &r->source);
 	if (!o->around)
 		return;
 	tell(o, 0, node, ops_python_source(&o->python, node), &r->source);

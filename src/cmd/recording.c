@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyze/arguments.h"
+#include "analyze/op_collected.h"
 #include "analyze/regions.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -19,6 +20,7 @@
 #include "formats/format.h"
 #include "store/writer.h"
 #include "sys/rank.h"
+#include "view/op_collected.h"
 #include "base/banned.h"
 
 enum { NAMES_MOST = 10000, PATH_MOST = 4096, COPY_BYTES = 1 << 20 };
@@ -373,6 +375,7 @@ static int show(const struct recording *r, const struct recording_options *o,
 	struct buf text = BUF_INIT, json = BUF_INIT;
 	struct result_choice choice = { .stacks = *state, .source = true, .sort = o->sort };
 	struct result result;
+	struct op_collected collected;
 	int status = result_open_choice(&result, r->path, &choice, e);
 
 	page.output = recording_output(o);
@@ -385,6 +388,8 @@ static int show(const struct recording *r, const struct recording_options *o,
 		page.arguments = result.arguments && result.arguments->n > 0;
 		result_print(&result, &page, &text);
 		add_untraced(&result.fidelity, &text);
+		collected = op_collected_build(result.tables);
+		op_collected_print(&collected, r->path, &text);
 		if (!result.profile)
 			add_nothing(r, &result.fidelity, &text);
 		buf_adds(&text, note);

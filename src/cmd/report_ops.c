@@ -25,6 +25,7 @@
 #include "view/op_allocations.h"
 #include "view/op_compile.h"
 #include "view/op_modules.h"
+#include "view/op_collected.h"
 #include "view/op_overview.h"
 #include "view/op_work.h"
 #include "view/ops.h"
@@ -210,6 +211,7 @@ int report_ops(const struct command *self, const char *path, const struct report
 		status = build(&a, &x, o, &pages, &e);
 	if (status == 0) {
 		ops_print_losses(&x, &losses);
+		op_collected_print_unseen(&x.collected, &losses);
 		output_write(STDERR_FILENO, &losses);
 		if (o->json)
 			print_json(&pages, &x, o, &view, &text);

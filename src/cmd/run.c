@@ -71,8 +71,9 @@ static const struct opt options_table[] = {
 	{ 0, "sample", OPT_FLAG, NULL, false, "sample as well, beside --trace, --count or --lines",
 		FIELD(sample), SIZE_MAX, NULL },
 	{ 0, "torch", OPT_STRING, "full", true,
-		"drive torch's own profiler as well, with shapes, memory and stacks, and keep its "
-		"trace with the samples: =full, =full:all or =full:WAIT,WARMUP,ACTIVE steps",
+		"keep every operator of PyTorch as well, from when the program imports torch; "
+		"=full, =full:all or =full:WAIT,WARMUP,ACTIVE steps: drive torch's own profiler, "
+		"with shapes, memory and stacks",
 		FIELD(torch), FIELD(has_torch), NULL },
 	{ 0, "torch-daemon", OPT_FLAG, NULL, false,
 		"let leadline attach --torch ask the program for traces while it runs",
@@ -164,13 +165,19 @@ static bool is_auto(const struct options *o)
 	return o->lines && strcmp(o->lines, "auto") == 0;
 }
 
+/* --torch alone: operators, but not torch's own profiler. */
+static bool is_light(const struct options *o)
+{
+	return o->has_torch && !o->torch;
+}
+
 static unsigned wanted(const struct options *o)
 {
 	bool is_exact = o->trace || o->count || o->lines;
 
-	return (o->trace || o->count ? COLLECT_CALLS : 0) |
+	return (is_light(o) ? COLLECT_OPS : 0) | (o->trace || o->count ? COLLECT_CALLS : 0) |
 		(o->lines || o->counted ? COLLECT_LINES : 0) | COLLECT_SAMPLES |
-		(is_exact ? 0 : COLLECT_REGIONS);
+		(is_exact || is_light(o) ? 0 : COLLECT_REGIONS);
 }
 
 static uint64_t trace_options(const struct options *o)
@@ -178,7 +185,7 @@ static uint64_t trace_options(const struct options *o)
 	return (o->trace || o->count ? TRACE_CALLS : 0) |
 		(o->count && !o->trace ? TRACE_NO_CLOCK : 0) | (o->lines ? TRACE_LINES : 0) |
 		(o->trace_how ? TRACE_TIMELINE | o->min_duration_ns << TRACE_MIN_NS_SHIFT : 0) |
-		o->counted | (o->args ? TRACE_ARGS : 0) |
+		o->counted | (o->args ? TRACE_ARGS : 0) | (is_light(o) ? TRACE_TORCH : 0) |
 		(o->budget_pct ? TRACE_BUDGET | o->budget_pct << TRACE_BUDGET_SHIFT : 0);
 }
 
@@ -276,8 +283,6 @@ static int run(const struct command *self, int argc, char **argv)
 	start.module = o.module;
 	if (first >= argc && !o.module)
 		err_set(&e, ERR_USAGE, "which program? For example: leadline run script.py");
-	else if (o.has_torch && !o.torch)
-		err_set(&e, ERR_USAGE, "--torch wants =full, for example: --torch=full script.py");
 	else if (o.torch && (o.trace || o.count || o.lines || o.args || o.budget))
 		err_set(&e, ERR_USAGE,
 			"--torch=full goes with samples alone, without --trace, --count, --lines, "

@@ -94,6 +94,8 @@ int bootstrap_prepare(const char *dir, const struct bootstrap_options *o, struct
 		return -(int)e->code;
 	if (o->torch_full && save_text(dir, "torch-full", o->torch_full, e) < 0)
 		return -(int)e->code;
+	if (o->torch && save_text(dir, "torch", "", e) < 0)
+		return -(int)e->code;
 	for (const struct embedded_file *f = embedded_files; f->name; f++)
 		if (strncmp(f->name, "source/", 7) != 0 &&
 			(o->with_agents || strncmp(f->name, "agents/", 7) != 0) &&

@@ -5,6 +5,7 @@
  *	agents/, bootstrap/	the agents and the folder PYTHONPATH names, which starts them
  *	lines			patterns, where lines are to be counted
  *	torch-full		where torch's own profiler shall be driven
+ *	torch			where PyTorch's operators are to be collected
  *	package/leadline	the Python package, for programs whose environment has none
  *	regions			where that package, or an installed one, writes regions (regions_file.h)
  *	leadline		a link to this executable, for the package
@@ -23,6 +24,7 @@ struct bootstrap_options {
 	const char *lines; /* patterns; NULL: none are counted */
 	const char *
 		torch_full; /* what torch's profiler shall do (bootstrap/torch_full.py); NULL: nothing */
+	bool torch;         /* operators of PyTorch */
 };
 
 /* Fills the directory and sets the environment of this process, which the program inherits. */

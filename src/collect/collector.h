@@ -50,7 +50,8 @@ enum collect_what {
 	COLLECT_SAMPLES = 1 << 0,
 	COLLECT_CALLS = 1 << 1,
 	COLLECT_LINES = 1 << 2,
-	COLLECT_REGIONS = 1 << 3, /* without calls and lines, which bring them */
+	COLLECT_REGIONS = 1 << 3, /* without calls, lines and operators, which bring them */
+	COLLECT_OPS = 1 << 4,     /* operators of PyTorch */
 };
 
 struct collector {

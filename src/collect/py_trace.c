@@ -23,12 +23,14 @@
 #include "collect/rows.h"
 #include "collect/session.h"
 #include "collect/sources.h"
+#include "collect/tick_map.h"
 #include "collect/trace_args.h"
 #include "collect/trace_budget.h"
 #include "collect/trace_events.h"
 #include "collect/trace_functions.h"
 #include "collect/trace_lines.h"
 #include "collect/trace_opcodes.h"
+#include "collect/trace_ops.h"
 #include "collect/trace_tree.h"
 #include "store/writer.h"
 #include "sys/clocksource.h"
@@ -60,11 +62,19 @@ struct traced {
 	struct trace_lines lines;
 	struct trace_events events;
 	struct trace_opcodes opcodes;
+	struct trace_ops ops;
 	struct map
 		hidden; /* node of the package's own → its parent, or the nearest above that is shown */
 	char *interpreter; /* owned */
 	uint32_t row, segment;
 	uint64_t n_nonsense; /* records that were not believed */
+};
+
+/* What became of PyTorch in all processes that have ended. */
+struct trace_torch {
+	uint64_t n_ops, n_lost, n_processes, n_gaps, gap_ns;
+	uint32_t n_threads_unseen;
+	char version[40], cannot[304];
 };
 
 struct trace {
@@ -84,7 +94,9 @@ struct trace {
 	bool has_cost;
 	struct trace_cost cost;  /* of an event, as the first process measured it */
 	uint64_t n_paces, paces; /* the CPU's pace, of processes that have ended */
-	bool is_over;            /* what is to be recorded is */
+	struct tick_map ticks;   /* with TRACE_TORCH */
+	struct trace_torch torch;
+	bool is_over; /* what is to be recorded is */
 };
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -333,6 +345,31 @@ static void write_arguments(void *ctx, int32_t tid, const struct args_sketch *s)
 					.text = writer_string(t->c.writer, f->text) });
 }
 
+static bool has_torch(const struct trace *t)
+{
+	return t->c.trace_options & TRACE_TORCH;
+}
+
+/* After a drain of all rings. is_last: of this process. */
+static void write_ops(struct trace *t, struct traced *p, bool is_last)
+{
+	struct trace_ops_target to = { .writer = t->c.writer,
+		.interpreter = p->interpreter,
+		.sources = t->c.sources,
+		.source_process = p->functions.source_process,
+		.clock = &t->ticks };
+
+	if (!has_torch(t) || !p->ops.blocks.n)
+		return;
+	to.process = process_row(t, p);
+	clock_triple_take(&t->now);
+	tick_map_add(&t->ticks, &t->now);
+	if (is_last)
+		trace_ops_write_all(&p->ops, &to);
+	else
+		trace_ops_write(&p->ops, &to);
+}
+
 static void write_loss(struct trace *t, struct traced *p, const char *what, uint64_t count)
 {
 	if (count)
@@ -362,6 +399,8 @@ static void snapshot(struct trace *t, struct traced *p, bool is_over)
 
 		trace_events_rest(&p->events, &area, write_events, &to);
 	}
+	if (is_over)
+		trace_ops_rest(&p->ops, &area);
 	trace_tree_take(&p->tree, &area);
 }
 
@@ -417,6 +456,7 @@ static void traced_free(struct traced *p)
 	trace_lines_done(&p->lines);
 	trace_events_done(&p->events);
 	trace_opcodes_done(&p->opcodes);
+	trace_ops_done(&p->ops);
 	trace_functions_done(&p->functions);
 	map_done(&p->hidden);
 	free(p->interpreter);
@@ -480,11 +520,32 @@ static void write_cost(struct trace *t)
 	writer_meta(t->c.writer, "trace_code_slower", text);
 }
 
+/* A process that has not told of torch never imported it. */
+static void torch_end(struct trace *t, struct traced *p)
+{
+	const struct trace_ops *o = &p->ops;
+
+	if (!has_torch(t))
+		return;
+	write_ops(t, p, true);
+	if (o->cannot[0])
+		memcpy(t->torch.cannot, o->cannot, sizeof t->torch.cannot);
+	if (o->version[0])
+		memcpy(t->torch.version, o->version, sizeof t->torch.version);
+	t->torch.n_processes += o->version[0] || o->n_ops; /* a forked one has not imported it */
+	t->torch.n_ops += o->n_ops;
+	t->torch.n_lost += o->n_lost;
+	t->torch.n_gaps += o->n_gaps;
+	t->torch.gap_ns += to_ns(t, o->gap_ticks);
+	t->torch.n_threads_unseen += o->n_threads_unseen;
+}
+
 static void traced_end(struct trace *t, struct traced *p, bool is_over)
 {
 	struct trace_tree_counters counted;
 
 	snapshot(t, p, is_over);
+	torch_end(t, p);
 	trace_budget_each(&p->tree.area, write_budget, &(struct writing){ .t = t, .p = p });
 	trace_args_each(&p->tree.area, write_arguments, &(struct writing){ .t = t, .p = p });
 	write_tree(t, p);
@@ -523,6 +584,8 @@ static void on_record(struct trace *t, struct traced *p, const struct session_ev
 {
 	if (ev->kind == TRACE_RECORD_NOTE)
 		add_note(t, ev->process, ev->data, ev->n_bytes);
+	else if (trace_ops_is_own(ev->kind))
+		p->n_nonsense += !trace_ops_add(&p->ops, ev->kind, ev->data, ev->n_bytes);
 	else if (ev->kind == TRACE_RECORD_LINES || ev->kind == TRACE_RECORD_LINES_NEAR)
 		p->n_nonsense += !on_lines_record(t, p, ev);
 	else if (ev->kind == TRACE_RECORD_EVENTS)
@@ -614,7 +677,7 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 	struct trace *t = xcalloc(1, sizeof *t);
 	struct session_options o = { .clock_mode = clock_choose(NULL),
 		.sparse_bytes = AREA_BYTES,
-		.ring_bytes = c->trace_options & TRACE_TIMELINE ? 1 << 20 : 1 << 18,
+		.ring_bytes = c->trace_options & (TRACE_TIMELINE | TRACE_TORCH) ? 1 << 20 : 1 << 18,
 		.n_slots = 1024,
 		.wait_max_ns = 1000 * MS,
 		.agent_options = c->trace_options };
@@ -627,10 +690,14 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 	o.ns_per_tick = measure_tick(o.clock_mode);
 	clock_triple_take(&t->first);
 	t->now = t->first;
+	t->ticks.mode = o.clock_mode;
+	tick_map_add(&t->ticks, &t->first);
 	if (session_open(&t->session, &o, e) < 0 ||
 		regions_file_open(&t->regions, session_dir(t->session), e) < 0 ||
 		bootstrap_prepare(session_dir(t->session),
-			&(struct bootstrap_options){ .with_agents = true, .lines = lines_of(c) },
+			&(struct bootstrap_options){ .with_agents = true,
+				.lines = lines_of(c),
+				.torch = c->trace_options & TRACE_TORCH },
 			e) < 0) {
 		regions_file_done(&t->regions);
 		session_close(t->session);
@@ -660,6 +727,8 @@ static uint64_t trace_drain(void *state, uint64_t now_ns)
 		clock_triple_take(&t->now);
 	if (session_poll(t->session, &e) < 0 || session_drain(t->session, on_event, t, &e) < 0)
 		log_debug(1, "%s", e.text);
+	vec_each (&t->processes, p)
+		write_ops(t, *p, false);
 	snapshot_all(t, now_ns);
 	regions_file_take(&t->regions, t->c.writer);
 	return now_ns + (has_timeline(t) ? LOOK_TIMELINE_MS : LOOK_MS) * MS;
@@ -688,6 +757,36 @@ static void trace_enough(void *state)
 		traced_end(t, t->processes.v[0], false);
 }
 
+/* Nobody came. Where only operators were wanted, samples are there all the same. */
+static void write_no_process(struct trace *t)
+{
+	static const char why[] = "no interpreter took the agent in; python -I, -E and -S, and "
+				  "launchers that set PYTHONPATH anew, keep it out",
+			  sampled[] = ". Such programs are sampled from outside after their first "
+				      "second";
+	char text[sizeof why + sizeof sampled];
+
+	snprintf(t->torch.cannot, sizeof t->torch.cannot, "%s", why);
+	snprintf(text, sizeof text, "%s%s", why, sampled);
+	if (!t->n_notes && t->c.trace_options != TRACE_TORCH)
+		writer_meta(t->c.writer, "no_trace", text);
+}
+
+/* Without a version: torch was never imported, or could not be asked. */
+static void write_torch(struct trace *t)
+{
+	if (!has_torch(t))
+		return;
+	writer_meta(t->c.writer, "torch", t->torch.version);
+	writer_meta(t->c.writer, "torch_cannot", t->torch.cannot);
+	write_number(t->c.writer, "torch_operators", t->torch.n_ops);
+	write_number(t->c.writer, "torch_lost", t->torch.n_lost);
+	write_number(t->c.writer, "torch_processes", t->torch.n_processes);
+	write_number(t->c.writer, "torch_gaps", t->torch.n_gaps);
+	write_number(t->c.writer, "torch_gap_ns", t->torch.gap_ns);
+	write_number(t->c.writer, "torch_threads_unseen", t->torch.n_threads_unseen);
+}
+
 static void trace_stop(void *state)
 {
 	struct trace *t = state;
@@ -705,26 +804,24 @@ static void trace_stop(void *state)
 		write_number(t->c.writer, "timeline_bytes", t->n_event_bytes);
 		write_number(t->c.writer, "timeline_lost", t->n_events_lost);
 	}
-	if (!stats->n_processes && !t->n_notes)
-		writer_meta(t->c.writer, "no_trace",
-			"no interpreter took the agent in; python -I, -E and -S, and launchers "
-			"that set "
-			"PYTHONPATH anew, keep it out. Such programs are sampled from outside "
-			"after "
-			"their first second");
+	if (!stats->n_processes)
+		write_no_process(t);
 	if (t->notes.n)
 		writer_meta(t->c.writer, "trace_notes", buf_str(&t->notes));
+	write_torch(t);
 	regions_file_done(&t->regions);
 	session_close(t->session);
 	vec_done(&t->processes);
+	tick_map_done(&t->ticks);
 	buf_done(&t->notes);
 	free(t);
 }
 
 const struct collector collector_trace = {
 	.name = "trace",
-	.what = COLLECT_CALLS | COLLECT_LINES,
-	.sees = "every call of Python and C functions, by agents inside the program",
+	.what = COLLECT_CALLS | COLLECT_LINES | COLLECT_OPS,
+	.sees = "every call of Python and C functions, and PyTorch's operators, by agents inside "
+		"the program",
 	.probe = trace_probe,
 	.start = trace_start,
 	.drain = trace_drain,

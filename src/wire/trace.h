@@ -34,7 +34,8 @@ enum trace_option {
 	TRACE_BUDGET = 1
 		<< 11, /* with TRACE_CALLS: within a share of the program's time (budget_area.h) */
 	TRACE_OPCODES = 1 << 10, /* how often instructions ran (line_area.h), likewise */
-	TRACE_ARGS = 1 << 12, /* with TRACE_CALLS: what functions are called with (args_area.h) */
+	TRACE_ARGS = 1 << 12,  /* with TRACE_CALLS: what functions are called with (args_area.h) */
+	TRACE_TORCH = 1 << 13, /* operators of PyTorch (op_area.h) */
 };
 
 /* The upper half of the options: calls shorter than so many ns are not part of the timeline. */
@@ -54,6 +55,12 @@ enum trace_record {
 	TRACE_RECORD_LINES_NEAR, /* uint32_t pattern, then text: what a pattern that chose nothing may have meant */
 	TRACE_RECORD_EVENTS = 32, /* struct event_block and its bytes (events.h) */
 	TRACE_RECORD_OPCODES, /* struct opcode_block (line_area.h): where instructions are counted */
+	TRACE_RECORD_OPS = 48, /* struct op_block and its rows; op_area.h, as all that follow */
+	TRACE_RECORD_OP_NAME,
+	TRACE_RECORD_OP_CODE,
+	TRACE_RECORD_OP_PLACE,
+	TRACE_RECORD_OP_GAP,
+	TRACE_RECORD_TORCH,
 };
 
 /* A Python function. The parts hold file, qualified name, line table, instructions (as compiled, not as
@@ -105,6 +112,7 @@ enum trace_granule_kind {
 	TRACE_GRANULE_EVENTS = 8, /* the block a thread fills just now (events.h); n is 0 */
 	TRACE_GRANULE_BUDGET = 4, /* functions that are off (budget_area.h) */
 	TRACE_GRANULE_ARGS = 16,  /* what a function was called with (args_area.h) */
+	TRACE_GRANULE_OPS = 32,   /* operators a thread has not sent yet (op_area.h) */
 };
 
 struct trace_granule {

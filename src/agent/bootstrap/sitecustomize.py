@@ -50,6 +50,7 @@ def _start(folder):
     loader.exec_module(agent)
     agent.start(True)
     _lines(session, folder, agent)
+    _torch(session, folder, agent, path)
 
 
 class _Package:
@@ -89,6 +90,18 @@ def _torch_full(folder):
         return
     code = compile(_read(posix, folder + "/torch_full.py"), "<frozen importlib._bootstrap_external>", "exec")
     exec(code, {"__name__": "leadline_torch_full", "wish": wish.decode("utf-8", "surrogateescape")})
+
+
+def _torch(session, folder, agent, library):
+    """Waits for PyTorch when the session has a file of that name."""
+    import posix
+
+    try:
+        posix.stat(session + "/torch")
+    except OSError:
+        return
+    code = compile(_read(posix, folder + "/torch.py"), "<frozen importlib._bootstrap_external>", "exec")
+    exec(code, {"__name__": "leadline_torch", "agent": agent, "library": library})
 
 
 def _read(posix, path):

@@ -1,0 +1,203 @@
+"""Operators of PyTorch in a program that is recorded: run by sitecustomize when the session asks for it.
+
+Gets `agent` (the module) and `library` (its path) as its globals. Waits for `import torch`, lets torch load the agent as its
+collector of ITT ranges, and switches these on: in the thread that imports it, in the main thread and in threads made later.
+While the program's own profiler is on in a thread, ours is off there, since torch allows one. Whatever fails here is nothing
+to the program.
+
+The code bears the name of importlib's own file, so that tracebacks leave its frames out as they do importlib's.
+"""
+
+import atexit
+import sys
+
+import _frozen_importlib as _bootstrap
+import _thread
+
+
+class _Finder:
+    """First in sys.meta_path until torch is found, and no longer."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "torch":
+            return None
+        try:
+            sys.meta_path.remove(_finder)
+        except ValueError:
+            return None
+        spec = _bootstrap._find_spec(name, path, target)
+        if spec is None or not hasattr(spec.loader, "exec_module"):
+            sys.meta_path.insert(0, _finder)  # it may come later
+        else:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+class _Loader:
+    """Steps aside when the module is there."""
+
+    def __init__(self, loader):
+        self._loader = loader
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        module.__spec__.loader = module.__loader__ = self._loader
+        is_named = agent.torch_load(library)
+        done = False
+        try:
+            _bootstrap._call_with_frames_removed(self._loader.exec_module, module)
+            done = True
+            _begin_safely(module, is_named)
+        finally:
+            if is_named:
+                agent.torch_load(None)
+            if not done:
+                sys.meta_path.insert(0, _finder)
+
+
+# ---- on and off, thread by thread
+
+
+class _State(_thread._local):
+    is_on = False  # ours
+    n_own = 0  # profilers of the program's that are on
+    since = None  # when ours was switched off for them
+
+
+_state = _State()
+
+
+def _switch_on():
+    if not _state.is_on and not _state.n_own:
+        _enable(*_arguments)
+        _state.is_on = True
+
+
+def _switch_off(_=None):
+    """Also before a thread or the interpreter ends: torch warns of ranges that were left on."""
+    if _state.is_on:
+        _disable()
+        _state.is_on = False
+
+
+def _before_enable():
+    if _state.is_on:
+        _state.since = agent.torch_now()
+    _switch_off()
+
+
+def _after_enable(is_done):
+    if is_done:
+        _state.n_own += 1
+        if _state.n_own == 1 and "ITT" in str(_type()):
+            _state.since = None  # what the program's own ranges tell comes to us as well
+    elif not _state.n_own:
+        _state.since = None
+        _switch_on()
+
+
+def _before_disable():
+    if not _state.n_own:
+        _switch_off()  # the program ends what it did not begin: torch shall say so
+
+
+def _after_disable(is_done):
+    if is_done and _state.n_own:
+        _state.n_own -= 1
+    if not _state.n_own:
+        _switch_on()
+        agent.torch_gap(_state.since)
+        _state.since = None
+
+
+# ---- once, after torch was imported
+
+
+def _take_arguments(profiler):
+    """What this version of torch switches ITT on with: emit_itt tells, without doing it."""
+    taken = []
+    names = {"_enable_profiler": lambda *words: taken.append(words), "_run_on_profiler_start": lambda: None}
+    former = {name: getattr(profiler, name) for name in names if hasattr(profiler, name)}
+    try:
+        for name in former:
+            setattr(profiler, name, names[name])
+        profiler.emit_itt().__enter__()
+    finally:
+        for name, value in former.items():
+            setattr(profiler, name, value)
+    return taken[0]
+
+
+def _replace(old, new, *modules):
+    for module in modules:
+        for name, value in list(vars(module).items()):
+            if value is old:
+                setattr(module, name, new)
+
+
+def _wrap_profilers(torch, profiler, native):
+    """The program's own profilers, wherever torch keeps the functions that switch them."""
+    for kind, before, after in (("enable", _before_enable, _after_enable), ("disable", _before_disable, _after_disable)):
+        for name in ("_%s_profiler" % kind, "_%s_profiler_legacy" % kind):
+            old = getattr(native, name, None)
+            if old is not None:
+                _replace(old, agent.around(old, before, after), profiler, native, torch.autograd)
+
+
+def _is_profiled():
+    """As torch's _profiler_enabled: ours is none of the program's."""
+    return _is_enabled() and not _state.is_on
+
+
+def _wrap_threads():
+    modules = [_thread] + [sys.modules[name] for name in ("threading",) if name in sys.modules]
+    for name in ("start_new_thread", "start_joinable_thread"):
+        old = getattr(_thread, name, None)
+        if old is not None:
+            _replace(old, agent.around_thread(old, _switch_on, _switch_off), *modules)
+
+
+def _begin(torch, is_named):
+    global _arguments, _enable, _disable, _type, _is_enabled
+    version = str(getattr(torch, "__version__", "?"))
+    if not is_named:
+        return agent.torch_state(False, "INTEL_LIBITTNOTIFY64 names another collector already: unset it", 0)
+    profiler = getattr(torch.autograd, "profiler", None)
+    if not hasattr(profiler, "emit_itt") or not hasattr(torch._C, "_itt"):
+        return agent.torch_state(False, "torch %s has no ITT ranges, they come with 1.13" % version, 0)
+    if torch._C._itt.is_available():
+        torch._C._itt.rangePush("")  # the first range makes torch look for its collector
+        torch._C._itt.rangePop()
+    if not agent.torch_open(torch.__file__.rpartition("/")[0]):
+        return agent.torch_state(False, "this build of torch %s is without ITT ranges" % version, 0)
+    native = torch._C._autograd
+    _arguments = _take_arguments(profiler)
+    _enable, _disable, _type = native._enable_profiler, native._disable_profiler, native._profiler_type
+    _is_enabled = native._profiler_enabled
+    _replace(_is_enabled, _is_profiled, native, torch.autograd)
+    unseen = len(sys._current_frames()) - 1
+    _wrap_profilers(torch, profiler, native)
+    _wrap_threads()
+    _switch_on()
+    atexit.register(_switch_off)
+    if _thread.get_ident() != _main:
+        unseen -= agent.torch_in_main(_switch_on)
+    return agent.torch_state(True, version, max(unseen, 0))
+
+
+def _begin_safely(torch, is_named):
+    try:
+        _begin(torch, is_named)
+    except Exception as error:
+        agent.torch_state(False, "%s: %s" % (type(error).__name__, error), 0)
+
+
+_main = _thread.get_ident()
+_finder = _Finder()
+sys.meta_path.insert(0, _finder)

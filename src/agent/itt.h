@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The collector of ITT, the interface by which PyTorch tells of its operators: the agent's library is named in
+ * INTEL_LIBITTNOTIFY64 when torch begins its first range, and puts its own functions into torch's table of them. Only what
+ * torch tells under its own name ("PyTorch") is taken. */
+#ifndef AGENT_ITT_H
+#define AGENT_ITT_H
+
+#include <stdbool.h>
+
+#pragma GCC visibility push(hidden)
+
+/* Whether torch has begun a range, so that it knows our functions. */
+bool itt_is_used(void);
+/* From now on its ranges are taken. */
+void itt_open(void);
+
+#pragma GCC visibility pop
+
+#endif

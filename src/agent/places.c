@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ * See places.h. */
+#include "agent/places.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "agent/compat.h"
+#include "agent/link.h"
+#include "agent/lookup.h"
+#include "agent/ops.h"
+#include "agent/tree.h"
+#include "wire/op_area.h"
+
+/* A code object, or with `code` a place in it. */
+struct place {
+	struct place_key key; /* of a code object: offset 0 */
+	uint32_t number, told;
+	struct place *code; /* NULL: this is one */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct lookup places, codes;
+	struct pool pool;
+	uint32_t n_places, n_codes;
+	const char *torch; /* its folder */
+	unsigned char record[sizeof(struct op_code) + 3 * OP_TEXT_BYTES];
+} all = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+static size_t put_utf8(unsigned char *to, uint32_t c)
+{
+	if (c < 0x80) {
+		to[0] = (unsigned char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		to[0] = (unsigned char)(0xc0 | c >> 6);
+		to[1] = (unsigned char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		to[0] = (unsigned char)(0xe0 | c >> 12);
+		to[1] = (unsigned char)(0x80 | (c >> 6 & 0x3f));
+		to[2] = (unsigned char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	to[0] = (unsigned char)(0xf0 | c >> 18);
+	to[1] = (unsigned char)(0x80 | (c >> 12 & 0x3f));
+	to[2] = (unsigned char)(0x80 | (c >> 6 & 0x3f));
+	to[3] = (unsigned char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+/* As much of a text as there is room for; what is no character (half of a surrogate pair: a byte of a file's name that is
+ * not UTF-8) as a question mark. */
+static uint32_t put_text(unsigned char *to, PyObject *text)
+{
+	struct compat_text t = { 0 };
+	size_t n = 0, size;
+
+	if (text && PyUnicode_Check(text))
+		t = compat_text(text);
+	if (!t.data)
+		return 0;
+	size = (size_t)PyUnicode_KIND(text);
+	for (size_t i = 0; i + size <= t.n && n + 4 <= OP_TEXT_BYTES; i += size) {
+		uint32_t c = PyUnicode_READ(PyUnicode_KIND(text), t.data, i / size);
+
+		n += put_utf8(to + n, c >= 0xd800 && c < 0xe000 ? '?' : c);
+	}
+	return (uint32_t)n;
+}
+
+static uint32_t put_bytes(unsigned char *to, PyObject *bytes)
+{
+	size_t n = bytes && PyBytes_Check(bytes) ? (size_t)PyBytes_GET_SIZE(bytes) : 0;
+
+	if (n > OP_TEXT_BYTES)
+		return 0; /* a part of a line table says nothing */
+	memcpy(to, n ? PyBytes_AS_STRING(bytes) : "", n);
+	return (uint32_t)n;
+}
+
+/* ---- telling --------------------------------------------------------------------------------- */
+
+static bool tell_code(struct place *p)
+{
+	const PyCodeObject *code = p->key.code;
+	struct op_code head = { .number = p->number,
+		.first_line = p->key.first_line,
+		.n_code = (uint32_t)compat_code_n_bytes(code) };
+	unsigned char *at = all.record + sizeof head;
+
+	at += head.n_file = put_text(at, code->co_filename);
+	at += head.n_qualname = put_text(at, compat_code_name(code));
+	at += head.n_linetable = put_bytes(at, compat_code_lines(code));
+	memcpy(all.record, &head, sizeof head);
+	return leadline_link_emit(TRACE_RECORD_OP_CODE, all.record, (uint32_t)(at - all.record));
+}
+
+static bool tell_place(const struct place *p)
+{
+	struct op_place r = {
+		.number = p->number, .code = p->code->number, .offset = p->key.offset
+	};
+
+	return leadline_link_emit(TRACE_RECORD_OP_PLACE, &r, sizeof r);
+}
+
+/* ---- the tables ------------------------------------------------------------------------------ */
+
+static bool is_same(const struct place_key *a, const struct place_key *b)
+{
+	return a->code == b->code && a->offset == b->offset && a->lines == b->lines &&
+		a->file == b->file && a->first_line == b->first_line;
+}
+
+static uint64_t hash_of(const struct place_key *k)
+{
+	return lookup_mix(lookup_mix((uintptr_t)k->code) + k->offset);
+}
+
+/* NULL: no memory, or too many. */
+static struct place *get(
+	struct lookup *l, const struct place_key *key, uint32_t *n_numbers, struct place *code)
+{
+	uint64_t hash = hash_of(key);
+	struct place *p;
+
+	for (uint32_t i = lookup_first(l, hash); (p = lookup_at(l, &i, hash));)
+		if (is_same(&p->key, key))
+			return p;
+	p = *n_numbers < OP_PLACES_MOST ? pool_take(&all.pool, sizeof *p) : NULL;
+	if (!p)
+		return NULL;
+	*p = (struct place){ .key = *key, .number = ++*n_numbers, .code = code };
+	return lookup_add(l, hash, p) ? p : NULL;
+}
+
+static uint32_t find(const struct place_key *key)
+{
+	struct place_key of_code = *key;
+	struct place *code, *p = NULL;
+	uint32_t number = 0;
+
+	of_code.offset = 0;
+	pthread_mutex_lock(&all.lock);
+	code = get(&all.codes, &of_code, &all.n_codes, NULL);
+	if (code && code->told != ops_life && tell_code(code))
+		code->told = ops_life;
+	if (code)
+		p = get(&all.places, key, &all.n_places, code);
+	if (p && p->told != ops_life && tell_place(p))
+		p->told = ops_life;
+	if (p)
+		number = p->number;
+	pthread_mutex_unlock(&all.lock);
+	return number;
+}
+
+/* ---- whose code ------------------------------------------------------------------------------ */
+
+enum place_code { CODE_PROGRAM, CODE_TORCH, CODE_REGION };
+
+static bool begins(PyObject *text, const char *with)
+{
+	struct compat_text t = { 0 };
+	size_t n = strlen(with);
+
+	if (text && PyUnicode_Check(text) && PyUnicode_KIND(text) == PyUnicode_1BYTE_KIND)
+		t = compat_text(text);
+	return t.data && t.n > n && memcmp(t.data, with, n) == 0;
+}
+
+static enum place_code classify(const PyCodeObject *code)
+{
+	const char *folder = all.torch;
+	struct compat_text file;
+	static const char regions[] = "/autograd/profiler.py";
+
+	if (!folder || !begins(code->co_filename, folder))
+		return CODE_PROGRAM;
+	file = compat_text(code->co_filename);
+	if (((const char *)file.data)[strlen(folder)] != '/')
+		return CODE_PROGRAM;
+	return file.n == strlen(folder) + sizeof regions - 1 &&
+			memcmp((const char *)file.data + strlen(folder), regions,
+				sizeof regions - 1) == 0 &&
+			begins(code->co_name, "__enter_")
+		? CODE_REGION
+		: CODE_TORCH;
+}
+
+static struct place_key key_of(const struct compat_leaf *leaf)
+{
+	return (struct place_key){ .code = leaf->code,
+		.file = leaf->code->co_filename,
+		.lines = compat_code_lines(leaf->code),
+		.first_line = (uint32_t)leaf->code->co_firstlineno,
+		.offset = leaf->offset };
+}
+
+static struct place_cached *slot(struct place_cached *of, const struct place_key *key)
+{
+	return &of[hash_of(key) & (PLACES_CACHED - 1)];
+}
+
+static bool is_cached(const struct place_cached *c, const struct place_key *key)
+{
+	return likely(c->life == ops_life && is_same(&c->key, key));
+}
+
+static enum place_code whose(struct places *p, struct place_key key)
+{
+	struct place_cached *c;
+
+	key.offset = 0;
+	c = slot(p->codes, &key);
+	if (!is_cached(c, &key))
+		*c = (struct place_cached){ key, classify(key.code), ops_life };
+	return (enum place_code)c->value;
+}
+
+/* ---- the interface --------------------------------------------------------------------------- */
+
+struct place_mark places_mark(void)
+{
+	const PyThreadState *thread = PyGILState_GetThisThreadState();
+	compat_frame *f = thread ? compat_leaf_frame(thread) : NULL;
+
+	return (struct place_mark){ f, f ? compat_leaf_mark(f) : 0 };
+}
+
+uint32_t places_here(struct places *p, const struct place_mark *mark)
+{
+	compat_frame *f = mark->frame;
+	struct compat_leaf leaf;
+	struct place_key key, of_leaf;
+	struct place_cached *c;
+	enum place_code who;
+	uint32_t flags;
+
+	if (!f)
+		return 0;
+	leaf = compat_leaf(f);
+	of_leaf = key = key_of(&leaf);
+	who = whose(p, key);
+	flags = who == CODE_REGION ? OP_IS_REGION : 0;
+	for (int i = 0; who != CODE_PROGRAM && i < PLACES_FRAMES && (f = compat_leaf_up(f)); i++) {
+		leaf = compat_leaf(f);
+		key = key_of(&leaf);
+		who = whose(p, key);
+	}
+	if (who != CODE_PROGRAM)
+		key = of_leaf;
+	c = slot(p->places, &key);
+	if (!is_cached(c, &key))
+		*c = (struct place_cached){ key, find(&key), ops_life };
+	return c->value | flags;
+}
+
+void places_set_torch(const char *folder)
+{
+	all.torch = folder;
+}
+
+void places_forget(void)
+{
+	pthread_mutex_init(&all.lock, NULL);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which instruction of Python the calling thread stands at, as a number that is told to the tool once: code object and offset
+ * of its innermost frame that is not PyTorch's own, read where they lie. That is safe without the GIL, because the frames
+ * are the calling thread's own, which is here and not there, and keep their code objects alive, whose texts never change.
+ *
+ * A code object that took a dead one's address and has its file, line table and first line at the same addresses, too,
+ * is taken for that one. */
+#ifndef AGENT_PLACES_H
+#define AGENT_PLACES_H
+
+#include <stdint.h>
+
+#pragma GCC visibility push(hidden)
+
+enum { PLACES_CACHED = 1024, PLACES_FRAMES = 64 /* looked at for one that is not torch's */ };
+
+struct place_key {
+	const void *code;
+	const void *file, *lines; /* of the code object */
+	uint32_t first_line;
+	uint32_t offset; /* bytes */
+};
+
+struct place_cached {
+	struct place_key key;
+	uint32_t value; /* a place's number; a code object's: enum place_code */
+	uint32_t life;  /* ops_life */
+};
+
+/* One thread's: all zero is empty. */
+struct places {
+	struct place_cached places[PLACES_CACHED], codes[PLACES_CACHED];
+};
+
+/* Where a thread stands: as long as it does, neither changes. */
+struct place_mark {
+	const void *frame; /* NULL: no Python */
+	uintptr_t at;
+};
+
+struct place_mark places_mark(void);
+/* The number, with OP_IS_REGION where the innermost frame is record_function's. 0: no Python there, or too many places. */
+uint32_t places_here(struct places *p, const struct place_mark *mark);
+
+/* The folder torch lies in, without a slash at its end; borrowed for good. */
+void places_set_torch(const char *folder);
+/* In a forked child. */
+void places_forget(void);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ * See torch_module.h. */
+#include "agent/torch_module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/itt.h"
+#include "agent/link.h"
+#include "agent/ops.h"
+#include "agent/places.h"
+#include "wire/op_area.h"
+
+static const char variable[] = "INTEL_LIBITTNOTIFY64";
+
+/* In the C library's environment alone: os.environ was read before and shows nothing of it. */
+PyObject *torch_module_load(PyObject *self, PyObject *path)
+{
+	const char *text = PyUnicode_Check(path) ? PyUnicode_AsUTF8(path) : NULL;
+	bool is_named;
+
+	(void)self;
+	PyErr_Clear();
+	if (!text) {
+		unsetenv(variable);
+		Py_RETURN_TRUE;
+	}
+	is_named = !getenv(variable) && ops_start() && setenv(variable, text, 1) == 0;
+	return PyBool_FromLong(is_named);
+}
+
+PyObject *torch_module_state(PyObject *self, PyObject *args)
+{
+	enum { TEXT_BYTES = 300 };
+	unsigned char record[sizeof(struct op_torch) + TEXT_BYTES];
+	struct op_torch head = { 0 };
+	const char *text;
+	size_t n;
+	int on;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "psI", &on, &text, &head.n_threads_unseen))
+		return NULL;
+	head.state = on ? OP_TORCH_ON : OP_TORCH_CANNOT;
+	n = strnlen(text, TEXT_BYTES);
+	memcpy(record, &head, sizeof head);
+	memcpy(record + sizeof head, text, n);
+	return PyBool_FromLong(
+		leadline_link_emit(TRACE_RECORD_TORCH, record, (uint32_t)(sizeof head + n)));
+}
+
+PyObject *torch_module_now(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	return PyLong_FromUnsignedLongLong(leadline_link_now());
+}
+
+PyObject *torch_module_gap(PyObject *self, PyObject *since)
+{
+	struct op_gap gap = { 0 };
+	uint64_t now = leadline_link_now();
+
+	(void)self;
+	if (!PyLong_Check(since))
+		Py_RETURN_NONE;
+	gap.start = PyLong_AsUnsignedLongLongMask(since);
+	gap.ticks = now > gap.start ? now - gap.start : 0;
+	leadline_link_emit(TRACE_RECORD_OP_GAP, &gap, sizeof gap);
+	Py_RETURN_NONE;
+}
+
+PyObject *torch_module_open(PyObject *self, PyObject *folder)
+{
+	static char path[4096]; /* for good */
+	const char *text = PyUnicode_Check(folder) ? PyUnicode_AsUTF8(folder) : NULL;
+
+	(void)self;
+	PyErr_Clear();
+	if (text && strlen(text) < sizeof path) {
+		memcpy(path, text, strlen(text) + 1);
+		places_set_torch(path);
+	}
+	if (itt_is_used())
+		itt_open();
+	return PyBool_FromLong(itt_is_used());
+}
+
+/* Pending calls run in the main thread, between two of its instructions. */
+static int call_pending(void *function)
+{
+	PyObject *result = PyObject_CallFunctionObjArgs(function, NULL);
+
+	Py_XDECREF(result);
+	Py_DECREF((PyObject *)function);
+	PyErr_Clear();
+	return 0;
+}
+
+PyObject *torch_module_in_main(PyObject *self, PyObject *function)
+{
+	(void)self;
+	Py_INCREF(function);
+	if (Py_AddPendingCall(call_pending, function) == 0)
+		Py_RETURN_TRUE;
+	Py_DECREF(function);
+	Py_RETURN_FALSE;
+}

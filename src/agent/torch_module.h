@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What bootstrap/torch.py asks of the agent: rows for the module's table.
+ *
+ *	torch_load(path)		names the library at path as ITT's collector, None: no more; False when another
+ *					one is named already
+ *	torch_state(on, text, n)	tells the tool what became of it (wire/op_area.h)
+ *	torch_gap(since)		tells of a time without operators; since: what torch_now() was; None: nothing
+ *	torch_now()
+ *	torch_open(folder)		takes ranges of the torch that lies there from now on; False: torch has not taken the collector
+ *	torch_in_main(function)		calls it soon in the main thread
+ *	around, around_thread		around.h */
+#ifndef AGENT_TORCH_MODULE_H
+#define AGENT_TORCH_MODULE_H
+
+#include "agent/around.h"
+#include "agent/compat.h"
+
+#pragma GCC visibility push(hidden)
+
+PyObject *torch_module_load(PyObject *self, PyObject *path);
+PyObject *torch_module_state(PyObject *self, PyObject *args);
+PyObject *torch_module_gap(PyObject *self, PyObject *since);
+PyObject *torch_module_now(PyObject *self, PyObject *unused);
+PyObject *torch_module_open(PyObject *self, PyObject *folder);
+PyObject *torch_module_in_main(PyObject *self, PyObject *function);
+
+#pragma GCC visibility pop
+
+#define TORCH_MODULE_METHODS                                                                  \
+	{ "torch_load", torch_module_load, METH_O, "name the collector" },                    \
+		{ "torch_state", torch_module_state, METH_VARARGS, "what became of it" },     \
+		{ "torch_gap", torch_module_gap, METH_O, "a time without operators" },        \
+		{ "torch_now", torch_module_now, METH_NOARGS, "the session's clock" },        \
+		{ "torch_open", torch_module_open, METH_O, "take ranges" },                   \
+		{ "torch_in_main", torch_module_in_main, METH_O, "call in the main thread" }, \
+		{ "around", around_make, METH_VARARGS, "a callable around another" },         \
+	{                                                                                     \
+		"around_thread", around_make_thread, METH_VARARGS, "the same of threads"      \
+	}
+
+#endif

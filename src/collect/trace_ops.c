@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ * See trace_ops.h. */
+#include "collect/trace_ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "collect/sources.h"
+#include "collect/tick_map.h"
+#include "store/writer.h"
+#include "wire/ops.h"
+#include "wire/records.h"
+#include "base/banned.h"
+
+/* ---- what records tell ----------------------------------------------------------------------- */
+
+static bool has_room(struct trace_ops *o, size_t n)
+{
+	if (o->n_bytes + n > TRACE_OPS_BYTES_MOST)
+		return false;
+	o->n_bytes += n;
+	return true;
+}
+
+static char *copy(const void *p, size_t n)
+{
+	char *text = xmalloc(n + 1);
+
+	memcpy(text, p, n);
+	text[n] = '\0';
+	return text;
+}
+
+static bool add_name(struct trace_ops *o, const struct op_name *r, size_t n)
+{
+	if (!r->number || r->number > OP_NAMES_MOST || n > OP_NAME_BYTES || !has_room(o, n + 1))
+		return false;
+	while (o->names.n <= r->number)
+		vec_push(&o->names, (struct trace_op_name){ 0 });
+	if (o->names.v[r->number].text)
+		return false;
+	o->names.v[r->number].text = copy(r + 1, n);
+	return true;
+}
+
+static bool add_code(struct trace_ops *o, const struct op_code *r, size_t n)
+{
+	struct trace_op_code *to;
+
+	if (!r->number || r->number > OP_PLACES_MOST || r->n_file > n || r->n_qualname > n ||
+		r->n_linetable > n || (uint64_t)r->n_file + r->n_qualname + r->n_linetable != n ||
+		!has_room(o, n + 1))
+		return false;
+	while (o->codes.n <= r->number)
+		vec_push(&o->codes, (struct trace_op_code){ 0 });
+	to = &o->codes.v[r->number];
+	if (to->texts)
+		return false;
+	to->head = *r;
+	to->texts = copy(r + 1, n);
+	return true;
+}
+
+static bool add_place(struct trace_ops *o, const struct op_place *r)
+{
+	if (!r->number || r->number > OP_PLACES_MOST || !r->code)
+		return false;
+	while (o->places.n <= r->number)
+		vec_push(&o->places, (struct op_place){ 0 });
+	o->places.v[r->number] = *r;
+	return true;
+}
+
+static bool add_torch(struct trace_ops *o, const struct op_torch *r, size_t n)
+{
+	bool is_on = r->state == OP_TORCH_ON;
+	char *to = is_on ? o->version : o->cannot;
+	size_t room = is_on ? sizeof o->version : sizeof o->cannot;
+
+	n = n < room ? n : room - 1;
+	memcpy(to, r + 1, n);
+	to[n] = '\0';
+	o->n_threads_unseen = r->n_threads_unseen;
+	return is_on || r->state == OP_TORCH_CANNOT;
+}
+
+static void take_block(struct trace_ops *o, const struct op_block *b)
+{
+	uint64_t lost = 0;
+
+	map_find(&o->lost, b->number, &lost);
+	if (b->n_lost > lost)
+		o->n_lost += b->n_lost - lost;
+	map_put(&o->lost, b->number, b->n_lost);
+	map_put(&o->sent, b->number, b->sequence);
+	buf_add(&o->blocks, b, sizeof *b + b->n * sizeof(struct op_row));
+}
+
+static bool add_block(struct trace_ops *o, const struct op_block *b, size_t n_bytes)
+{
+	if (b->n > OP_BLOCK_ROWS || n_bytes != sizeof *b + b->n * sizeof(struct op_row))
+		return false;
+	take_block(o, b);
+	return true;
+}
+
+static bool add_gap(struct trace_ops *o, const struct op_gap *r)
+{
+	o->n_gaps++;
+	o->gap_ticks += r->ticks;
+	return true;
+}
+
+bool trace_ops_is_own(uint16_t kind)
+{
+	return kind >= TRACE_RECORD_OPS && kind <= TRACE_RECORD_TORCH;
+}
+
+bool trace_ops_add(struct trace_ops *o, uint16_t kind, const void *data, size_t n)
+{
+	switch (kind) {
+	case TRACE_RECORD_OPS:
+		return n >= sizeof(struct op_block) && add_block(o, data, n);
+	case TRACE_RECORD_OP_NAME:
+		return n >= sizeof(struct op_name) && add_name(o, data, n - sizeof(struct op_name));
+	case TRACE_RECORD_OP_CODE:
+		return n >= sizeof(struct op_code) && add_code(o, data, n - sizeof(struct op_code));
+	case TRACE_RECORD_OP_PLACE:
+		return n == sizeof(struct op_place) && add_place(o, data);
+	case TRACE_RECORD_OP_GAP:
+		return n == sizeof(struct op_gap) && add_gap(o, data);
+	case TRACE_RECORD_TORCH:
+		return n >= sizeof(struct op_torch) &&
+			add_torch(o, data, n - sizeof(struct op_torch));
+	default:
+		return false;
+	}
+}
+
+void trace_ops_rest(struct trace_ops *o, const struct buf *area)
+{
+	for (size_t at = 0; at + TRACE_GRANULE_BYTES <= area->n; at += TRACE_GRANULE_BYTES) {
+		const struct trace_granule *g =
+			(const struct trace_granule *)(const void *)(area->data + at);
+		const struct op_block *b = (const struct op_block *)(const void *)(g + 1);
+		uint64_t sent = 0;
+
+		if (g->magic == TRACE_GRANULE_MAGIC && g->kind == TRACE_GRANULE_OPS &&
+			b->n <= OP_BLOCK_ROWS &&
+			(!map_find(&o->sent, b->number, &sent) || b->sequence > sent))
+			take_block(o, b);
+	}
+}
+
+/* ---- records of the recording ---------------------------------------------------------------- */
+
+static uint32_t name_row(struct trace_ops *o, uint32_t number, struct writer *w)
+{
+	struct trace_op_name *name = number < o->names.n ? &o->names.v[number] : NULL;
+
+	if (!name || !name->text)
+		return writer_string(w, "(without a name)");
+	if (!name->row || name->segment != writer_segment(w)) {
+		name->row = writer_string(w, name->text);
+		name->segment = writer_segment(w);
+	}
+	return name->row;
+}
+
+static uint32_t code_row_new(const struct trace_op_code *c, const struct trace_ops_target *to)
+{
+	struct writer *w = to->writer;
+	const char *qualname = c->texts + c->head.n_file, *lines = qualname + c->head.n_qualname;
+
+	return writer_row(w, RECORD_code,
+		&(struct rec_code){ .file = writer_string_n(w, c->texts, c->head.n_file),
+			.qualname = writer_string_n(w, qualname, c->head.n_qualname),
+			.first_line = c->head.first_line,
+			.n_code_bytes = c->head.n_code,
+			.linetable = { lines, c->head.n_linetable },
+			.interpreter = writer_string(w, to->interpreter) });
+}
+
+static void tell_source(const struct trace_op_code *c, const struct trace_ops_target *to)
+{
+	char *file = copy(c->texts, c->head.n_file);
+
+	if (to->sources)
+		sources_file(to->sources, to->source_process, file);
+	free(file);
+}
+
+/* 0: not known. */
+static uint32_t code_row(struct trace_ops *o, uint32_t number, const struct trace_ops_target *to)
+{
+	struct trace_op_code *c = number < o->codes.n ? &o->codes.v[number] : NULL;
+
+	if (!c || !c->texts)
+		return 0;
+	if (!c->row)
+		tell_source(c, to);
+	if (!c->row || c->segment != writer_segment(to->writer)) {
+		c->row = code_row_new(c, to);
+		c->segment = writer_segment(to->writer);
+	}
+	return c->row;
+}
+
+static void write_block(struct trace_ops *o, const struct op_block *b, const struct op_row *rows,
+	const struct trace_ops_target *to)
+{
+	struct rec_thread thread = { .process = to->process, .tid = (uint32_t)b->tid };
+	uint32_t thread_row = writer_row(to->writer, RECORD_thread, &thread);
+
+	for (uint64_t i = 0; i < b->n; i++) {
+		const struct op_row *row = &rows[i];
+		uint32_t number = row->place & ~OP_IS_REGION;
+		const struct op_place *place =
+			number && number < o->places.n ? &o->places.v[number] : NULL;
+		uint64_t start_ns = tick_map_ns(to->clock, row->start);
+		uint64_t end_ns = tick_map_ns(to->clock, row->start + row->ticks);
+
+		writer_add(to->writer, RECORD_op,
+			&(struct rec_op){ .t_ns = start_ns,
+				.duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
+				.thread = thread_row,
+				.name = name_row(o, row->name, to->writer),
+				.category = row->place & OP_IS_REGION ? OP_ANNOTATION : OP_CPU,
+				.code = place ? code_row(o, place->code, to) : 0,
+				.offset = place ? place->offset : 0 });
+	}
+	o->n_ops += b->n;
+}
+
+static void write_until(struct trace_ops *o, size_t end, const struct trace_ops_target *to)
+{
+	size_t at = 0;
+
+	while (at < end) {
+		struct op_block b;
+		struct op_row rows[OP_BLOCK_ROWS];
+
+		memcpy(&b, o->blocks.data + at, sizeof b);
+		memcpy(rows, o->blocks.data + at + sizeof b, b.n * sizeof *rows);
+		at += sizeof b + b.n * sizeof *rows;
+		write_block(o, &b, rows, to);
+	}
+	if (at && at < o->blocks.n)
+		memmove(o->blocks.data, o->blocks.data + at, o->blocks.n - at);
+	o->blocks.n -= at;
+	o->n_old = o->blocks.n;
+}
+
+void trace_ops_write(struct trace_ops *o, const struct trace_ops_target *to)
+{
+	write_until(o, o->n_old, to);
+}
+
+void trace_ops_write_all(struct trace_ops *o, const struct trace_ops_target *to)
+{
+	write_until(o, o->blocks.n, to);
+}
+
+void trace_ops_done(struct trace_ops *o)
+{
+	vec_each (&o->names, name)
+		free(name->text);
+	vec_each (&o->codes, code)
+		free(code->texts);
+	vec_done(&o->names);
+	vec_done(&o->codes);
+	vec_done(&o->places);
+	buf_done(&o->blocks);
+	map_done(&o->sent);
+	map_done(&o->lost);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * See op_collected.h. */
+#include "view/op_collected.h"
+
+#include <string.h>
+
+#include "analyze/op_collected.h"
+#include "base/buf.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "base/banned.h"
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+void op_collected_print(const struct op_collected *c, const char *path, struct buf *out)
+{
+	char n[UNITS_TEXT];
+
+	if (!c->is_asked)
+		return;
+	if (!c->version[0]) {
+		buf_adds(out, "No operators: ");
+		if (c->cannot[0])
+			text_add_printable(out, c->cannot, strlen(c->cannot));
+		else
+			buf_adds(out, "torch was never imported");
+		buf_adds(out, ".\n");
+		return;
+	}
+	buf_adds(out, "PyTorch ");
+	text_add_printable(out, c->version, strlen(c->version));
+	buf_printf(out, ": %s operator call%s", units_format(n, UNIT_COUNT, (double)c->n_operators),
+		plural(c->n_operators));
+	if (c->n_processes > 1)
+		buf_printf(out, " of %s processes",
+			units_format(n, UNIT_COUNT, (double)c->n_processes));
+	buf_printf(out, "   more: leadline report %s --ops\n", path);
+	op_collected_print_unseen(c, out);
+}
+
+void op_collected_print_unseen(const struct op_collected *c, struct buf *out)
+{
+	char n[UNITS_TEXT], t[UNITS_TEXT];
+
+	if (c->n_gaps)
+		buf_printf(out,
+			"Operators not seen for %s (%s time%s): the program's own profiler was on, "
+			"and torch allows one in a thread.\n",
+			units_format(t, UNIT_SECONDS, (double)c->gap_ns / 1e9),
+			units_format(n, UNIT_COUNT, (double)c->n_gaps), plural(c->n_gaps));
+	if (c->n_threads_unseen)
+		buf_printf(out,
+			"Operators not seen in %s thread%s that ran before torch was imported.\n",
+			units_format(n, UNIT_COUNT, (double)c->n_threads_unseen),
+			plural(c->n_threads_unseen));
+	if (c->n_lost)
+		buf_printf(out, "Operator calls lost: %s, faster than they could be written.\n",
+			units_format(n, UNIT_COUNT, (double)c->n_lost));
+}
