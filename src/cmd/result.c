@@ -462,6 +462,13 @@ static void print_legend(const struct result_page *page, struct buf *out)
 	style_end(out, STYLE_DIM, page->output.colour);
 }
 
+static void print_regions(const struct result *r, const struct profile_view *v, struct buf *out)
+{
+	regions_print(r->regions, r->usage->wall_s, v, out);
+	if (r->training)
+		training_print(r->training, v, out);
+}
+
 static void print_profile(const struct result *r, const struct result_page *page, struct buf *out)
 {
 	char folder[4096];
@@ -495,9 +502,7 @@ static void print_profile(const struct result *r, const struct result_page *page
 	if (page->arguments)
 		arguments_print(r->arguments, &v, out);
 	if (page->regions)
-		regions_print(r->regions, r->usage->wall_s, &v, out);
-	if (page->regions && r->training)
-		training_print(r->training, &v, out);
+		print_regions(r, &v, out);
 	if (page->threads)
 		profile_print_threads(r->stacks, &v, page->idle, out);
 	if (r->tasks)
@@ -514,17 +519,17 @@ static void print_profile(const struct result *r, const struct result_page *page
 	profile_print_endings(r->endings, r->n_endings, r->stacks, &v, out);
 }
 
-/* Of files that have memory over time, and calls that took it. */
-static void print_memory(const struct result *r, const struct result_page *page,
-	const struct usage_view *v, struct buf *out)
+/* Where nothing was sampled or counted: a program too short for that, or a file that has memory over time, and calls that took it. */
+static void print_regions_alone(
+	const struct result *r, const struct result_page *page, struct buf *out)
 {
-	struct profile_view calls = {
-		.width = v->width, .colour = v->colour, .limit = page->limit, .what = ""
-	};
+	struct profile_view v = { .width = page->output.width,
+		.colour = page->output.colour,
+		.limit = page->limit,
+		.what = "" };
 
-	usage_print_memory(r->usage, v, out);
-	if (r->regions->n && !r->profile)
-		regions_print(r->regions, r->usage->wall_s, &calls, out);
+	if (r->regions->n)
+		print_regions(r, &v, out);
 }
 
 void result_print(const struct result *r, const struct result_page *page, struct buf *out)
@@ -541,13 +546,15 @@ void result_print(const struct result *r, const struct result_page *page, struct
 	if (r->origin.is_foreign)
 		print_origin(r, page, out);
 	if (r->origin.is_foreign && r->usage->n_ticks)
-		print_memory(r, page, &v, out);
+		usage_print_memory(r->usage, &v, out);
 	else if (!r->origin.is_foreign && (page->host || !r->profile))
 		usage_print(r->usage, &r->bound, &v, out);
 	else if (!r->origin.is_foreign)
 		usage_print_head(r->usage, &r->bound, &v, out);
 	if (r->profile)
 		print_profile(r, page, out);
+	else
+		print_regions_alone(r, page, out);
 }
 
 void result_print_pprof(
@@ -581,6 +588,8 @@ void result_json_page(const struct result *r, const struct result_page *page, st
 	usage_json(r->usage, &r->bound, &w);
 	if (r->training)
 		training_json(r->training, &w);
+	if (r->regions->n && !r->profile)
+		regions_json(r->regions, &w);
 	if (r->profile) {
 		profile_json_fidelity(&r->fidelity, &w);
 		profile_json_idle(r->stacks, &w);
