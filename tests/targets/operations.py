@@ -161,10 +161,15 @@ def numpy_dot(end):
             numpy.dot(a, a)
 
 
+def mixed_pairs():
+    """What mixed() works with; made elsewhere, for that has operands, too."""
+    return [((1 << 20000000) - 3, (1 << 25000000) - 5), ([1] * 300000, [2] * 300000), ("x" * 3000000, "y" * 3000000),
+            (b"x" * 3000000, b"y" * 3000000), ((1,) * 300000, (2,) * 300000), (1.5, 2.5), (1, 2)]
+
+
 def mixed(end):
     """Operands of many types, another one each time: the types seen must be among these. Most last."""
-    pairs = [((1 << 20000000) - 3, (1 << 25000000) - 5), ([1] * 300000, [2] * 300000), ("x" * 3000000, "y" * 3000000),
-             (b"x" * 3000000, b"y" * 3000000), ((1,) * 300000, (2,) * 300000), (1.5, 2.5), (1, 2)]
+    pairs = mixed_pairs()
     while until(end):
         for a, b in pairs:
             c = a + b
