@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_events.h"
+#include "analyze/op_facts.h"
 #include "analyze/op_kernels.h"
 #include "analyze/op_steps.h"
 #include "analyze/ops.h"
@@ -16,70 +16,36 @@
 #include "base/units.h"
 #include "base/banned.h"
 
-struct facts {
-	struct arena *a;
-	const struct op_events *x;
-	const struct op_steps *steps;
-	const struct op_kernels *kernels;
-	const struct ops *ops;
-};
-
 struct rule {
 	const char *name;
-	double threshold; /* a share */
+	double threshold; /* a share; of no-grad a number */
 	/* Whether it speaks; then the evidence, the saving and, where it is not always the same, the change. */
-	bool (*check)(const struct facts *f, double threshold, struct op_finding *to);
+	bool (*check)(const struct op_facts *f, double threshold, struct op_finding *to);
 	const char *change;
 };
 
-/* ---- figures --------------------------------------------------------------------------------- */
-
-static const struct ops_row *find_row(const struct facts *f, const char *begin)
-{
-	for (size_t i = 0; i < f->ops->n; i++)
-		if (strncmp(f->ops->v[i].name, begin, strlen(begin)) == 0)
-			return &f->ops->v[i];
-	return NULL;
-}
-
-/* "12.0 ms of 100 ms (12.0 %)" */
-static const char *of_steps(const struct facts *f, double seconds)
-{
-	char part[UNITS_TEXT], all[UNITS_TEXT], share[UNITS_TEXT];
-
-	return arena_printf(f->a, "%s of %s of steps (%s)",
-		units_format(part, UNIT_SECONDS, seconds),
-		units_format(all, UNIT_SECONDS, f->steps->seconds),
-		units_format(share, UNIT_SHARE, seconds / f->steps->seconds));
-}
-
-static bool is_over(const struct facts *f, double seconds, double threshold)
-{
-	return f->steps->seconds > 0 && seconds / f->steps->seconds > threshold;
-}
-
 /* ---- rules ----------------------------------------------------------------------------------- */
 
-static bool dataloader(const struct facts *f, double threshold, struct op_finding *to)
+static bool dataloader(const struct op_facts *f, double threshold, struct op_finding *to)
 {
-	const struct ops_row *row = find_row(f, "enumerate(DataLoader)#");
+	const struct ops_row *row = op_find_row(f, "enumerate(DataLoader)#");
 	double waited = f->steps->parts_s[OP_PART_DATALOADER];
 
-	if (!row || !is_over(f, waited, threshold))
+	if (!row || !op_is_over(f, waited, threshold))
 		return false;
 	to->saving_s = waited;
 	to->evidence = arena_printf(f->a,
 		"the program waited for its DataLoader for %s, in %" PRIu64 " calls of %s",
-		of_steps(f, waited), row->n_calls, row->name);
+		op_of_steps(f, waited), row->n_calls, row->name);
 	if (strstr(row->name, "_SingleProcess"))
 		to->change = "it loads in the training process: give DataLoader num_workers (and "
 			     "persistent_workers=True)";
 	return true;
 }
 
-static bool data_parallel(const struct facts *f, double threshold, struct op_finding *to)
+static bool data_parallel(const struct op_facts *f, double threshold, struct op_finding *to)
 {
-	const struct ops_row *row = find_row(f, "DataParallel.forward");
+	const struct ops_row *row = op_find_row(f, "DataParallel.forward");
 
 	(void)threshold;
 	if (!row || f->x->n_devices < 2)
@@ -90,37 +56,38 @@ static bool data_parallel(const struct facts *f, double threshold, struct op_fin
 	return true;
 }
 
-static bool backend(const struct facts *f, double threshold, struct op_finding *to)
+static bool backend(const struct op_facts *f, double threshold, struct op_finding *to)
 {
 	(void)threshold;
 	if (!*f->x->backend || strcmp(f->x->backend, "nccl") == 0 || f->x->device_capability < 4 ||
-		!find_row(f, "DistributedDataParallel.forward"))
+		!op_find_row(f, "DistributedDataParallel.forward"))
 		return false;
 	to->evidence = arena_printf(f->a,
 		"the ranks of a DistributedDataParallel model talk through %s", f->x->backend);
 	return true;
 }
 
-static bool communication(const struct facts *f, double threshold, struct op_finding *to)
+static bool communication(const struct op_facts *f, double threshold, struct op_finding *to)
 {
 	double exposed = f->steps->parts_s[OP_PART_COMMUNICATION];
 
-	if (!is_over(f, exposed, threshold))
+	if (!op_is_over(f, exposed, threshold))
 		return false;
 	to->saving_s = exposed;
 	to->evidence = arena_printf(
-		f->a, "communication that no computation covers took %s", of_steps(f, exposed));
+		f->a, "communication that no computation covers took %s", op_of_steps(f, exposed));
 	return true;
 }
 
-static bool idle_device(const struct facts *f, double threshold, struct op_finding *to)
+static bool idle_device(const struct op_facts *f, double threshold, struct op_finding *to)
 {
 	double idle = f->steps->seconds - f->steps->busy_s;
 
 	if (!f->kernels->n || f->steps->busy_s >= threshold * f->steps->seconds)
 		return false;
 	to->saving_s = idle;
-	to->evidence = arena_printf(f->a, "the device had nothing to do for %s", of_steps(f, idle));
+	to->evidence =
+		arena_printf(f->a, "the device had nothing to do for %s", op_of_steps(f, idle));
 	return true;
 }
 
@@ -136,7 +103,7 @@ static bool is_product(const char *name)
 	return false;
 }
 
-static bool tensor_cores(const struct facts *f, double threshold, struct op_finding *to)
+static bool tensor_cores(const struct op_facts *f, double threshold, struct op_finding *to)
 {
 	double eligible = 0;
 	char time[UNITS_TEXT];
@@ -157,7 +124,7 @@ static bool tensor_cores(const struct facts *f, double threshold, struct op_find
 	return true;
 }
 
-static bool memory(const struct facts *f, double threshold, struct op_finding *to)
+static bool memory(const struct op_facts *f, double threshold, struct op_finding *to)
 {
 	char peak[UNITS_TEXT], all[UNITS_TEXT];
 
@@ -169,7 +136,7 @@ static bool memory(const struct facts *f, double threshold, struct op_finding *t
 	return true;
 }
 
-static bool pageable(const struct facts *f, double threshold, struct op_finding *to)
+static bool pageable(const struct op_facts *f, double threshold, struct op_finding *to)
 {
 	double seconds = 0;
 	uint64_t n = 0, bytes = 0;
@@ -181,12 +148,12 @@ static bool pageable(const struct facts *f, double threshold, struct op_finding 
 			n += f->kernels->v[i].n_times;
 			bytes += f->kernels->v[i].bytes;
 		}
-	if (!is_over(f, seconds, threshold))
+	if (!op_is_over(f, seconds, threshold))
 		return false;
 	to->saving_s = seconds;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64 " copies of %s in all came from memory that is not pinned, and took %s",
-		n, units_format(size, UNIT_BYTES, (double)bytes), of_steps(f, seconds));
+		n, units_format(size, UNIT_BYTES, (double)bytes), op_of_steps(f, seconds));
 	return true;
 }
 
@@ -209,6 +176,51 @@ static const struct rule rules[] = {
 		"use torch.autocast or torch.utils.checkpoint before memory runs out" },
 	{ "pageable", 0.05, pageable,
 		"give DataLoader pin_memory=True and copy with .to(device, non_blocking=True)" },
+	{ "sync", 0.05, op_rule_sync,
+		"ask for values of the device less often: keep sums as tensors, log every n-th "
+		"step, and avoid "
+		".item(), .cpu() and conditions on tensors in the loop" },
+	{ "blocking-copy", 0.05, op_rule_blocking_copy,
+		"copy with .to(device, non_blocking=True)" },
+	{ "made-on-cpu", 0.01, op_rule_made_on_cpu,
+		"make tensors where they are needed: torch.zeros(..., device=device)" },
+	{ "allocator", 0.02, op_rule_allocator,
+		"keep shapes the same from step to step, leave out torch.cuda.empty_cache(), or "
+		"set "
+		"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True" },
+	{ "lazy-loading", 0.02, op_rule_lazy_loading,
+		"profile after some steps of warm-up, or load kernels at the start with "
+		"CUDA_MODULE_LOADING=EAGER" },
+	{ "launch-bound", 0.50, op_rule_launch_bound,
+		"let torch.compile(mode=\"reduce-overhead\") or CUDA graphs launch it all at once, "
+		"or use larger "
+		"batches" },
+	{ "small-kernels", 0.20, op_rule_small_kernels,
+		"use larger batches, or put what is independent into one call" },
+	{ "pointwise", 0.05, op_rule_pointwise,
+		"let torch.compile make one kernel of them, or use a fused operator" },
+	{ "layout", 0.02, op_rule_layout,
+		"keep model and inputs in NHWC: .to(memory_format=torch.channels_last)" },
+	{ "fragmentation", 0.80, op_rule_fragmentation,
+		"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or keep shapes the same "
+		"from step to step" },
+	{ "zero-grad", 0.01, op_rule_zero_grad,
+		"use zero_grad(set_to_none=True), which is the default" },
+	{ "optimizer-loop", 0.05, op_rule_optimizer_loop,
+		"make the optimizer with fused=True or foreach=True" },
+	{ "conv-bias", 0.005, op_rule_conv_bias, "make the convolution with bias=False" },
+	{ "no-grad", 3, op_rule_no_grad,
+		"put torch.inference_mode() or torch.no_grad() around it" },
+	{ "no-sync", 0.02, op_rule_no_sync,
+		"put model.no_sync() around all batches but the last before a step of the "
+		"optimizer" },
+	{ "recompiles", 0.05, op_rule_recompiles,
+		"keep shapes, types and flags the same, or tell which dimensions vary "
+		"(torch._dynamo.mark_dynamic, dynamic=True); TORCH_LOGS=recompiles says why" },
+	{ "graph-breaks", 0, op_rule_graph_breaks,
+		"take out what breaks the graph (.item(), print, unknown calls); "
+		"TORCH_LOGS=graph_breaks says what "
+		"and why" },
 };
 
 static int by_saving(const void *a, const void *b)
@@ -219,20 +231,22 @@ static int by_saving(const void *a, const void *b)
 	return p > q ? -1 : p < q;
 }
 
-const struct op_advice *op_advice_build(struct arena *a, const struct op_events *x,
+const struct op_advice *op_advice_build(struct arena *a, struct op_events *x,
 	const struct op_steps *steps, const struct op_kernels *kernels, const struct ops *ops)
 {
-	struct facts f = { .a = a, .x = x, .steps = steps, .kernels = kernels, .ops = ops };
+	struct op_facts f = { .a = a, .x = x, .steps = steps, .kernels = kernels, .ops = ops };
 	size_t most = sizeof rules / sizeof *rules;
 	struct op_finding *v = arena_new_n(a, struct op_finding, most);
 	struct op_advice *to = arena_new(a, struct op_advice);
 
+	op_facts_init(&f);
 	for (size_t i = 0; i < most; i++) {
 		v[to->n] = (struct op_finding){
 			.rule = rules[i].name, .change = rules[i].change, .saving_s = NAN
 		};
 		to->n += rules[i].check(&f, rules[i].threshold, &v[to->n]);
 	}
+	op_facts_done(&f);
 	qsort(v, to->n, sizeof *v, by_saving);
 	to->v = v;
 	return to;

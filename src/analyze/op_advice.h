@@ -26,7 +26,7 @@ struct op_advice {
 };
 
 /* ops: as ops_count makes them. */
-const struct op_advice *op_advice_build(struct arena *a, const struct op_events *x,
+const struct op_advice *op_advice_build(struct arena *a, struct op_events *x,
 	const struct op_steps *steps, const struct op_kernels *kernels, const struct ops *ops);
 
 #endif

@@ -321,15 +321,15 @@ def test_each_rule_speaks_when_its_threshold_is_passed_and_not_before(tool, tmp_
 
 
 def test_advice_needs_its_data(tool):
-    assert overview(tool, trace("conv_full"))["advice"] == []
-    assert set(advice(tool, trace("h200_conv"))) == {"idle-device", "tensor-cores"}
+    assert set(advice(tool, trace("conv_full"))) == {"zero-grad"}
+    assert set(advice(tool, trace("h200_conv"))) == {"idle-device", "tensor-cores", "launch-bound"}
 
 
 def test_each_rule_has_a_page():
     source = (conftest.ROOT / "src" / "analyze" / "op_advice.c").read_text()
     rules = [line.split('"')[1] for line in source[source.index("rules[] = {"):].splitlines() if line.startswith('\t{ "')]
     pages = {p.stem for p in (conftest.ROOT / "docs" / "advice").glob("*.md")}
-    assert len(rules) == 8 and set(rules) <= pages
+    assert len(rules) >= 25 and set(rules) == pages
 
 
 def test_what_streams_waited_for(tool, tmp_path):

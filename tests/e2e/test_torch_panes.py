@@ -2,65 +2,8 @@
 import gzip
 import json
 
-import conftest
 import pytest
-
-DATA = conftest.ROOT / "tests" / "data" / "torch"
-DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
-
-
-def trace(name):
-    return DATA / f"{name}.pt.trace.json.gz"
-
-
-def spans(name):
-    events = json.loads(gzip.decompress(trace(name).read_bytes()))["traceEvents"]
-    return [e for e in events if e["ph"] == "X"]
-
-
-def ns(event):
-    begin = round(event["ts"] * 1000)
-    return begin, begin + round(event["dur"] * 1000)
-
-
-def page(tool, path, *options):
-    done = tool("report", "--json", "--limit=0", *options, path)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-class Trace:
-    """A made-up trace, in µs."""
-
-    def __init__(self, **properties):
-        self.events, self.number, self.properties = [], 0, properties
-
-    def add(self, cat, name, ts, dur, pid=1, tid=1, **args):
-        event = {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
-        if cat in ("cpu_op", "user_annotation"):
-            self.number += 1
-            event["args"]["External id"] = self.number
-        self.events.append(event)
-        return self.number
-
-    def op(self, name, ts, dur, **args):
-        return self.add("cpu_op", name, ts, dur, **args)
-
-    def mark(self, name, ts, dur, **args):
-        return self.add("user_annotation", name, ts, dur, **args)
-
-    def python(self, name, ts, dur):
-        self.add("python_function", name, ts, dur, **{"Python id": len(self.events)})
-
-    def kernel(self, name, op, launch, begin, dur, stream=7, **args):
-        correlation = len(self.events) + 1000
-        self.add("cuda_runtime", "cudaLaunchKernel", launch, 5, correlation=correlation, **{"External id": op})
-        self.add("kernel", name, begin, dur, 0, stream, correlation=correlation, stream=stream, **{"External id": op}, **args)
-
-    def write(self, path):
-        path.write_text(json.dumps({"schemaVersion": 1, **self.properties, "traceEvents": self.events}))
-        return path
-
+from torch_traces import DEVICE, Trace, ns, page, spans, trace
 
 # ---- modules ----
 
@@ -159,11 +102,6 @@ def test_without_python_functions_there_are_no_modules_and_it_says_what_to_do(to
 # ---- memory ----
 
 
-def memory(self, ts, size, address, total=None, device=0, reserved=0, tid=1, name="[memory]"):
-    args = {"Device Type": 0 if device < 0 else 1, "Device Id": device, "Addr": address, "Bytes": size, "Total Allocated": total or 0, "Total Reserved": reserved}
-    self.events.append({"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": name, "pid": 1, "tid": tid, "ts": ts, "args": args})
-
-
 @pytest.mark.parametrize("name", ["h200_conv", "conv_full", "v214_mlp"])
 def test_memory_is_as_in_the_trace(tool, name):
     events = json.loads(gzip.decompress(trace(name).read_bytes()))["traceEvents"]
@@ -202,26 +140,26 @@ def test_what_memory_is_for_is_estimated_by_where_it_was_allocated_and_released(
     t.op("aten::linear", 10, 100, **{"Sequence number": 1, "Fwd thread id": 0})
     t.op("aten::addmm", 20, 80)
     t.op("aten::empty", 30, 10)
-    memory(t, 35, 8 * mib, 0x1000, total=108 * mib, reserved=200 * mib)  # kept for backward
-    memory(t, 40, 4 * mib, 0x2000, total=112 * mib)
-    memory(t, 60, -4 * mib, 0x2000, total=108 * mib)  # within the call
-    memory(t, 130, 2 * mib, 0x5000, total=110 * mib)  # a result, held to the end
+    t.memory(35, 8 * mib, 0x1000, total=108 * mib, reserved=200 * mib)  # kept for backward
+    t.memory(40, 4 * mib, 0x2000, total=112 * mib)
+    t.memory(60, -4 * mib, 0x2000, total=108 * mib)  # within the call
+    t.memory(130, 2 * mib, 0x5000, total=110 * mib)  # a result, held to the end
     t.op("autograd::engine::evaluate_function: AddmmBackward0", 300, 200, tid=2, **{"Sequence number": 1, "Fwd thread id": 3})
     t.op("aten::mm", 310, 90, tid=2)
-    memory(t, 320, 16 * mib, 0x3000, total=126 * mib, tid=2)  # a gradient
-    memory(t, 330, 1 * mib, 0x6000, total=127 * mib, tid=2)
+    t.memory(320, 16 * mib, 0x3000, total=126 * mib, tid=2)  # a gradient
+    t.memory(330, 1 * mib, 0x6000, total=127 * mib, tid=2)
     t.op("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 510, 20, tid=2)
-    memory(t, 515, -8 * mib, 0x1000, total=119 * mib, tid=2)
-    memory(t, 520, -1 * mib, 0x6000, total=118 * mib, tid=2)
+    t.memory(515, -8 * mib, 0x1000, total=119 * mib, tid=2)
+    t.memory(520, -1 * mib, 0x6000, total=118 * mib, tid=2)
     t.mark("Optimizer.step#Adam.step", 600, 300)
     t.op("aten::zeros_like", 610, 50)
-    memory(t, 620, 32 * mib, 0x4000, total=150 * mib)
-    memory(t, 630, 3 * mib, 0x7000, total=153 * mib)
-    memory(t, 700, -3 * mib, 0x7000, total=150 * mib)
+    t.memory(620, 32 * mib, 0x4000, total=150 * mib)
+    t.memory(630, 3 * mib, 0x7000, total=153 * mib)
+    t.memory(700, -3 * mib, 0x7000, total=150 * mib)
     t.mark("Optimizer.zero_grad#Adam.zero_grad", 950, 50)
-    memory(t, 960, -16 * mib, 0x3000, total=134 * mib)
-    memory(t, 970, -50 * mib, 0x9999, total=84 * mib)  # of before
-    memory(t, 980, 0, 0, name="[OutOfMemory]")
+    t.memory(960, -16 * mib, 0x3000, total=134 * mib)
+    t.memory(970, -50 * mib, 0x9999, total=84 * mib)  # of before
+    t.memory(980, 0, 0, name="[OutOfMemory]")
     path = t.write(tmp_path / "t.json")
     seen = page(tool, path, "--memory")["memory"]
     (device,) = seen["devices"]
@@ -238,7 +176,7 @@ def test_what_memory_is_for_is_estimated_by_where_it_was_allocated_and_released(
 def test_without_anything_backward_memory_has_no_categories(tool, tmp_path):
     t = Trace()
     t.op("aten::relu", 10, 100)
-    memory(t, 20, 64, 0x10, total=64, device=-1)
+    t.memory(20, 64, 0x10, total=64, device=-1)
     seen = page(tool, t.write(tmp_path / "t.json"), "--memory")["memory"]
     assert "estimated_use" not in seen["largest"][0] and "at_peak_bytes_estimated" not in seen["devices"][0]
     assert page(tool, trace("mlp_plain"), "--memory")["memory"]["devices"] == []

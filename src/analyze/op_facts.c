@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ * See op_facts.h. */
+#include "analyze/op_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/op_compile.h"
+#include "analyze/op_kernels.h"
+#include "analyze/op_steps.h"
+#include "analyze/op_streams.h"
+#include "analyze/ops.h"
+#include "base/arena.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "base/banned.h"
+
+enum { DEPTH = 64 }; /* callers looked at */
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+enum how { IS, BEGINS, HAS };
+
+struct name_row {
+	const char *word;
+	enum how how;
+	uint32_t kinds;
+};
+
+static const struct name_row name_rows[] = {
+	{ "aten::item", IS, OP_NAME_ASKS },
+	{ "aten::_local_scalar_dense", IS, OP_NAME_ASKS },
+	{ "aten::nonzero", IS, OP_NAME_ASKS },
+	{ "aten::is_nonzero", IS, OP_NAME_ASKS },
+	{ "aten::equal", IS, OP_NAME_ASKS },
+	{ "cudaStreamSynchronize", IS, OP_NAME_WAITS },
+	{ "cudaDeviceSynchronize", IS, OP_NAME_WAITS },
+	{ "cudaEventSynchronize", IS, OP_NAME_WAITS },
+	{ "cuStreamSynchronize", IS, OP_NAME_WAITS },
+	{ "hipStreamSynchronize", IS, OP_NAME_WAITS },
+	{ "cudaMalloc", BEGINS, OP_NAME_ALLOCATES },
+	{ "cudaFree", BEGINS, OP_NAME_ALLOCATES },
+	{ "cudaHostAlloc", BEGINS, OP_NAME_ALLOCATES },
+	{ "cuMemCreate", BEGINS, OP_NAME_ALLOCATES },
+	{ "cuMemRelease", BEGINS, OP_NAME_ALLOCATES },
+	{ "hipMalloc", BEGINS, OP_NAME_ALLOCATES },
+	{ "hipFree", BEGINS, OP_NAME_ALLOCATES },
+	{ "nchwToNhwc", HAS, OP_NAME_LAYOUT },
+	{ "nhwcToNchw", HAS, OP_NAME_LAYOUT },
+	{ "elementwise_kernel", HAS, OP_NAME_POINTWISE },
+	{ "Lazy Function Loading", IS, OP_NAME_LOADS },
+	{ "Runtime Triggered Module Loading", IS, OP_NAME_LOADS },
+	{ "aten::zeros", IS, OP_NAME_FILLS },
+	{ "aten::ones", IS, OP_NAME_FILLS },
+	{ "aten::full", IS, OP_NAME_FILLS },
+	{ "aten::rand", IS, OP_NAME_FILLS },
+	{ "aten::randn", IS, OP_NAME_FILLS },
+	{ "aten::randint", IS, OP_NAME_FILLS },
+	{ "aten::arange", IS, OP_NAME_FILLS },
+	{ "aten::eye", IS, OP_NAME_FILLS },
+	{ "aten::to", IS, OP_NAME_MOVES },
+	{ "Optimizer.zero_grad#", BEGINS, OP_NAME_ZERO_GRAD },
+	{ "Optimizer.step#", BEGINS, OP_NAME_OPTIMIZER },
+	{ "aten::_foreach_", BEGINS, OP_NAME_FOREACH },
+	{ "aten::_fused_", BEGINS, OP_NAME_FOREACH },
+	{ "aten::conv2d", IS, OP_NAME_CONVOLUTION },
+	{ "aten::conv1d", IS, OP_NAME_CONVOLUTION },
+	{ "aten::conv3d", IS, OP_NAME_CONVOLUTION },
+	{ "aten::batch_norm", IS, OP_NAME_BATCH_NORM },
+	{ "aten::add_", IS, OP_NAME_ADDS },
+	{ "Memcpy HtoD (Pinned", BEGINS, OP_NAME_FROM_PINNED },
+	{ "Memcpy HtoD", BEGINS, OP_NAME_TO_DEVICE },
+	{ "Memcpy DtoH", BEGINS, OP_NAME_TO_HOST },
+	{ "DistributedDataParallel.forward", IS, OP_NAME_DDP },
+	{ "c10d::allreduce_", IS, OP_NAME_ALL_REDUCE },
+	{ "aten::zero_", IS, OP_NAME_ZEROES },
+	{ "aten::_foreach_zero_", IS, OP_NAME_ZEROES },
+};
+
+static bool is_of(const char *name, const struct name_row *row)
+{
+	switch (row->how) {
+	case IS:
+		return strcmp(name, row->word) == 0;
+	case BEGINS:
+		return strncmp(name, row->word, strlen(row->word)) == 0;
+	case HAS:
+		return strstr(name, row->word) != NULL;
+	}
+	return false;
+}
+
+static void look_at_names(struct op_facts *f)
+{
+	size_t n = f->x->names.items.n;
+
+	f->kinds = xcalloc(n + 1, sizeof *f->kinds);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < sizeof name_rows / sizeof *name_rows; k++)
+			if (is_of(op_events_name(f->x, (uint32_t)i), &name_rows[k]))
+				f->kinds[i] |= name_rows[k].kinds;
+}
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+static void look_at_device(struct op_facts *f)
+{
+	const struct ops_tree *t = &f->tree;
+
+	f->device_ns = xcalloc(f->x->v.n + 1, sizeof *f->device_ns);
+	f->device_start = xcalloc(f->x->device.n + 1, sizeof *f->device_start);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct op_event *e = ops_node(t, t->order[i]);
+		uint32_t owner = ops_owner(t, e);
+
+		if (!op_is_device(e) || e->category == OP_DEVICE_ANNOTATION)
+			continue;
+		if (f->n_device < f->x->device.n)
+			f->device_start[f->n_device++] = e->start_ns;
+		if (owner != OPS_NONE)
+			f->device_ns[owner] += e->duration_ns;
+	}
+}
+
+void op_facts_init(struct op_facts *f)
+{
+	ops_tree_init(&f->tree, f->x, false);
+	look_at_names(f);
+	look_at_device(f);
+	f->streams = f->n_device ? op_streams_build(f->a, f->x) : NULL;
+	f->compile = op_compile_build(f->a, f->x);
+}
+
+void op_facts_done(struct op_facts *f)
+{
+	free(f->kinds);
+	free(f->device_ns);
+	free(f->device_start);
+	ops_tree_done(&f->tree);
+}
+
+/* ---- figures --------------------------------------------------------------------------------- */
+
+bool op_in_steps(const struct op_facts *f, int64_t t_ns)
+{
+	size_t low = 0, high = f->steps->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->steps->v[middle].start_ns <= t_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && t_ns < f->steps->v[low - 1].end_ns;
+}
+
+bool op_is_over(const struct op_facts *f, double seconds, double threshold)
+{
+	return f->steps->seconds > 0 && seconds / f->steps->seconds > threshold;
+}
+
+const char *op_of_steps(const struct op_facts *f, double seconds)
+{
+	char part[UNITS_TEXT], all[UNITS_TEXT], share[UNITS_TEXT];
+
+	return arena_printf(f->a, "%s of %s of steps (%s)",
+		units_format(part, UNIT_SECONDS, seconds),
+		units_format(all, UNIT_SECONDS, f->steps->seconds),
+		units_format(share, UNIT_SHARE, seconds / f->steps->seconds));
+}
+
+const struct ops_row *op_find_row(const struct op_facts *f, const char *begin)
+{
+	for (size_t i = 0; i < f->ops->n; i++)
+		if (strncmp(f->ops->v[i].name, begin, strlen(begin)) == 0)
+			return &f->ops->v[i];
+	return NULL;
+}
+
+const char *op_asked_by(const struct op_facts *f, uint32_t name)
+{
+	const char *text = op_events_name(f->x, name);
+
+	for (size_t i = 0; i < f->ops->n; i++)
+		if (strcmp(f->ops->v[i].name, text) == 0 && f->ops->v[i].source &&
+			*f->ops->v[i].source)
+			return arena_printf(f->a, ", most of it from %s", f->ops->v[i].source);
+	return "";
+}
+
+uint32_t op_within(const struct op_facts *f, uint32_t node, uint32_t kinds)
+{
+	for (unsigned i = 0; i < DEPTH && node != OPS_NONE; i++, node = f->tree.parent[node])
+		if (f->kinds[ops_node(&f->tree, node)->name] & kinds)
+			return node;
+	return OPS_NONE;
+}
+
+bool op_is_top(const struct op_facts *f, uint32_t node)
+{
+	uint32_t up = f->tree.parent[node];
+
+	while (up != OPS_NONE && ops_node(&f->tree, up)->category != OP_CPU)
+		up = f->tree.parent[up];
+	return up == OPS_NONE;
+}

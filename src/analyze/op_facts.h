@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the rules of op_advice look at: the analyses of a trace, and a walk's worth of its tree. Private to them.
+ *
+ * A rule gets its threshold, and says whether it speaks; then it has set the evidence and, where it can be told, the saving. */
+#ifndef ANALYZE_OP_FACTS_H
+#define ANALYZE_OP_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/op_advice.h"
+#include "analyze/ops_tree.h"
+
+struct op_compile;
+struct op_streams;
+
+/* What a name is of, for rules: an event's names are looked at once. */
+enum op_name_kind {
+	OP_NAME_ASKS = 1 << 0,      /* an operator that brings a value of the device to the host */
+	OP_NAME_WAITS = 1 << 1,     /* a call of the runtime that waits for the device */
+	OP_NAME_ALLOCATES = 1 << 2, /* likewise, that allocates or releases memory */
+	OP_NAME_LAYOUT = 1 << 3,    /* a kernel that changes the order of a tensor's dimensions */
+	OP_NAME_POINTWISE = 1 << 4, /* a kernel that looks at each element by itself */
+	OP_NAME_LOADS = 1 << 5, /* the profiler's: kernels are loaded when they are first used */
+	OP_NAME_FILLS = 1 << 6, /* an operator that makes a tensor of nothing */
+	OP_NAME_MOVES = 1 << 7, /* aten::to */
+	OP_NAME_ZERO_GRAD = 1 << 8,
+	OP_NAME_OPTIMIZER = 1 << 9,
+	OP_NAME_FOREACH = 1 << 10, /* works on many tensors at once */
+	OP_NAME_CONVOLUTION = 1 << 11,
+	OP_NAME_BATCH_NORM = 1 << 12,
+	OP_NAME_ADDS = 1 << 13, /* aten::add_ */
+	OP_NAME_PRODUCT = 1 << 14,
+	OP_NAME_FROM_PINNED = 1 << 15, /* a copy to the device, of memory that is pinned */
+	OP_NAME_TO_HOST = 1 << 16,     /* a copy from it */
+	OP_NAME_TO_DEVICE = 1 << 17,
+	OP_NAME_DDP = 1 << 18, /* DistributedDataParallel.forward */
+	OP_NAME_ALL_REDUCE = 1 << 19,
+	OP_NAME_ZEROES = 1 << 20, /* aten::zero_ and the like */
+};
+
+struct op_facts {
+	struct arena *a;
+	struct op_events *x;
+	const struct op_steps *steps;
+	const struct op_kernels *kernels;
+	const struct ops *ops;
+	const struct op_streams *streams; /* NULL: nothing ran on a device */
+	const struct op_compile *compile;
+	struct ops_tree tree;  /* without Python functions */
+	uint32_t *kinds;       /* by name: enum op_name_kind */
+	int64_t *device_ns;    /* by event: what it launched itself */
+	int64_t *device_start; /* of all that ran there, in order */
+	size_t n_device;
+};
+
+void op_facts_init(struct op_facts *f);
+void op_facts_done(struct op_facts *f);
+
+/* A time lies in one of the steps. */
+bool op_in_steps(const struct op_facts *f, int64_t t_ns);
+/* More than that share of the steps. */
+bool op_is_over(const struct op_facts *f, double seconds, double threshold);
+/* "12.0 ms of 100 ms of steps (12.0 %)" */
+const char *op_of_steps(const struct op_facts *f, double seconds);
+/* The row of an operator whose name begins so; NULL. */
+const struct ops_row *op_find_row(const struct op_facts *f, const char *begin);
+/* ", most of it from train.py(12): step", where Python functions tell it; else "". */
+const char *op_asked_by(const struct op_facts *f, uint32_t name);
+/* The innermost caller of a node with such a name, itself included; OPS_NONE. */
+uint32_t op_within(const struct op_facts *f, uint32_t node, uint32_t kinds);
+
+/* No operator called it. */
+bool op_is_top(const struct op_facts *f, uint32_t node);
+
+static inline uint32_t op_kinds(const struct op_facts *f, const struct op_event *e)
+{
+	return f->kinds[e->name];
+}
+
+/* The rules, by what they are about; op_advice.c has the table. */
+bool op_rule_sync(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_blocking_copy(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_made_on_cpu(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_allocator(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_lazy_loading(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_launch_bound(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_small_kernels(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_pointwise(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_layout(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_fragmentation(const struct op_facts *f, double threshold, struct op_finding *to);
+
+bool op_rule_zero_grad(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_optimizer_loop(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_conv_bias(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_no_grad(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_no_sync(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_recompiles(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_graph_breaks(const struct op_facts *f, double threshold, struct op_finding *to);
+
+#endif

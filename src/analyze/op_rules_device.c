@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ * See op_facts.h: rules about what the device did, and what the host did instead of giving it work. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/op_facts.h"
+#include "analyze/op_kernels.h"
+#include "analyze/op_steps.h"
+#include "analyze/op_streams.h"
+#include "base/arena.h"
+#include "base/units.h"
+#include "base/xalloc.h"
+#include "base/banned.h"
+
+enum { RUN = 3 }; /* kernels in a row, from which on they could be one */
+
+/* How long the device had nothing to run from that time on. */
+static int64_t idle_after(const struct op_facts *f, int64_t t_ns)
+{
+	size_t low = 0, high = f->n_device;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->device_start[middle] < t_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < f->n_device ? f->device_start[low] - t_ns : 0;
+}
+
+/* By event, which copies it launched: OP_NAME_FROM_PINNED …; the caller frees it. */
+static uint32_t *copies_of(const struct op_facts *f)
+{
+	uint32_t *v = xcalloc(f->x->v.n + 1, sizeof *v);
+
+	for (size_t i = 0; i < f->x->v.n; i++) {
+		const struct op_event *e = &f->x->v.v[i];
+		uint32_t owner = e->category == OP_COPY ? ops_owner(&f->tree, e) : OPS_NONE;
+
+		if (owner != OPS_NONE)
+			v[owner] |= op_kinds(f, e);
+	}
+	return v;
+}
+
+struct waits {
+	uint64_t n;
+	int64_t waited_ns, idle_ns;
+	uint32_t name; /* of the operator that waited longest; OPS_NONE */
+	int64_t longest_ns;
+};
+
+static void add_wait(
+	const struct op_facts *f, const struct op_event *e, uint32_t op, struct waits *to)
+{
+	to->n++;
+	to->waited_ns += e->duration_ns;
+	to->idle_ns += idle_after(f, e->start_ns + e->duration_ns);
+	if (e->duration_ns >= to->longest_ns) {
+		to->longest_ns = e->duration_ns;
+		to->name = ops_node(&f->tree, op)->name;
+	}
+}
+
+/* Waits of the host in operators: those that ask for a value or copy one to the host, and those that copy pinned memory to the device. */
+static void find_waits(const struct op_facts *f, struct waits *asking, struct waits *copying)
+{
+	uint32_t *copies = copies_of(f);
+
+	*asking = *copying = (struct waits){ .name = OPS_NONE };
+	for (size_t i = 0; i < f->tree.n; i++) {
+		uint32_t node = f->tree.order[i], op = f->tree.parent[node], asks;
+		const struct op_event *e = ops_node(&f->tree, node);
+
+		if (e->category != OP_RUNTIME || !(op_kinds(f, e) & OP_NAME_WAITS) ||
+			op == OPS_NONE || op >= f->tree.n_events || !op_in_steps(f, e->start_ns))
+			continue;
+		asks = op_within(f, op, OP_NAME_ASKS);
+		if (asks != OPS_NONE || copies[op] & OP_NAME_TO_HOST)
+			add_wait(f, e, asks != OPS_NONE ? asks : op, asking);
+		else if (copies[op] & OP_NAME_FROM_PINNED)
+			add_wait(f, e, op, copying);
+	}
+	free(copies);
+}
+
+bool op_rule_sync(const struct op_facts *f, double threshold, struct op_finding *to)
+{
+	struct waits asking, copying;
+	char waited[UNITS_TEXT];
+
+	if (!f->n_device)
+		return false;
+	find_waits(f, &asking, &copying);
+	if (!op_is_over(f, (double)asking.idle_ns / 1e9, threshold))
+		return false;
+	to->saving_s = (double)asking.idle_ns / 1e9;
+	to->evidence = arena_printf(f->a,
+		"the host waited %" PRIu64
+		" times for a value of the device (%s in all, longest in %s%s), "
+		"and after it the device had nothing to do for %s",
+		asking.n, units_format(waited, UNIT_SECONDS, (double)asking.waited_ns / 1e9),
+		op_events_name(f->x, asking.name), op_asked_by(f, asking.name),
+		op_of_steps(f, to->saving_s));
+	return true;
+}
+
+bool op_rule_blocking_copy(const struct op_facts *f, double threshold, struct op_finding *to)
+{
+	struct waits asking, copying;
+
+	if (!f->n_device)
+		return false;
+	find_waits(f, &asking, &copying);
+	if (!op_is_over(f, (double)copying.waited_ns / 1e9, threshold))
+		return false;
+	to->saving_s = (double)copying.waited_ns / 1e9;
+	to->evidence = arena_printf(f->a,
+		"the host waited for %" PRIu64 " copies of pinned memory to the device for %s%s",
+		copying.n, op_of_steps(f, to->saving_s), op_asked_by(f, copying.name));
+	return true;
+}
+
+/* A tensor is made on the CPU, and the next thing is that it goes to the device. */
+bool op_rule_made_on_cpu(const struct op_facts *f, double threshold, struct op_finding *to)
+{
+	uint32_t *last = xcalloc(f->x->tracks.items.n + 1, sizeof *last), *copies = copies_of(f);
+	uint32_t name = 0;
+	int64_t sum = 0;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < f->tree.n; i++) {
+		uint32_t node = f->tree.order[i], outer;
+		const struct op_event *e = ops_node(&f->tree, node), *made;
+
+		if (e->category != OP_CPU || node >= f->tree.n_events)
+			continue;
+		made = last[e->track] ? &f->x->v.v[last[e->track] - 1] : NULL;
+		if (made && f->device_ns[node] &&
+			e->start_ns < made->start_ns + made->duration_ns) {
+			last[e->track] = 0; /* it was made on the device */
+		} else if (made && copies[node] & OP_NAME_TO_DEVICE &&
+			op_in_steps(f, e->start_ns) &&
+			(outer = op_within(f, node, OP_NAME_MOVES)) != OPS_NONE) {
+			name = made->name;
+			sum += ops_node(&f->tree, outer)->duration_ns + made->duration_ns;
+			n++;
+			last[e->track] = 0;
+		}
+		if (op_is_top(f, node) && !(op_kinds(f, e) & OP_NAME_MOVES))
+			last[e->track] = op_kinds(f, e) & OP_NAME_FILLS ? node + 1 : 0;
+	}
+	free(last);
+	free(copies);
+	if (!op_is_over(f, (double)sum / 1e9, threshold))
+		return false;
+	to->saving_s = (double)sum / 1e9;
+	to->evidence = arena_printf(f->a,
+		"%" PRIu64
+		" tensors were made on the CPU (%s) and copied to the device at once, for %s%s",
+		n, op_events_name(f->x, name), op_of_steps(f, to->saving_s), op_asked_by(f, name));
+	return true;
+}
+
+/* The first step allocates what the others use again. */
+static int64_t warm_from(const struct op_facts *f)
+{
+	return f->steps->n > 1 ? f->steps->v[0].end_ns : INT64_MIN;
+}
+
+bool op_rule_allocator(const struct op_facts *f, double threshold, struct op_finding *to)
+{
+	int64_t sum = 0, from = warm_from(f);
+	uint64_t n = 0;
+
+	vec_each (&f->x->v, e)
+		if (e->category == OP_RUNTIME && op_kinds(f, e) & OP_NAME_ALLOCATES &&
+			e->start_ns >= from && op_in_steps(f, e->start_ns)) {
+			sum += e->duration_ns;
+			n++;
+		}
+	if (!op_is_over(f, (double)sum / 1e9, threshold))
+		return false;
+	to->saving_s = (double)sum / 1e9;
+	to->evidence = arena_printf(f->a,
+		"after the first step there were %" PRIu64
+		" calls that allocate or release memory of the device "
+		"(cudaMalloc, cudaFree …), for %s",
+		n, op_of_steps(f, to->saving_s));
+	return true;
+}
+
+bool op_rule_lazy_loading(const struct op_facts *f, double threshold, struct op_finding *to)
+{
+	int64_t sum = 0;
+	uint64_t n = 0;
+
+	vec_each (&f->x->v, e)
+		if (e->category == OP_OVERHEAD && op_kinds(f, e) & OP_NAME_LOADS &&
+			op_in_steps(f, e->start_ns)) {
+			sum += e->duration_ns;
+			n++;
+		}
+	if (!op_is_over(f, (double)sum / 1e9, threshold))
+		return false;
+	to->saving_s = (double)sum / 1e9;
+	to->evidence = arena_printf(f->a,
+		"kernels were loaded when they were first used, %" PRIu64 " times, for %s", n,
+		op_of_steps(f, to->saving_s));
+	return true;
+}
+
+bool op_rule_launch_bound(const struct op_facts *f, double threshold, struct op_finding *to)
+{
+	const struct op_streams *s = f->streams;
+	char empty[UNITS_TEXT], share[UNITS_TEXT], wait[UNITS_TEXT];
+	double is_short;
+
+	if (!s || !s->n || !s->n_launches || isnan(s->v[0].empty_share))
+		return false;
+	is_short = (double)s->n_short / (double)s->n_launches;
+	if (is_short <= 0.5 || s->v[0].empty_share <= threshold ||
+		s->v[0].host_wait_s <= threshold * s->v[0].span_s)
+		return false;
+	to->saving_s = fmin(s->v[0].host_wait_s, f->steps->seconds);
+	to->evidence = arena_printf(f->a,
+		"%s of what was launched took less time than its launch; stream %s had nothing "
+		"queued for %s of "
+		"its time, and waited %s for the host",
+		units_format(share, UNIT_SHARE, is_short), s->v[0].stream,
+		units_format(empty, UNIT_SHARE, s->v[0].empty_share),
+		units_format(wait, UNIT_SECONDS, s->v[0].host_wait_s));
+	return true;
+}
+
+bool op_rule_small_kernels(const struct op_facts *f, double threshold, struct op_finding *to)
+{
+	const struct op_kernel_row *most = NULL;
+	double idle = 0, longest = 0;
+	char blocks[UNITS_TEXT];
+
+	for (size_t i = 0; i < f->kernels->n; i++) {
+		const struct op_kernel_row *r = &f->kernels->v[i];
+		double part = r->seconds * (1 - r->blocks_per_sm);
+
+		if (!r->is_kernel || !(r->blocks_per_sm < 1) || op_is_communication(r->name))
+			continue;
+		idle += part;
+		if (part > longest) {
+			longest = part;
+			most = r;
+		}
+	}
+	if (!most || !op_is_over(f, idle, threshold))
+		return false;
+	to->saving_s = idle;
+	to->evidence = arena_printf(f->a,
+		"kernels with fewer blocks than the device has multiprocessors left the rest of "
+		"them without work, "
+		"together as long as %s; most of it in %s (%s blocks per multiprocessor)",
+		op_of_steps(f, idle), most->name,
+		units_format(blocks, UNIT_RATIO, most->blocks_per_sm));
+	return true;
+}
+
+struct run { /* of kernels on a stream, one after the other */
+	uint32_t n;
+	int64_t sum_ns, longest_ns;
+};
+
+struct runs {
+	uint64_t n, n_kernels;
+	int64_t saved_ns;
+};
+
+static void end_run(struct run *r, struct runs *to)
+{
+	if (r->n >= RUN) {
+		to->n++;
+		to->n_kernels += r->n;
+		to->saved_ns += r->sum_ns - r->longest_ns;
+	}
+	*r = (struct run){ 0 };
+}
+
+bool op_rule_pointwise(const struct op_facts *f, double threshold, struct op_finding *to)
+{
+	size_t n_tracks = f->x->tracks.items.n;
+	struct run *runs = xcalloc(n_tracks + 1, sizeof *runs);
+	struct runs all = { 0 };
+
+	for (size_t i = 0; i < f->tree.n; i++) {
+		const struct op_event *e = ops_node(&f->tree, f->tree.order[i]);
+		struct run *r = &runs[e->track];
+
+		if (!op_is_device(e) || e->category == OP_DEVICE_ANNOTATION)
+			continue;
+		if (!(op_kinds(f, e) & OP_NAME_POINTWISE) || !op_in_steps(f, e->start_ns)) {
+			end_run(r, &all);
+			continue;
+		}
+		r->n++;
+		r->sum_ns += e->duration_ns;
+		r->longest_ns = e->duration_ns > r->longest_ns ? e->duration_ns : r->longest_ns;
+	}
+	for (size_t i = 0; i < n_tracks; i++)
+		end_run(&runs[i], &all);
+	free(runs);
+	if (!op_is_over(f, (double)all.saved_ns / 1e9, threshold))
+		return false;
+	to->saving_s = (double)all.saved_ns / 1e9;
+	to->evidence = arena_printf(f->a,
+		"%" PRIu64
+		" times three or more elementwise kernels ran one after the other (%" PRIu64
+		" of them); all but the longest of each took %s",
+		all.n, all.n_kernels, op_of_steps(f, to->saving_s));
+	return true;
+}
+
+bool op_rule_layout(const struct op_facts *f, double threshold, struct op_finding *to)
+{
+	int64_t sum = 0;
+	uint64_t n = 0;
+
+	vec_each (&f->x->v, e)
+		if (e->category == OP_KERNEL && op_kinds(f, e) & OP_NAME_LAYOUT &&
+			op_in_steps(f, e->start_ns)) {
+			sum += e->duration_ns;
+			n++;
+		}
+	if (!op_is_over(f, (double)sum / 1e9, threshold))
+		return false;
+	to->saving_s = (double)sum / 1e9;
+	to->evidence = arena_printf(f->a,
+		"%" PRIu64 " kernels only brought tensors from NCHW to NHWC or back, for %s", n,
+		op_of_steps(f, to->saving_s));
+	return true;
+}
+
+/* Nearly all memory of the device is the allocator's, and much of that is not in use. */
+bool op_rule_fragmentation(const struct op_facts *f, double threshold, struct op_finding *to)
+{
+	const struct op_memory *worst = NULL;
+	char reserved[UNITS_TEXT], used[UNITS_TEXT], all[UNITS_TEXT];
+
+	if (!f->x->device_bytes)
+		return false;
+	vec_each (&f->x->memory, m)
+		if (ops_device_bytes(m) &&
+			(double)m->reserved_bytes > threshold * (double)f->x->device_bytes &&
+			10 * m->total_bytes < 7 * m->reserved_bytes &&
+			(!worst ||
+				m->reserved_bytes - m->total_bytes >
+					worst->reserved_bytes - worst->total_bytes))
+			worst = m;
+	if (!worst)
+		return false;
+	to->evidence = arena_printf(f->a,
+		"the allocator held %s of the device's %s while %s of it were in use",
+		units_format(reserved, UNIT_BYTES, (double)worst->reserved_bytes),
+		units_format(all, UNIT_BYTES, (double)f->x->device_bytes),
+		units_format(used, UNIT_BYTES, (double)worst->total_bytes));
+	return true;
+}

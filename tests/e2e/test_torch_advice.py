@@ -1,0 +1,202 @@
+"""Each rule of `report --overview` speaks on a made-up training that has what it looks for, says what could be saved, and is silent on one that nearly has it."""
+import conftest
+import pytest
+from torch_traces import Trace, page
+
+STEP, STEPS = 10000.0, 3
+DEVICE = {"name": "NVIDIA X", "totalGlobalMem": 80 << 30, "computeMajor": 9, "numSms": 132}
+
+
+def training(extra, busy=True):
+    """Three steps of 10 ms, of which a kernel fills 7; extra(trace, begin, number) adds to each."""
+    t = Trace(deviceProperties=[{"id": 0, **DEVICE}])
+    for k in range(STEPS):
+        at = 1000 + STEP * k
+        t.mark(f"ProfilerStep#{k}", at, STEP)
+        if busy:
+            t.kernel("sm90_xmma_gemm_bf16", t.op("aten::mm", at + 100, 50), at + 110, at + 1000, 7000, **{"blocks per SM": 4, "est. achieved occupancy %": 50})
+        extra(t, at, k)
+    return t
+
+
+def sync(gap):
+    def extra(t, at, k):
+        t.op("aten::item", at + 8100, 200)
+        t.op("aten::_local_scalar_dense", at + 8110, 180)
+        t.add("cuda_runtime", "cudaStreamSynchronize", at + 8150, 100, correlation=0)
+        t.kernel("gemm_after", t.op("aten::relu", at + 8300, 20), at + 8301, at + 8250 + gap, 50, **{"blocks per SM": 4, "est. achieved occupancy %": 50})
+    return training(extra)
+
+
+def copy(wait, kind="Pinned"):
+    def extra(t, at, k):
+        op = t.op("aten::copy_", at + 8100, 1000)
+        t.add("gpu_memcpy", f"Memcpy HtoD ({kind} -> Device)", at + 8150, 50, 0, 7, correlation=0, **{"External id": op})
+        t.add("cuda_runtime", "cudaStreamSynchronize", at + 8200, wait, correlation=0)
+    return training(extra)
+
+
+def made(each, on_device=False):
+    def extra(t, at, k):
+        op = t.op("aten::zeros", at + 8100, each)
+        if on_device:
+            t.kernel("fill", t.op("aten::zero_", at + 8101, each - 2), at + 8102, at + 8110, 1)
+        t.op("aten::to", at + 8300, each)
+        inner = t.op("aten::copy_", at + 8301, each - 2)
+        t.add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at + 8310, 5, 0, 7, correlation=0, **{"External id": inner})
+        assert op
+    return training(extra)
+
+
+def allocating(length, steps):
+    return training(lambda t, at, k: t.add("cuda_runtime", "cudaMalloc", at + 8100, length, correlation=0) if k in steps else None)
+
+
+def loading(length):
+    return training(lambda t, at, k: t.add("overhead", "Lazy Function Loading", at + 8100, length, -1, 0))
+
+
+def launching(length):
+    def extra(t, at, k):
+        for i in range(100):
+            t.kernel("tiny", t.op("aten::relu", at + 100 * i, 20), at + 100 * i + 1, at + 100 * i + 8, length, **{"blocks per SM": 4, "est. achieved occupancy %": 50})
+    return training(extra, busy=False)
+
+
+def small(length):
+    return training(lambda t, at, k: t.kernel("few_blocks", t.op("aten::sum", at + 200, 20), at + 201, at + 1000, length, stream=9, **{"blocks per SM": 0.1, "est. achieved occupancy %": 2}))
+
+
+def pointwise(length, n=3):
+    def extra(t, at, k):
+        for i in range(n):
+            t.kernel("void at::native::vectorized_elementwise_kernel<4>", t.op("aten::mul", at + 300 + 20 * i, 10), at + 301 + 20 * i, at + 8100 + i * (length + 1), length, **{"blocks per SM": 4, "est. achieved occupancy %": 50})
+    return training(extra)
+
+
+def layout(length):
+    return training(lambda t, at, k: t.kernel("void cudnn::ops::nchwToNhwcKernel<float>", t.op("aten::cudnn_convolution", at + 200, 20), at + 201, at + 8100, length, **{"blocks per SM": 4, "est. achieved occupancy %": 50}))
+
+
+def fragmented(used):
+    return training(lambda t, at, k: t.memory(at + 8100, 1024, 0x1000 + k, total=used << 30, reserved=70 << 30))
+
+
+def zeroing(length, fills=True):
+    def extra(t, at, k):
+        t.mark("Optimizer.zero_grad#SGD.zero_grad", at + 8100, length)
+        if fills:
+            t.op("aten::zero_", at + 8105, 10)
+    return training(extra)
+
+
+def optimizing(n, name="aten::addcdiv_"):
+    def extra(t, at, k):
+        t.mark("Optimizer.step#Adam.step", at + 8100, 600)
+        for i in range(n):
+            t.op(name, at + 8110 + 15 * i, 10)
+    return training(extra)
+
+
+def convolving(length, between="aten::add_"):
+    def extra(t, at, k):
+        t.op("aten::conv2d", at + 200, 100)
+        t.kernel("bias", t.op("aten::add_", at + 250, 30), at + 251, at + 8100, length, **{"blocks per SM": 4, "est. achieved occupancy %": 50})
+        t.op(between, at + 310, 10)
+        t.op("aten::batch_norm", at + 330, 50)
+    return training(extra)
+
+
+def noting(back=False, constant=False):
+    def extra(t, at, k):
+        for i in range(3):
+            t.op("aten::linear", at + 200 + 50 * i, 20, **{"Sequence number": 1 if constant else 10 * k + i, "Fwd thread id": 0})
+        if back and k == 2:
+            t.op("AddmmBackward0", at + 500, 20, **{"Sequence number": 1, "Fwd thread id": 1})
+    return training(extra)
+
+
+def accumulating(length, batches=2):
+    def extra(t, at, k):
+        for i in range(batches):
+            t.mark("DistributedDataParallel.forward", at + 200 + 50 * i, 20)
+            op = t.op("c10d::allreduce_", at + 400 + 50 * i, 20)
+            t.add("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", at + 8100 + i * (length + 1), length, 0, 20, correlation=0, **{"External id": op, "blocks per SM": 0.1, "est. achieved occupancy %": 1})
+        t.mark("Optimizer.step#SGD.step", at + 9700, 20)
+    return training(extra)
+
+
+def compiling(length, number="0/1", step=1):
+    def extra(t, at, k):
+        if k == step:
+            t.op("dynamo", at + 8000, length)
+            t.mark(f"dynamo_data: compile_id={number}", at + 8001, 5)
+    return training(extra)
+
+
+def breaking(within):
+    def extra(t, at, k):
+        t.op("Torch-Compiled Region: 0/0", at + 200, 100)
+        t.op("Torch-Compiled Region: 1/0", at + (250 if within else 350), 40)
+    return training(extra)
+
+
+CASES = {  # rule: what makes it speak, the saving of all steps in µs, what nearly does
+    "sync": (sync(600), 3 * 600, [sync(400)]),
+    "blocking-copy": (copy(600), 3 * 600, [copy(400), copy(400, "Pageable")]),
+    "made-on-cpu": (made(60), 3 * 120, [made(45), made(60, on_device=True)]),
+    "allocator": (allocating(400, (1, 2)), 800, [allocating(250, (1, 2)), allocating(5000, (0,))]),
+    "lazy-loading": (loading(250), 3 * 250, [loading(150)]),
+    "small-kernels": (small(2400), 3 * 2400 * 0.9, [small(2000)]),
+    "pointwise": (pointwise(300), 3 * 600, [pointwise(200), pointwise(600, 2)]),
+    "layout": (layout(250), 3 * 250, [layout(150)]),
+    "fragmentation": (fragmented(40), None, [fragmented(60)]),
+    "zero-grad": (zeroing(150), 3 * 150, [zeroing(80), zeroing(150, fills=False)]),
+    "optimizer-loop": (optimizing(30), 3 * 600, [optimizing(29), optimizing(30, "aten::_foreach_addcdiv_")]),
+    "conv-bias": (convolving(60), 3 * 60, [convolving(40), convolving(60, "aten::relu")]),
+    "no-grad": (noting(), None, [noting(back=True), noting(constant=True)]),
+    "no-sync": (accumulating(300), 3 * 300, [accumulating(190), accumulating(600, 1)]),
+    "recompiles": (compiling(1800), 1800, [compiling(1400), compiling(1800, step=0), compiling(1800, "0/0")]),
+    "graph-breaks": (breaking(True), None, [breaking(False)]),
+}
+
+
+def advice(tool, tmp_path, events):
+    return {a["rule"]: a for a in page(tool, events.write(tmp_path / "t.json"), "--overview")["overview"]["advice"]}
+
+
+def test_a_training_with_nothing_to_say_about_it_gets_no_advice(tool, tmp_path):
+    assert advice(tool, tmp_path, training(lambda t, at, k: None)) == {}
+
+
+@pytest.mark.parametrize("rule", CASES)
+def test_a_rule_speaks_when_its_threshold_is_passed_and_not_before(tool, tmp_path, rule):
+    speaks, saving, silent = CASES[rule]
+    found = advice(tool, tmp_path, speaks)
+    assert set(found) == {rule}
+    assert found[rule]["saving_s"] == (None if saving is None else pytest.approx(saving / 1e6, rel=1e-3))
+    assert found[rule]["evidence"] and found[rule]["change"]
+    for events in silent:
+        assert rule not in advice(tool, tmp_path, events)
+
+
+def test_launches_that_take_longer_than_their_work(tool, tmp_path):
+    found = advice(tool, tmp_path, launching(3))
+    assert {"launch-bound"} <= set(found) <= {"launch-bound", "idle-device"}
+    # from the first launch's work to the last one's, 299 gaps of 97 µs
+    assert found["launch-bound"]["saving_s"] == pytest.approx(299 * 97e-6, rel=0.01)
+    assert "launch-bound" not in advice(tool, tmp_path, launching(6))
+
+
+def test_each_case_is_a_rule_with_a_page():
+    source = (conftest.ROOT / "src" / "analyze" / "op_advice.c").read_text()
+    rules = [line.split('"')[1] for line in source[source.index("rules[] = {"):].splitlines() if line.startswith('\t{ "')]
+    assert set(CASES) | {"launch-bound"} <= set(rules)
+    for rule in rules:
+        assert f"Rule `{rule}` of" in (conftest.ROOT / "docs" / "advice" / f"{rule}.md").read_text()
+
+
+def test_where_it_was_asked_for_is_told_where_python_functions_are(tool, tmp_path):
+    events = sync(600)
+    events.python("train.py(40): log", 1000 + 8050, 400)
+    assert "train.py(40): log" in advice(tool, tmp_path, events)["sync"]["evidence"]
