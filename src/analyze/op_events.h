@@ -96,9 +96,11 @@ struct op_events {
 	uint64_t device_bytes;      /* its memory; 0: not known */
 	unsigned device_capability; /* major; 0: not known */
 	unsigned n_devices;
-	char backend[16];   /* of a distributed job, "nccl"; "": not known */
-	unsigned py_minor;  /* of the interpreter, where the process is named after it; else 0 */
-	uint64_t n_skipped; /* events of other kinds: flows, counters, marks */
+	char backend[16];    /* of a distributed job, "nccl"; "": not known */
+	int rank;            /* in it; -1: not known */
+	unsigned world_size; /* its ranks; 0: not known */
+	unsigned py_minor;   /* of the interpreter, where the process is named after it; else 0 */
+	uint64_t n_skipped;  /* events of other kinds: flows, counters, marks */
 	uint64_t n_lost, n_repaired;   /* events that could not be read, or only after a repair */
 	bool is_cut;                   /* the file ends before its events do */
 	struct op_collected collected; /* of a recording */

@@ -183,7 +183,9 @@ static void write_facts(const struct op_events *x, struct writer *w)
 		.py_minor = x->py_minor,
 		.n_skipped = x->n_skipped,
 		.n_lost = x->n_lost,
-		.n_repaired = x->n_repaired };
+		.n_repaired = x->n_repaired,
+		.rank = (uint32_t)(x->rank + 1),
+		.world_size = x->world_size };
 
 	for (size_t i = 0; i < N_FACTS; i++)
 		if (*(const bool *)((const char *)x + facts[i].field))
@@ -435,6 +437,8 @@ static void read_facts(struct loading *l)
 		to->n_skipped = r->n_skipped;
 		to->n_lost = r->n_lost;
 		to->n_repaired = r->n_repaired;
+		to->rank = r->rank <= INT32_MAX ? (int)r->rank - 1 : -1;
+		to->world_size = r->world_size;
 	}
 	record_iter_done(&it);
 }
@@ -482,6 +486,7 @@ int op_record_read(struct tables *t, struct op_events *to, struct err *e)
 		*ids[i] = (struct ids){ xcalloc(l.n_strings + 1, sizeof(uint32_t)), in[i] };
 	l.thread_track = xcalloc(l.n_threads + 1, sizeof(uint32_t));
 	intern_add(&to->texts, "", 0, NULL);
+	to->rank = -1;
 	read_facts(&l);
 	to->collected = op_collected_build(t);
 	status = read_spans(&l);

@@ -16,6 +16,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/report_ops.h"
+#include "cmd/report_ranks.h"
 #include "cmd/result.h"
 #include "cmd/stored.h"
 #include "formats/results.h"
@@ -31,7 +32,7 @@ struct options {
 	bool only_mine, pprof_text, idle, ci, raw, line_profiler, has_limit, has_to;
 	const char *bytecode;
 	bool stack, overview, steps, ops, kernels, modules, memory, compile, streams, by_shape,
-		top_level, as_torch;
+		top_level, as_torch, distributed;
 	const char *torch_version, *limit_text;
 	const char *callers, *callees, *filter, *thread, *sort;
 	uint64_t limit, n_stack, from_ns, to_ns;
@@ -94,6 +95,9 @@ static const struct opt options_table[] = {
 	{ 0, "streams", OPT_FLAG, NULL, false,
 		"likewise: show what the streams of the device waited for", FIELD(streams),
 		SIZE_MAX, NULL },
+	{ 0, "distributed", OPT_FLAG, NULL, false,
+		"of a trace of each rank, or their folder: show what they wait for, and for whom",
+		FIELD(distributed), SIZE_MAX, NULL },
 	{ 0, "group-by-shape", OPT_FLAG, NULL, false,
 		"with --ops: a row for each operator and shapes of its inputs; with --kernels: for "
 		"each kernel and how it was launched",
@@ -318,6 +322,16 @@ static int show_ops(const struct command *self, const char *path, const struct o
 			.tree_limit = tree_limit ? (size_t)tree_limit : SIZE_MAX });
 }
 
+static int show_ranks(const struct command *self, char **paths, const struct options *o)
+{
+	return report_ranks(self, paths,
+		&(struct report_ranks){ .output = output_for(STDOUT_FILENO, o->color),
+			.json = o->json,
+			.limit = !o->has_limit ? ROWS
+				: o->limit     ? (size_t)o->limit
+					       : SIZE_MAX });
+}
+
 /* 0: all of them, which torch says as -1. */
 static void parse_limit(struct options *o, struct err *e)
 {
@@ -340,10 +354,17 @@ static int run(const struct command *self, int argc, char **argv)
 	parse_limit(&o, &e);
 	if (e.code)
 		return command_fail(self, &e);
-	if (argc - first != 1)
+	if (o.distributed && argc > first && asks_for_trace(&o) + !is_plain(&o) == 0)
+		return show_ranks(self, argv + first, &o);
+	if (o.distributed && argc > first)
+		err_set(&e, ERR_USAGE,
+			"--distributed compares ranks: of the other options only --limit, --json "
+			"and --color apply");
+	else if (argc - first != 1)
 		err_set(&e, ERR_USAGE,
 			argc == first ? "which recording? For example: leadline report run.lead"
-				      : "one recording at a time");
+				      : "one recording at a time; --distributed takes a trace "
+					"of each rank");
 	else if (o.has_to && o.to_ns <= o.from_ns)
 		err_set(&e, ERR_USAGE, "--to must lie behind --from");
 	else if (o.stack && !o.bytecode)
@@ -379,6 +400,7 @@ const struct command command_report = {
 		"  leadline report run.lead --lines --only-mine\n"
 		"  leadline report run.lead --tree\n"
 		"  leadline report run.lead --callers forward --state cpu\n"
-		"  leadline report results.json       of pyperf, pytest-benchmark or hyperfine\n",
+		"  leadline report results.json       of pyperf, pytest-benchmark or hyperfine\n"
+		"  leadline report --distributed log  the traces of all ranks in this folder\n",
 	.run = run,
 };

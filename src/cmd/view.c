@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/folder.h"
 #include "cmd/result.h"
 #include "serve/library.h"
 #include "serve/onefile.h"
@@ -65,11 +66,6 @@ enum { FOLDER_FILES = 100, MAX_SIZE = 5000000, LARGEST = 1000000000 };
 
 /* ---- recordings ------------------------------------------------------------------------------ */
 
-static int is_recording(const struct dirent *entry)
-{
-	return text_ends_with(entry->d_name, ".lead");
-}
-
 static int open_one(struct library *l, const char *path, struct err *e)
 {
 	const struct recording *r;
@@ -89,37 +85,25 @@ static int open_one(struct library *l, const char *path, struct err *e)
 static int open_folder(struct library *l, const char *path, struct err *e)
 {
 	struct arena a = ARENA_INIT;
-	struct dirent **entries;
-	int n = scandir(path, &entries, is_recording, alphasort), status = 0;
+	struct folder folder;
+	int status = folder_list(&a, path, false, &folder, e);
 
-	if (n < 0)
-		return err_errno(e, ERR_NO_FILE, "%s", path);
-	if (n == 0)
-		status = err_set(
-			e, ERR_NO_FILE, "%s: there is no recording (*.lead) in this folder", path);
-	else if (n > FOLDER_FILES)
+	if (status == 0 && folder.n > FOLDER_FILES)
 		status = err_set(e, ERR_USAGE,
-			"%s: %d recordings are too many at once; name up to %d", path, n,
+			"%s: %zu recordings are too many at once; name up to %d", path, folder.n,
 			FOLDER_FILES);
-	for (int i = 0; i < n; i++) {
-		if (status == 0)
-			status =
-				open_one(l, arena_printf(&a, "%s/%s", path, entries[i]->d_name), e);
-		free(entries[i]);
-	}
-	free(entries);
+	for (size_t i = 0; status == 0 && i < folder.n; i++)
+		status = open_one(l, folder.v[i], e);
 	arena_done(&a);
 	return status;
 }
 
 static int open_all(struct library *l, char **paths, struct err *e)
 {
-	struct stat st;
 	int status = 0;
 
 	for (; *paths && status == 0; paths++)
-		status = stat(*paths, &st) == 0 && S_ISDIR(st.st_mode) ? open_folder(l, *paths, e)
-								       : open_one(l, *paths, e);
+		status = folder_is(*paths) ? open_folder(l, *paths, e) : open_one(l, *paths, e);
 	return status;
 }
 

@@ -10,6 +10,8 @@
 #include "formats/torch_scan.h"
 #include "base/banned.h"
 
+enum { RANKS = 1 << 20 };
+
 /* The list of devices: how many, and the first one's name and memory. */
 static void take_devices(struct op_events *to, const struct scan_text *list)
 {
@@ -46,17 +48,24 @@ static void take_devices(struct op_events *to, const struct scan_text *list)
 	buf_done(&name);
 }
 
-/* "backend" of distributedInfo. */
+/* Backend, rank and number of ranks of distributedInfo. */
 static void take_job(struct op_events *to, const struct scan_text *job)
 {
 	struct scan s = { .at = job->p + 1, .end = job->p + job->n };
 	struct scan_text key, value;
+	int64_t number;
 
 	for (bool is_first = true; scan_key(&s, &key, is_first); is_first = false) {
 		if (!scan_value(&s, &value))
 			break;
 		if (scan_is(&key, "backend") && value.n < sizeof to->backend && !value.has_escapes)
 			snprintf(to->backend, sizeof to->backend, "%.*s", (int)value.n, value.p);
+		else if (scan_is(&key, "rank") && scan_i64(&value, &number) && number >= 0 &&
+			number < RANKS)
+			to->rank = (int)number;
+		else if (scan_is(&key, "world_size") && scan_i64(&value, &number) && number > 0 &&
+			number <= RANKS)
+			to->world_size = (unsigned)number;
 	}
 }
 

@@ -642,6 +642,7 @@ int torch_trace_read(struct input *in, struct op_events *to, struct err *e)
 
 	scan_window_init(&t.w, in);
 	intern_add(&to->texts, "", 0, NULL);
+	to->rank = -1;
 	status = read_all(&t);
 	if (status == 0)
 		status = check(&t);
