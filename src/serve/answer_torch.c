@@ -2,6 +2,7 @@
  * Answer "torch": the pages of a PyTorch trace, with the keys that `leadline report --json` has for them. */
 #include <string.h>
 
+#include "analyze/op_compile.h"
 #include "analyze/op_modules.h"
 #include "analyze/op_steps.h"
 #include "analyze/op_streams.h"
@@ -14,8 +15,10 @@
 #include "serve/params.h"
 #include "serve/torch.h"
 #include "view/op_allocations.h"
+#include "view/op_compile.h"
 #include "view/op_modules.h"
 #include "view/op_overview.h"
+#include "view/op_work.h"
 #include "view/ops.h"
 #include "base/banned.h"
 
@@ -107,6 +110,14 @@ static int write_memory(
 	return 0;
 }
 
+static int write_compile(
+	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
+{
+	(void)p, (void)e;
+	op_compile_json(torch_compile(t), &rows, w);
+	return 0;
+}
+
 static const char *always(struct torch *t)
 {
 	(void)t;
@@ -133,6 +144,13 @@ static const char *with_modules(struct torch *t)
 	return torch_modules(t)->n ? "" : "no modules were recorded: profile with with_stack=True";
 }
 
+static const char *with_compile(struct torch *t)
+{
+	const struct op_compile *c = torch_compile(t);
+
+	return c->n || c->n_frames ? "" : "nothing of torch.compile is in the trace";
+}
+
 static const char *with_memory(struct torch *t)
 {
 	return t->x.memory.n ? "" : "no memory was recorded: profile with profile_memory=True";
@@ -147,7 +165,8 @@ static const struct {
 	{ "shapes", write_shapes, with_shapes }, { "kernels", write_kernels, with_device },
 	{ "launches", write_launches, with_launches }, { "steps", write_steps, always },
 	{ "streams", write_streams, with_device }, { "modules", write_modules, with_modules },
-	{ "memory", write_memory, with_memory }, { "timeline", torch_timeline_pane, always },
+	{ "memory", write_memory, with_memory }, { "compile", write_compile, with_compile },
+	{ "timeline", torch_timeline_pane, always },
 	{ "span", torch_span_pane, always }, /* of the timeline, one of its spans */
 };
 
@@ -170,6 +189,7 @@ static int write_overview(
 	buf_done(&notes);
 	json_kv_u64(w, "events", t->x.v.n);
 	op_overview_json(&t->x, torch_steps(t), torch_advice(t), w);
+	op_work_json(torch_work(t), w);
 	return 0;
 }
 

@@ -107,8 +107,8 @@ static int parse_window(struct slicing *s, const struct params *p, struct err *e
 		to = from + 1e-6;
 	s->from_ns = s->t->begin_ns + (int64_t)(from * 1e9);
 	s->to_ns = s->t->begin_ns + (int64_t)(to * 1e9) + 1;
-	/* Nothing under half a pixel. */
-	s->least_ns = (int64_t)((double)(s->to_ns - s->from_ns) / (px ? px : WIDTH) / 2) + 1;
+	/* What is narrower than a pixel, and as near to its neighbour, is drawn as one with it. */
+	s->least_ns = (int64_t)((double)(s->to_ns - s->from_ns) / (px ? px : WIDTH)) + 1;
 	return 0;
 }
 

@@ -255,7 +255,7 @@ static void take_threads(struct maker *m, size_t n)
 static void take_torch(struct maker *m)
 {
 	static const char *const panes[] = { "overview", "operators", "steps", "kernels", "streams",
-		"modules", "memory", "launches", "shapes" };
+		"modules", "memory", "compile", "launches", "shapes" };
 	char key[64], words[80];
 
 	for (size_t i = 0; i < sizeof panes / sizeof *panes; i++) {

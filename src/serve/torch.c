@@ -7,6 +7,7 @@
 
 #include "analyze/op_advice.h"
 #include "analyze/op_allocations.h"
+#include "analyze/op_compile.h"
 #include "analyze/op_flows.h"
 #include "analyze/op_kernels.h"
 #include "analyze/op_modules.h"
@@ -15,6 +16,7 @@
 #include "analyze/op_steps.h"
 #include "analyze/op_streams.h"
 #include "analyze/op_timeline.h"
+#include "analyze/op_work.h"
 #include "analyze/ops.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -128,6 +130,18 @@ const struct op_allocations *torch_allocations(struct torch *t)
 	if (!t->allocations)
 		t->allocations = op_allocations_build(&t->arena, &t->x);
 	return t->allocations;
+}
+
+const struct op_compile *torch_compile(struct torch *t)
+{
+	if (!t->compile)
+		t->compile = op_compile_build(&t->arena, &t->x);
+	return t->compile;
+}
+
+const struct op_work *torch_work(struct torch *t)
+{
+	return op_work_build(&t->arena, &t->x, torch_steps(t));
 }
 
 const struct op_flows *torch_flows(struct torch *t)

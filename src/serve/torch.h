@@ -12,6 +12,7 @@
 
 struct op_advice;
 struct op_allocations;
+struct op_compile;
 struct op_flows;
 struct op_kernels;
 struct op_modules;
@@ -19,6 +20,7 @@ struct op_slow;
 struct op_steps;
 struct op_streams;
 struct op_timeline;
+struct op_work;
 struct ops;
 struct reader;
 struct tables;
@@ -34,6 +36,7 @@ struct torch {
 	const struct op_streams *streams;
 	const struct op_modules *modules;
 	const struct op_allocations *allocations;
+	const struct op_compile *compile;
 	const struct op_flows *flows;
 	const struct op_timeline *timelines[2]; /* without Python functions, with them */
 };
@@ -53,6 +56,8 @@ const struct op_advice *torch_advice(struct torch *t);
 const struct op_streams *torch_streams(struct torch *t);
 const struct op_modules *torch_modules(struct torch *t);
 const struct op_allocations *torch_allocations(struct torch *t);
+const struct op_compile *torch_compile(struct torch *t);
+const struct op_work *torch_work(struct torch *t); /* NULL: not known */
 const struct op_flows *torch_flows(struct torch *t);
 const struct op_timeline *torch_timeline(struct torch *t, bool with_python);
 

@@ -35,6 +35,8 @@ export interface TorchOverview {
 		peak_bytes: number | null;
 		advice: Advice[];
 	};
+	/** Floating-point operations of the steps, and of which peak they are a share; null: not known. */
+	work?: { flops: number; flops_per_s: number; peak_flops_per_s: number | null; peak: string; mfu: number | null } | null;
 }
 
 /** A row of a table: texts and numbers by key; what is not known is not there. */
@@ -114,6 +116,20 @@ export interface Memory {
 	devices: MemoryDevice[];
 	operators: Row[];
 	largest: Row[];
+}
+
+export interface Compilation {
+	seconds: number;
+	span_s: number;
+	again: number;
+	backward: number;
+	cached: number;
+	calls: number;
+	calls_after_breaks: number;
+	stages_s: Record<string, number>;
+	frames: Row[];
+	compilations: Row[];
+	graph_breaks: Row[];
 }
 
 /** Kinds of spans, as numbered in answers. */

@@ -7,11 +7,11 @@ import { drawAxis, drawBrush, TimeFrame } from "./draw_timeline";
 
 /** Hue is the kind: as the parts of steps have it, Python as in the flame graph. */
 const HUES: [number, number][] = [[246, 45], [48, 40], [38, 80], [25, 70], [0, 0], [205, 65], [42, 75], [50, 25], [205, 25]];
-const made = new Map<string, string>();
+const made = new Map<number, string>();
 
 /** Lightness differs by name, so that neighbours can be told apart; text on it keeps its contrast. */
 function spanColour(kind: number, name: number, isDark: boolean): string {
-	const key = `${kind}:${name % 7}:${isDark}`;
+	const key = (kind * 7 + (name % 7)) * 2 + Number(isDark);
 	let colour = made.get(key);
 	if (!colour) {
 		const [hue, saturation] = HUES[kind] ?? HUES[4];
@@ -46,6 +46,13 @@ export function drawSpans(c: CanvasRenderingContext2D, p: SpanPicture): void {
 		c.fillRect(0, y, p.width, height);
 	}
 	drawAxis(c, p, xOf, ink, briefly);
+	// Setting these costs more than the rectangle: only where they change.
+	let fill = "";
+	let alpha = 1;
+	const dye = (colour: string, a: number) => {
+		if (colour !== fill) c.fillStyle = fill = colour;
+		if (a !== alpha) c.globalAlpha = alpha = a;
+	};
 	p.timeline.lanes.forEach((lane, k) => {
 		const top = p.places[k].y;
 		for (let i = 0; i < lane.t.length; i++) {
@@ -54,15 +61,14 @@ export function drawSpans(c: CanvasRenderingContext2D, p: SpanPicture): void {
 			if (x > p.width || x + w < 0) continue;
 			const y = top + lane.row[i] * ROW;
 			const isMany = lane.n[i] > 1;
-			c.globalAlpha = p.chosen && (isMany || !p.chosen.has(lane.name[i])) ? 0.3 : 1;
-			c.fillStyle = spanColour(lane.kind[i], isMany ? 0 : lane.name[i], p.isDark);
+			dye(spanColour(lane.kind[i], isMany ? 0 : lane.name[i], p.isDark), p.chosen && (isMany || !p.chosen.has(lane.name[i])) ? 0.3 : 1);
 			// Several in one are lower: there is more to see closer by.
 			c.fillRect(x, y + (isMany ? ROW * 0.3 : 0), Math.max(w - 0.4, 0.7), isMany ? ROW * 0.55 : ROW - 1);
 			const from = Math.max(0, x) + 3;
 			const room = Math.min(p.width, x + w) - from - 3;
 			if (room < 26) continue;
 			const name = isMany ? `${lane.n[i]} spans` : p.timeline.names[lane.name[i]];
-			c.fillStyle = ink.text;
+			dye(ink.text, alpha);
 			c.fillText(name.length * 5.8 > room ? `${name.slice(0, Math.max(1, Math.floor(room / 5.8) - 1))}…` : name, from, y + ROW / 2, room);
 		}
 	});

@@ -6,6 +6,7 @@ import { TorchOverview } from "../api/torch";
 import { Guard } from "../parts/guard";
 import { Notice, Wait } from "../parts/states";
 import { useAnswer, usePlace, useStore } from "../store";
+import { CompilePane } from "./torch/compile";
 import { KernelsPane, StreamsPane } from "./torch/device";
 import { MemoryPane } from "./torch/memory";
 import { ModulesPane } from "./torch/modules";
@@ -27,6 +28,7 @@ const PANES: { name: string; title: string; body: ComponentType<PaneProps> }[] =
 	{ name: "streams", title: "Streams", body: StreamsPane },
 	{ name: "modules", title: "Modules", body: ModulesPane },
 	{ name: "memory", title: "Memory", body: MemoryPane },
+	{ name: "compile", title: "Compilation", body: CompilePane },
 	{ name: "timeline", title: "Timeline", body: SpansPane },
 ];
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The overview of a trace: what the moments of its steps went to, how busy the device was, and what to change.
 import { PARTS, Steps, TorchOverview } from "../../api/torch";
-import { amount, percent, plural, ticks } from "../../model/format";
+import { amount, digits, percent, plural, ticks } from "../../model/format";
 import { columnsOf } from "../../model/torch";
 import { Wait } from "../../parts/states";
 import { useAnswer, usePlace, useSize, useStore } from "../../store";
@@ -52,6 +52,22 @@ export function StepChart({ steps, selected, onSelect }: { steps: Steps; selecte
 				{columns[0]?.n > 1 ? `Each column is the mean of ${columns[0].n} steps in a row. ` : ""}Dashed: the median. From the bottom: {PARTS.filter((part) => columns.some((column) => column.parts[part] > 0)).map((part) => <span class="in-line" key={part}><span class={`key part ${part}`} aria-hidden="true" />{PART_NAMES[part]} </span>).flatMap((one) => [one, " "])}
 			</figcaption>
 		</figure>
+	);
+}
+
+/** "12.3 GFLOP/s" */
+export function flopsInWords(perS: number): string {
+	const unit = ["", "k", "M", "G", "T", "P", "E"];
+	const size = Math.min(unit.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(perS, 1)) / 3)));
+	return `${digits(perS / 1000 ** size)}\u00a0${unit[size]}FLOP/s`;
+}
+
+function Work({ work }: { work: NonNullable<TorchOverview["work"]> }) {
+	return (
+		<p>
+			<b data-fact="flops_per_s" data-value={work.flops_per_s}>{flopsInWords(work.flops_per_s)}</b> in the steps, by the shapes of operators with known formulas
+			{work.mfu !== null && work.peak_flops_per_s !== null && <>: <b data-fact="mfu" data-value={work.mfu}>{percent(work.mfu)}</b> of {flopsInWords(work.peak_flops_per_s)}, {work.peak} (MFU)</>}
+		</p>
 	);
 }
 
@@ -122,6 +138,7 @@ export function TorchOverviewPane({ data }: { data: TorchOverview }) {
 			<section aria-labelledby="torch-device">
 				<h2 id="torch-device">Device</h2>
 				<Device overview={overview} />
+				{data.work && <Work work={data.work} />}
 			</section>
 		</div>
 	);
