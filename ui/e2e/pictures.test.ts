@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FOLDER, launch, open, READY, serve, Server, tool } from "./help";
+import { DATA, FOLDER, launch, open, READY, serve, Server, tool } from "./help";
 
 const TO = process.env.LEADLINE_PICTURES;
 const EXAMPLES = resolve(__dirname, "../../examples");
@@ -48,7 +48,7 @@ beforeAll(async () => {
 	if (!TO) return;
 	mkdirSync(TO, { recursive: true });
 	browser = await launch();
-	server = await serve(recorded("net.lead", join(EXAMPLES, "two_layer_net_pure.py"), "0.2"), recorded("threads.lead", join(EXAMPLES, "threads_gil.py"), "0.3"), ...versions(), ...results());
+	server = await serve(recorded("net.lead", join(EXAMPLES, "two_layer_net_pure.py"), "0.2"), recorded("threads.lead", join(EXAMPLES, "threads_gil.py"), "0.3"), ...versions(), join(DATA, "torch/h200_conv.pt.trace.json.gz"), ...results());
 });
 
 afterAll(async () => {
@@ -75,6 +75,8 @@ const PICTURES: [string, string, string, "light" | "dark"][] = [
 	["source", "#/source?line=30&open=30", READY.source, "light"],
 	["timeline", "#/timeline?r=1", READY.timeline, "light"],
 	["diff", "#/diff?r=2&with=3", READY.diff, "light"],
+	["torch", "#/torch?r=4", ".torchview .advice", "light"],
+	["torch-timeline", "#/torch?r=4&pane=timeline&win=0.0049-0.0063&event=352", ".drawer .neighbours", "light"],
 	["bench", "#/bench", READY.bench, "light"],
 ];
 
