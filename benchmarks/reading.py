@@ -2,7 +2,8 @@
 
     python benchmarks/reading.py [MB] [format ...]     200 MB of each by default
 
-MB/s of CPU time, so that others on the machine do not count. A tree's size is what the recording made of the file takes.
+MB/s of CPU time, so that others on the machine do not count. Bars: 200 MB/s; while reading at most twice the memory of the tree
+that is made of it (tables, places and call paths, as `report` and `view` work with them).
 """
 import json
 import pathlib
@@ -142,9 +143,9 @@ def main():
                 FORMATS[name](file, size)
             mb = path.stat().st_size / 1e6
             out = subprocess.run([BUILD / "benchmarks" / "read_bench", path], capture_output=True, text=True, check=True).stdout.split()
-            seconds, peak, recording, rows = float(out[0]), int(out[1]), int(out[2]), int(out[3])
+            seconds, (peak, recording, rows, tree) = float(out[0]), map(int, out[1:])
             line = (f"{name}: {mb:.0f} MB at {mb / seconds:.0f} MB/s of CPU ({seconds:.2f} s); peak {peak / 1e6:.0f} MB, "
-                    f"the recording {recording / 1e6:.0f} MB with {rows} stacks")
+                    f"{peak / tree:.2f} times the tree ({tree / 1e6:.0f} MB); the recording {recording / 1e6:.0f} MB with {rows} stacks")
             if mb <= 250:
                 begun = time.process_time()
                 with path.open() as file:

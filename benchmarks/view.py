@@ -61,9 +61,10 @@ def show_page(server, nodes):
     if not page or "failed" in page:
         print(f"page: {page or 'no Chromium'}")
         return
-    trip = page["trip_ms"] or [float("nan")] * 2
+    trip, worked = (page["trip_ms"], page["trip_cpu_ms"]) if page["trip_ms"] else ([float("nan")] * 2,) * 2
     print(f"page: first paint {page['first_paint_ms']:.0f} ms, flame graph {page['picture_ms']:.0f} ms; a frame p50 {page['frame_ms'][0]:.1f}, "
-          f"p95 {page['frame_ms'][1]:.1f} ms of work; with a round trip p50 {trip[0]:.0f}, p95 {trip[1]:.0f} ms; heap {page['heap_mb']:.0f} MB")
+          f"p95 {page['frame_ms'][1]:.1f} ms of CPU; with a round trip p50 {trip[0]:.0f}, p95 {trip[1]:.0f} ms, of it p50 {worked[0]:.1f}, "
+          f"p95 {worked[1]:.1f} ms of CPU; heap {page['heap_mb']:.0f} MB")
 
 
 def show_speedscope(path, folder):

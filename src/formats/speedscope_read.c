@@ -42,9 +42,12 @@ struct file {
 	bool has_frames, is_ours;
 	int unit; /* of the first profile, in units[]; −1 none yet */
 	uint32_t n_profiles, n_left_out;
-	VEC(uint32_t) path;   /* frames of the stack at hand … */
-	VEC(uint32_t) stacks; /* … and its rows: [i] ends with path[i] */
-	VEC(struct item) items;
+	VEC(uint32_t) path;     /* frames of the stack at hand … */
+	VEC(uint32_t) stacks;   /* … and its rows: [i] ends with path[i] */
+	VEC(struct item) items; /* of events */
+	/* Samples and their weights come in two arrays, in any order. */
+	VEC(uint32_t) sampled; /* rows of stacks; 0: none */
+	VEC(double) weights;
 };
 
 struct profile {
@@ -212,14 +215,6 @@ static void keep_item(struct file *f, const struct profile *p, const struct item
 		foreign_value(x->value * scale));
 }
 
-/* Samples and weights come in two arrays, in any order. */
-static struct item *item_at(struct file *f, size_t i)
-{
-	if (f->items.n <= i)
-		vec_push(&f->items, (struct item){ 0 });
-	return &f->items.v[i];
-}
-
 /* Those frames of a stack that the reader has at hand. */
 static int take_frames(struct file *f, size_t *depth)
 {
@@ -256,7 +251,8 @@ static int read_samples(struct file *f, struct profile *p)
 		} while (status > 0);
 		if (status < 0)
 			return status;
-		item_at(f, p->n_samples++)->stack = depth ? f->stacks.v[depth - 1] : 0;
+		vec_push(&f->sampled, depth ? f->stacks.v[depth - 1] : 0);
+		p->n_samples++;
 	}
 	if (f->e->code)
 		return -(int)f->e->code;
@@ -266,20 +262,40 @@ static int read_samples(struct file *f, struct profile *p)
 			  json_offset(&f->r));
 }
 
+static void take_weight(struct file *f, struct profile *p, double weight)
+{
+	struct item x = { .t = p->last, .value = weight };
+
+	if (!p->is_kept) {
+		vec_push(&f->weights, weight);
+	} else if (p->n_weights < f->sampled.n) {
+		x.stack = f->sampled.v[p->n_weights];
+		keep_item(f, p, &x);
+	}
+	p->last += weight;
+	p->n_weights++;
+}
+
+/* As they come, where all that belongs to them stood before: there may be millions. */
 static int read_weights(struct file *f, struct profile *p)
 {
 	double weight;
 	int status;
 
+	if (!p->is_kept && p->n_samples && *p->name && p->has_begin && counts(f, p)) {
+		p->is_kept = true;
+		p->last = p->begin;
+		begin_thread(f, p);
+	}
 	do {
 		double many[64];
 		size_t n = json_take_doubles(&f->r, many, sizeof many / sizeof *many);
 
 		for (size_t i = 0; i < n; i++)
-			item_at(f, p->n_weights++)->value = many[i];
+			take_weight(f, p, many[i]);
 		status = next_number(f, &weight);
 		if (status > 0)
-			item_at(f, p->n_weights++)->value = weight;
+			take_weight(f, p, weight);
 	} while (status > 0);
 	return status;
 }
@@ -403,11 +419,11 @@ static void keep(struct file *f, struct profile *p)
 	double at = p->begin;
 
 	begin_thread(f, p);
-	vec_each (&f->items, x) {
-		if (!p->is_evented)
-			x->t = at;
+	vec_each (&f->items, x)
 		keep_item(f, p, x);
-		at += x->value;
+	for (size_t i = 0; i < f->sampled.n && i < f->weights.n; i++) {
+		keep_item(f, p, &(struct item){ f->sampled.v[i], at, f->weights.v[i] });
+		at += f->weights.v[i];
 	}
 }
 
@@ -417,6 +433,8 @@ static int read_profile(struct file *f)
 	enum json_token t;
 
 	vec_clear(&f->items);
+	vec_clear(&f->sampled);
+	vec_clear(&f->weights);
 	vec_clear(&f->path);
 	vec_clear(&f->stacks);
 	while (json_next(&f->r, &t, f->e) == 0 && t == JSON_KEY)
@@ -519,5 +537,7 @@ int speedscope_read(struct input *in, struct foreign *to, struct err *e)
 	vec_done(&f.path);
 	vec_done(&f.stacks);
 	vec_done(&f.items);
+	vec_done(&f.sampled);
+	vec_done(&f.weights);
 	return status;
 }
