@@ -16,6 +16,7 @@
 #include "base/json_write.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/diff_ops.h"
 #include "cmd/result.h"
 #include "view/diff.h"
 #include "view/profile.h"
@@ -24,7 +25,8 @@
 enum { ROWS = 20 };
 
 struct options {
-	bool functions, lines, paths, all, json, only_mine, idle, no_legend, has_limit;
+	bool functions, lines, paths, all, json, only_mine, idle, no_legend, has_limit, ops,
+		has_normalize;
 	const char *unit, *fail_on, *noise;
 	uint64_t limit;
 	int normalize, state, sort, color;
@@ -41,7 +43,7 @@ static const char *const orders[] = { "self", "total", NULL };
 static const struct opt options_table[] = {
 	{ 0, "normalize", OPT_CHOICE, "HOW", false,
 		"compare what was recorded, shares of each run, or time per unit of work",
-		FIELD(normalize), SIZE_MAX, normalizations },
+		FIELD(normalize), FIELD(has_normalize), normalizations },
 	{ 0, "unit", OPT_STRING, "WHAT", false,
 		"the unit of work: a region's name, a traced function, or how many: 500 or "
 		"500:1000",
@@ -57,6 +59,10 @@ static const struct opt options_table[] = {
 	{ 0, "lines", OPT_FLAG, NULL, false, "show lines", FIELD(lines), SIZE_MAX, NULL },
 	{ 0, "paths", OPT_FLAG, NULL, false, "show paths: who called whom", FIELD(paths), SIZE_MAX,
 		NULL },
+	{ 0, "ops", OPT_FLAG, NULL, false,
+		"show operators, of recordings that hold stacks as well; of traces of torch they "
+		"are shown anyway",
+		FIELD(ops), SIZE_MAX, NULL },
 	{ 0, "all", OPT_FLAG, NULL, false, "show rows within the noise, too", FIELD(all), SIZE_MAX,
 		NULL },
 	{ 's', "sort", OPT_CHOICE, "KEY", false, "order rows by change of self or of total",
@@ -246,11 +252,37 @@ static int parse_percent(
 	return 0;
 }
 
+/* Operators are asked for, or are all there is: true, and they were shown. */
+static bool compare_ops(
+	const struct command *self, char **files, const struct options *o, int *ret_status)
+{
+	struct diff_ops options = { .output = output_for(STDOUT_FILENO, o->color),
+		.scale = !o->has_normalize || o->normalize == DIFF_UNIT ? OPS_DIFF_STEP
+			: o->normalize == DIFF_RUN                      ? OPS_DIFF_RUN
+									: OPS_DIFF_ABSOLUTE,
+		.json = o->json,
+		.limit = !o->has_limit ? ROWS
+			: o->limit     ? (size_t)o->limit
+				       : SIZE_MAX };
+	bool is_of_stacks = o->functions || o->lines || o->paths || o->unit || o->fail_on ||
+		o->only_mine || o->state || o->idle;
+	struct err e = ERR_INIT;
+
+	if (o->ops && is_of_stacks) {
+		err_set(&e, ERR_USAGE,
+			"--ops compares operators: of the other options only --normalize, --limit, "
+			"--json and --color apply");
+		*ret_status = command_fail(self, &e);
+		return true;
+	}
+	return !is_of_stacks && diff_ops(self, files, &options, o->ops, ret_status);
+}
+
 static int run(const struct command *self, int argc, char **argv)
 {
 	struct options o = { .noise_share = DIFF_NOISE };
 	struct err e = ERR_INIT;
-	int first;
+	int first, status;
 
 	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv,
 		    false, &first, &e) < 0)
@@ -266,7 +298,11 @@ static int run(const struct command *self, int argc, char **argv)
 			"%%");
 	else if (!e.code && o.unit && o.normalize != DIFF_UNIT)
 		err_set(&e, ERR_USAGE, "--unit needs --normalize unit");
-	return e.code ? command_fail(self, &e) : compare(self, argv + first, &o);
+	if (e.code)
+		return command_fail(self, &e);
+	if (compare_ops(self, argv + first, &o, &status))
+		return status;
+	return compare(self, argv + first, &o);
 }
 
 const struct command command_diff = {

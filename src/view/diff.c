@@ -21,8 +21,7 @@ enum { NARROW = 76, PATH_STEPS = 64 };
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-/* "+12.3 ms", "−1.5 %": a change. */
-static const char *change_text(char out[UNITS_TEXT], enum unit unit, double change)
+const char *diff_change_text(char out[UNITS_TEXT], enum unit unit, double change)
 {
 	char text[UNITS_TEXT];
 
@@ -31,18 +30,16 @@ static const char *change_text(char out[UNITS_TEXT], enum unit unit, double chan
 	return out;
 }
 
-/* "+30.1 %", "new", "gone", "×12": what a change is of what was. */
-static const char *ratio_text(char out[UNITS_TEXT], const struct diff_value *v)
+const char *diff_ratio_text(char out[UNITS_TEXT], double a, double b)
 {
-	if (!(v->a > 0))
-		return v->b > 0 ? "new" : "–";
-	if (!(v->b > 0))
+	if (!(a > 0))
+		return b > 0 ? "new" : "–";
+	if (!(b > 0))
 		return "gone";
-	if (v->b / v->a >= 10)
-		snprintf(out, UNITS_TEXT, "×%.0f", v->b / v->a);
+	if (b / a >= 10)
+		snprintf(out, UNITS_TEXT, "×%.0f", b / a);
 	else
-		snprintf(out, UNITS_TEXT, "%s%.1f %%", v->change < 0 ? "−" : "+",
-			fabs(v->change) / v->a * 100);
+		snprintf(out, UNITS_TEXT, "%s%.1f %%", b < a ? "−" : "+", fabs(b - a) / a * 100);
 	return out;
 }
 
@@ -108,14 +105,14 @@ static void add_figures(
 	char text[UNITS_TEXT];
 
 	table_cell(t, "%s", mark(first));
-	table_cell(t, "%s", change_text(text, d->unit, first->change));
+	table_cell(t, "%s", diff_change_text(text, d->unit, first->change));
 	if (c->is_wide)
 		table_cell(t, "±%s", units_format(text, d->unit, first->plus_minus));
-	table_cell(t, "%s", ratio_text(text, first));
+	table_cell(t, "%s", diff_ratio_text(text, first->a, first->b));
 	table_cell_unit(t, d->unit, first->a);
 	table_cell_unit(t, d->unit, first->b);
 	if (second->is_named)
-		table_cell(t, "%s", change_text(text, d->unit, second->change));
+		table_cell(t, "%s", diff_change_text(text, d->unit, second->change));
 	else
 		table_cell(t, "·");
 	if (c->has_calls)
@@ -160,7 +157,7 @@ static void print_rest(const struct diff *d, const struct diff_table *t, size_t 
 	if (n)
 		style_add(out, STYLE_DIM, v->page->colour, "%s%zu %s%s%s, own time together %s%s\n",
 			shown ? "… and " : "", n, shown ? "other " : "", c->words,
-			n == 1 ? "" : "s", change_text(text, d->unit, rest),
+			n == 1 ? "" : "s", diff_change_text(text, d->unit, rest),
 			!v->all && shown == t->n_named ? ": within the noise" : "");
 }
 
@@ -227,8 +224,8 @@ static void print_total(const struct diff *d, const struct diff_view *v, struct 
 	}
 	style_add(out, STYLE_ACCENT, v->page->colour, "total %s → %s: %s, %s ±%.1f",
 		units_format(a, d->unit, d->total.a), units_format(b, d->unit, d->total.b),
-		change_text(change, d->unit, d->total.change), ratio_text(ratio, &d->total),
-		percent);
+		diff_change_text(change, d->unit, d->total.change),
+		diff_ratio_text(ratio, d->total.a, d->total.b), percent);
 	buf_printf(out, "%s%s%s\n", d->total.is_named ? "" : " (within the noise)",
 		*v->normalized ? ", " : "", v->normalized);
 }

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/units.h"
+
 struct buf;
 struct diff;
 struct json_writer;
@@ -26,6 +28,11 @@ struct diff_view {
 	bool functions, lines, paths;
 	bool all; /* rows within the noise, too */
 };
+
+/* "+12.3 ms", "−1.5 %": a change. */
+const char *diff_change_text(char out[UNITS_TEXT], enum unit unit, double change);
+/* "+30.1 %", "new", "gone", "×12": what a change is of what was. */
+const char *diff_ratio_text(char out[UNITS_TEXT], double a, double b);
 
 void diff_print(const struct diff *d, const struct diff_view *v, struct buf *out);
 /* Keys inside an object the caller opened. */

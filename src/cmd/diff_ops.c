@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ * See diff_ops.h. */
+#include "cmd/diff_ops.h"
+
+#include <unistd.h>
+
+#include "analyze/op_events.h"
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/json_write.h"
+#include "cmd/report_ops.h"
+#include "formats/torch_trace.h"
+#include "view/ops.h"
+#include "view/ops_diff.h"
+#include "base/banned.h"
+
+/* One after the other, so that only one is in memory. */
+static int take(struct arena *a, const char *path, bool is_asked, struct ops_diff_source *ret,
+	struct buf *losses, struct err *e)
+{
+	struct op_events x = { 0 };
+	int status = is_asked || report_ops_alone(path) ? torch_trace_load(&x, path, e)
+							: torch_trace_load_file(&x, path, e);
+
+	if (status == 0) {
+		ops_print_losses(&x, losses);
+		*ret = ops_diff_take(a, path, &x);
+	}
+	op_events_done(&x);
+	return status;
+}
+
+static void show(const struct ops_diff *d, const struct diff_ops *o, struct buf *out)
+{
+	const struct ops_view view = {
+		.limit = o->limit, .colour = o->output.colour, .width = o->output.width
+	};
+	struct json_writer w;
+
+	if (!o->json) {
+		ops_diff_print(d, &view, out);
+		return;
+	}
+	json_init(&w, out, true);
+	json_object_begin(&w);
+	ops_diff_json(d, &w);
+	json_object_end(&w);
+	buf_addc(out, '\n');
+}
+
+bool diff_ops(const struct command *self, char *const files[2], const struct diff_ops *o,
+	bool is_asked, int *ret_status)
+{
+	struct ops_diff_source source[2];
+	struct arena a = ARENA_INIT;
+	struct buf text = BUF_INIT, losses = BUF_INIT;
+	struct err e = ERR_INIT;
+	bool is_shown = true;
+
+	if (take(&a, files[0], is_asked, &source[0], &losses, &e) == 0 &&
+		take(&a, files[1], is_asked, &source[1], &losses, &e) == 0) {
+		output_write(STDERR_FILENO, &losses);
+		show(ops_diff_build(&a, source, o->scale), o, &text);
+		*ret_status = output_write(STDOUT_FILENO, &text);
+	} else if (is_asked) {
+		*ret_status = command_fail(self, &e);
+	} else {
+		is_shown = false;
+	}
+	buf_done(&text);
+	buf_done(&losses);
+	arena_done(&a);
+	return is_shown;
+}
