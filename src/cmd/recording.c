@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "cmd/report_ops.h"
 #include "cmd/result.h"
 #include "collect/program.h"
 #include "formats/format.h"
@@ -389,6 +390,7 @@ static int show(const struct recording *r, const struct recording_options *o,
 		result_print(&result, &page, &text);
 		add_untraced(&result.fidelity, &text);
 		collected = op_collected_build(result.tables);
+		report_ops_most(r->path, &page.output, o->limit ? o->limit : SIZE_MAX, &text);
 		op_collected_print(&collected, r->path, &text);
 		if (!result.profile)
 			add_nothing(r, &result.fidelity, &text);

@@ -192,6 +192,24 @@ bool report_ops_alone(const char *path)
 	return is_alone;
 }
 
+void report_ops_most(const char *path, const struct output *output, size_t limit, struct buf *out)
+{
+	struct report_ops o = { .ops = true };
+	struct ops_view view = { .limit = limit, .colour = output->colour, .width = output->width };
+	struct arena a = ARENA_INIT;
+	struct op_events x = { 0 };
+	struct pages pages = { 0 };
+	struct err e = ERR_INIT;
+
+	if (torch_trace_load(&x, path, &e) == 0 && build(&a, &x, &o, &pages, &e) == 0) {
+		add_gap(out);
+		ops_print(pages.ops, &view, NULL, out);
+		buf_addc(out, '\n');
+	}
+	arena_done(&a);
+	op_events_done(&x);
+}
+
 int report_ops(const struct command *self, const char *path, const struct report_ops *o)
 {
 	struct ops_view view = { .limit = o->limit,

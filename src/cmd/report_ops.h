@@ -8,6 +8,8 @@
 
 #include "cmd/command.h"
 
+struct buf;
+
 struct report_ops {
 	struct output output;
 	bool overview, steps, ops, kernels, modules, memory, compile, streams; /* which pages */
@@ -23,6 +25,9 @@ struct report_ops {
 
 /* Whether the file is a recording of operators and nothing else. */
 bool report_ops_alone(const char *path);
+
+/* The operators that took most time themselves, for the end of a run; nothing where the recording holds none. */
+void report_ops_most(const char *path, const struct output *output, size_t limit, struct buf *out);
 
 /* Returns the exit status. */
 int report_ops(const struct command *self, const char *path, const struct report_ops *o);

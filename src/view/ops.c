@@ -19,6 +19,7 @@ struct field {
 	enum unit unit;
 	double (*value)(const struct ops *ops, const struct ops_row *r);
 	bool (*is_there)(const struct ops *ops);
+	unsigned gives_way; /* on a narrow terminal: 1 is the first to be left out; 0: stays */
 };
 
 #define VALUE(name, expression)                                            \
@@ -71,19 +72,20 @@ static bool with_flops(const struct ops *ops)
 }
 
 static const struct field fields[] = {
-	{ "self", "self_cpu_s", UNIT_SECONDS, self_cpu, always },
-	{ "%", "self_cpu_share", UNIT_SHARE, share, always },
-	{ "total", "cpu_s", UNIT_SECONDS, total_cpu, always },
-	{ "calls", "calls", UNIT_COUNT, calls, always },
-	{ "median", "median_s", UNIT_SECONDS, median, always },
-	{ "p99", "p99_s", UNIT_SECONDS, p99, always },
-	{ "max", "max_s", UNIT_SECONDS, longest, always },
-	{ "self GPU", "self_device_s", UNIT_SECONDS, self_device, on_device },
-	{ "total GPU", "device_s", UNIT_SECONDS, total_device, on_device },
-	{ "launches", "launches", UNIT_COUNT, launches, on_device },
-	{ "memory", "self_cpu_bytes", UNIT_BYTES, self_memory, with_memory },
-	{ "GPU memory", "self_device_bytes", UNIT_BYTES, self_device_memory, with_device_memory },
-	{ "FLOPs", "flops", UNIT_COUNT, flops, with_flops },
+	{ "self", "self_cpu_s", UNIT_SECONDS, self_cpu, always, 0 },
+	{ "%", "self_cpu_share", UNIT_SHARE, share, always, 0 },
+	{ "total", "cpu_s", UNIT_SECONDS, total_cpu, always, 0 },
+	{ "calls", "calls", UNIT_COUNT, calls, always, 0 },
+	{ "median", "median_s", UNIT_SECONDS, median, always, 5 },
+	{ "p99", "p99_s", UNIT_SECONDS, p99, always, 1 },
+	{ "max", "max_s", UNIT_SECONDS, longest, always, 2 },
+	{ "self GPU", "self_device_s", UNIT_SECONDS, self_device, on_device, 0 },
+	{ "total GPU", "device_s", UNIT_SECONDS, total_device, on_device, 6 },
+	{ "launches", "launches", UNIT_COUNT, launches, on_device, 4 },
+	{ "memory", "self_cpu_bytes", UNIT_BYTES, self_memory, with_memory, 8 },
+	{ "GPU memory", "self_device_bytes", UNIT_BYTES, self_device_memory, with_device_memory,
+		7 },
+	{ "FLOPs", "flops", UNIT_COUNT, flops, with_flops, 3 },
 };
 
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -135,15 +137,36 @@ static const struct text_field texts[] = {
 	{ "called from", "source", TEXT_CUT_START, 16, source, with_source },
 };
 
-enum { TEXTS = sizeof texts / sizeof *texts };
+enum { TEXTS = sizeof texts / sizeof *texts, TABLE_GAP = 2, NUMBER_WIDTH = 9, GIVES_WAY_LAST = 8 };
 
-static struct table *new_table(const struct ops *ops)
+/* Which columns of numbers are shown; the others would not fit. Returns how many were left out. */
+static size_t choose(const struct ops *ops, size_t width, bool shown[FIELDS])
+{
+	size_t needed = 0, n = 0;
+
+	for (size_t i = 0; i < TEXTS; i++)
+		needed += texts[i].is_there(ops) ? texts[i].min_width + TABLE_GAP : 0;
+	for (size_t i = 0; i < FIELDS; i++) {
+		shown[i] = fields[i].is_there(ops);
+		needed += shown[i] ? NUMBER_WIDTH : 0;
+	}
+	for (unsigned turn = 1; needed > width && turn <= GIVES_WAY_LAST; turn++)
+		for (size_t i = 0; i < FIELDS; i++)
+			if (shown[i] && fields[i].gives_way == turn) {
+				shown[i] = false;
+				needed -= NUMBER_WIDTH;
+				n++;
+			}
+	return n;
+}
+
+static struct table *new_table(const struct ops *ops, const bool shown[FIELDS])
 {
 	struct table_column columns[FIELDS + 5] = { 0 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < FIELDS; i++)
-		if (fields[i].is_there(ops))
+		if (shown[i])
 			columns[n++] = (struct table_column){ .title = fields[i].title,
 				.align = TABLE_RIGHT };
 	for (size_t i = 0; i < TEXTS; i++)
@@ -156,11 +179,12 @@ static struct table *new_table(const struct ops *ops)
 
 void ops_print(const struct ops *ops, const struct ops_view *v, const char *what, struct buf *out)
 {
-	struct table *table = new_table(ops);
-	size_t n = 0, left = 0;
+	bool shown[FIELDS];
+	size_t n = 0, left = 0, hidden = choose(ops, v->width, shown);
+	struct table *table = new_table(ops, shown);
 
 	style_add(out, STYLE_BOLD, v->colour, "Operators");
-	buf_printf(out, " of %s\n", what);
+	buf_printf(out, "%s%s\n", what ? " of " : "", what ? what : "");
 	for (size_t i = 0; i < ops->n; i++) {
 		const struct ops_row *r = &ops->v[i];
 
@@ -172,7 +196,7 @@ void ops_print(const struct ops *ops, const struct ops_view *v, const char *what
 		}
 		n++;
 		for (size_t k = 0; k < FIELDS; k++)
-			if (fields[k].is_there(ops))
+			if (shown[k])
 				table_cell_unit(table, fields[k].unit, fields[k].value(ops, r));
 		for (size_t k = 0; k < TEXTS; k++)
 			if (texts[k].is_there(ops))
@@ -186,6 +210,10 @@ void ops_print(const struct ops *ops, const struct ops_view *v, const char *what
 	table_free(table);
 	if (left)
 		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n", left);
+	if (hidden && n)
+		style_add(out, STYLE_DIM, v->colour,
+			"%zu column%s did not fit: a wider terminal or --json has %s\n", hidden,
+			hidden == 1 ? "" : "s", hidden == 1 ? "it" : "them");
 }
 
 void ops_json(const struct ops *ops, const struct ops_view *v, struct json_writer *w)

@@ -21,7 +21,7 @@ struct ops_view {
 	size_t width;
 };
 
-/* Rows of ops_count. `what`: of which file. */
+/* Rows of ops_count. `what`: of which file; NULL: that is clear. */
 void ops_print(const struct ops *ops, const struct ops_view *v, const char *what, struct buf *out);
 /* A key and its value in an object that is open. */
 void ops_json(const struct ops *ops, const struct ops_view *v, struct json_writer *w);
