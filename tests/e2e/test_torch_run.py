@@ -208,8 +208,8 @@ def test_every_interpreter_has_the_collector(label, tmp_path):
     assert r.counts() == {"a region": 100, "aten::add": 402, "aten::empty": 402}
     ops = r.operators()
     assert f"standin_program.py({line_of(STANDIN, 'record_function(')}): main" in ops["a region"]["source"]
-    steps = {i for i, line in enumerate(STANDIN.read_text().splitlines(), 1) if "torch.add()" in line}
-    assert int(re.search(r"standin_program.py\((\d+)\): step", ops["aten::add"]["source"])[1]) in steps
+    adds = {i for i, line in enumerate(STANDIN.read_text().splitlines(), 1) if "torch.add()" in line}
+    assert int(re.search(r"standin_program.py\((\d+)\): (step|main)", ops["aten::add"]["source"])[1]) in adds  # whichever took longest
     assert "PyTorch 2.99.0: " in r.report and "(2 times): the program's own profiler was on" in r.report
 
 
