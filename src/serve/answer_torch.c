@@ -188,6 +188,7 @@ static int write_overview(
 	json_kv_string(w, "notes", buf_str(&notes)); /* a line each */
 	buf_done(&notes);
 	json_kv_u64(w, "events", t->x.v.n);
+	json_kv_u64(w, "world_size", t->x.world_size);
 	op_overview_json(&t->x, torch_steps(t), torch_advice(t), w);
 	op_work_json(torch_work(t), w);
 	return 0;

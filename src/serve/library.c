@@ -118,6 +118,7 @@ void library_done(struct library *l)
 		recording_free(*r);
 	vec_done(&l->recordings);
 	comparison_free(l->comparison);
+	ranks_free(l->ranks);
 	vec_done(&l->results);
 	arena_done(&l->arena);
 }

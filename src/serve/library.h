@@ -27,6 +27,7 @@
 struct blocks;
 struct comparison;
 struct err;
+struct op_ranks;
 struct params;
 struct recording;
 struct shape;
@@ -80,6 +81,7 @@ struct library {
 	struct arena arena;
 	const char *
 		editor; /* address of a line in the user's editor, with {file} and {line} in it; NULL: none */
+	struct op_ranks *ranks;        /* of the traces that are open (answer_ranks.c), or NULL */
 	struct comparison *comparison; /* the one last asked for (answer_diff.c), or NULL */
 	uint64_t n_asked;
 };

@@ -18,6 +18,7 @@
 #include "serve/library.h"
 #include "serve/page.h"
 #include "serve/params.h"
+#include "serve/torch.h"
 #include "base/banned.h"
 
 enum { NONCE = 24, TOP = 200, THREADS = 8, ROOM = 4096 };
@@ -404,6 +405,15 @@ static void write_file(const struct maker *m, struct buf *out)
 	buf_done(&head);
 }
 
+static bool has_ranks(const struct library *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->recordings.n; i++)
+		n += l->recordings.v[i]->torch && l->recordings.v[i]->torch->x.world_size > 1;
+	return n > 1;
+}
+
 int onefile_make(
 	struct library *l, uint64_t max_bytes, struct buf *out, struct buf *dropped, struct err *e)
 {
@@ -426,6 +436,8 @@ int onefile_make(
 		m.left = all;
 	if (!n && take(&m, "overview", "", NULL, 0, 1) != TAKEN)
 		status = err_set(e, ERR_USAGE, "--max-size is too small");
+	if (status == 0 && has_ranks(l) && take(&m, "ranks", "", NULL, 0, 1) == TOO_LARGE)
+		buf_adds(dropped, "ranks of PyTorch\n");
 	if (status == 0 && l->results.n && take(&m, "bench", "", NULL, 0, 1) != TAKEN)
 		buf_adds(dropped, "results of benchmarks\n");
 	if (status == 0)

@@ -33,6 +33,7 @@ struct torch *torch_open(const char *path)
 	if (!text_ends_with(path, ".json") && !text_ends_with(path, ".json.gz"))
 		return NULL;
 	t = xcalloc(1, sizeof *t);
+	t->is_file = true;
 	if (torch_trace_load(&t->x, path, &ignored) == 0)
 		return t;
 	torch_free(t);

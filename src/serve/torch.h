@@ -28,6 +28,7 @@ struct tables;
 struct torch {
 	struct arena arena;
 	struct op_events x;
+	bool is_file;             /* a trace; else it was read from a recording */
 	const struct ops *ops[2]; /* by name; by name and shapes */
 	const struct op_steps *steps;
 	const struct op_kernels *kernels, *launches; /* by name; by launch */

@@ -240,6 +240,23 @@ test("the timeline zooms with keys, selects, and shows what a kernel was launche
 	await page.context().close();
 });
 
+test("ranks of a job stand side by side, with the numbers of report --distributed", async () => {
+	const folder = join(DATA, "torch_ranks");
+	const all = report("--distributed", folder).distributed;
+	const one = await serve(folder);
+	const file = join(FOLDER, "ranks.html");
+	tool("view", folder, "-o", file);
+	for (const url of [one.url, `file://${file}`]) {
+		const { page, errors, strangers } = await open(browser, url);
+		await go(page, "#/torch?pane=distributed");
+		await same(page, { rank: all.ranks.map((row: { rank: number }) => `rank ${row.rank}`), waits: all.ranks.map((row: { waiting_s: number }) => row.waiting_s), communicates: all.ranks.map((row: { communication_s: number }) => row.communication_s) });
+		await page.waitForSelector(`.answer >> text=wait for rank ${all.straggler}`);
+		expect([errors, strangers, await seriousIn(page, false)]).toEqual([[], [], []]);
+		await page.context().close();
+	}
+	await one.stop();
+});
+
 test("a recording that holds operators shows the same, and no view it cannot fill", async () => {
 	const file = join(FOLDER, "operators.lead");
 	tool("export", trace("h200_conv"), "-o", file);

@@ -17,6 +17,8 @@ export interface TorchOverview {
 	panes: Record<string, string>;
 	notes: string;
 	events: number;
+	/** Ranks of the job it is of; 0: not known. */
+	world_size?: number;
 	overview: {
 		device: string | null;
 		steps: number;
@@ -130,6 +132,31 @@ export interface Compilation {
 	frames: Row[];
 	compilations: Row[];
 	graph_breaks: Row[];
+}
+
+export interface Rank {
+	rank: number;
+	file: string;
+	steps: number;
+	seconds: number;
+	computation_s: number;
+	overlap_s: number;
+	communication_s: number;
+	other_s: number;
+	collectives: number;
+	transfer_s: number;
+	waiting_s: number;
+	times_last: number;
+	others_waited_s: number;
+}
+
+export interface Distributed {
+	world_size: number;
+	backend: string;
+	ranks: Rank[];
+	straggler: number | null;
+	collectives: Row[];
+	notes: string[];
 }
 
 /** Kinds of spans, as numbered in answers. */

@@ -5,11 +5,12 @@ import { ComponentType } from "preact";
 import { TorchOverview } from "../api/torch";
 import { Guard } from "../parts/guard";
 import { Notice, Wait } from "../parts/states";
-import { useAnswer, usePlace, useStore } from "../store";
+import { useAnswer, useOverview, usePlace, useStore } from "../store";
 import { CompilePane } from "./torch/compile";
 import { KernelsPane, StreamsPane } from "./torch/device";
 import { MemoryPane } from "./torch/memory";
 import { ModulesPane } from "./torch/modules";
+import { DistributedPane } from "./torch/distributed";
 import { OperatorDrawer, OperatorsPane } from "./torch/operators";
 import { TorchOverviewPane } from "./torch/overview";
 import { StepsPane } from "./torch/steps";
@@ -29,13 +30,16 @@ const PANES: { name: string; title: string; body: ComponentType<PaneProps> }[] =
 	{ name: "modules", title: "Modules", body: ModulesPane },
 	{ name: "memory", title: "Memory", body: MemoryPane },
 	{ name: "compile", title: "Compilation", body: CompilePane },
+	{ name: "distributed", title: "Distributed", body: DistributedPane },
 	{ name: "timeline", title: "Timeline", body: SpansPane },
 ];
 
 function Panes({ data }: { data: TorchOverview }) {
 	const place = usePlace();
 	const store = useStore();
-	const { panes } = data;
+	const { recordings } = useOverview();
+	const isJob = recordings.length > 1 && (data.world_size ?? 0) > 1;
+	const panes: Record<string, string> = { ...data.panes, distributed: isJob ? "" : "Open the traces of several ranks: leadline view DIR" };
 	const chosen = PANES.find((pane) => pane.name === (place.pane || "overview"));
 	const missing = chosen ? panes[chosen.name] : undefined;
 	const Body = chosen?.body;
