@@ -111,7 +111,8 @@ static int collect_and_show(
 	for (const struct torch_part *p = j->parts.v; p < j->parts.v + j->parts.n; p++) {
 		if (!p->is_written) {
 			fprintf(stderr,
-				"leadline: process %d wrote no trace: it ended, another profiler "
+				"leadline: process %d wrote no trace: it ended, was too busy to "
+				"hear, or another profiler "
 				"ran in "
 				"it%s\n",
 				(int)p->pid,

@@ -27,11 +27,11 @@
 #include "base/banned.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define POLL_NS   (5 * SECOND_NS)           /* programs ask so often */
-#define HEAR_NS   (POLL_NS + SECOND_NS / 4) /* by then all have asked */
-#define START_NS  (HEAR_NS + SECOND_NS / 2) /* and now they begin, together */
-#define WRITE_NS  (180 * SECOND_NS)         /* the longest that a trace may take to be written */
-#define STEPS_NS  (600 * SECOND_NS)         /* the longest that steps may take */
+#define POLL_NS   (5 * SECOND_NS)               /* programs ask so often */
+#define HEAR_NS   (POLL_NS + 3 * SECOND_NS / 4) /* by then all have asked */
+#define START_NS  (HEAR_NS + SECOND_NS / 2)     /* and now they begin, together */
+#define WRITE_NS  (180 * SECOND_NS) /* the longest that a trace may take to be written */
+#define STEPS_NS  (600 * SECOND_NS) /* the longest that steps may take */
 
 enum { DEPTH_MOST = 64, PROCESSES_MOST = 4096, NAME_MOST = 64 };
 
@@ -237,31 +237,6 @@ static bool is_of_job(const struct torch_job *j, pid_t pid)
 	return false;
 }
 
-static bool is_known(const struct torch_job *j, pid_t pid)
-{
-	for (size_t i = 0; i < j->parts.n; i++)
-		if (j->parts.v[i].pid == pid)
-			return true;
-	return false;
-}
-
-static void answer_all(struct torch_job *j, bool is_asking)
-{
-	struct kineto_peer peer;
-
-	while (kineto_receive(j->socket, &peer)) {
-		bool is_told = is_asking && peer.message.wants_trace && peer.pid > 0 &&
-			j->parts.n < PROCESSES_MOST && !is_known(j, peer.pid) &&
-			is_of_job(j, peer.pid);
-
-		if (kineto_answer(j->socket, &peer, is_told ? &j->config : NULL) && is_told)
-			vec_push(&j->parts,
-				((struct torch_part){ .pid = peer.pid,
-					.own_pid = peer.message.own_pid,
-					.pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0) }));
-	}
-}
-
 static void file_name(const struct torch_part *p, char to[NAME_MOST])
 {
 	snprintf(to, NAME_MOST, "trace_%d.pt.trace.json", (int)p->own_pid);
@@ -302,10 +277,50 @@ static void look_for_files(struct torch_job *j)
 	}
 }
 
+static struct torch_part *find_part(struct torch_job *j, pid_t pid)
+{
+	vec_each (&j->parts, p)
+		if (p->pid == pid)
+			return p;
+	return NULL;
+}
+
+/* While it is busy with what it was told it asks for no more traces. */
+static void ask_again(struct torch_job *j, struct torch_part *p, uint64_t now)
+{
+	if (now > p->told_ns + POLL_NS / 2) {
+		look_for_files(j);
+		p->is_missed |= !p->is_written;
+	}
+}
+
+static void answer_all(struct torch_job *j, bool is_asking)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	struct kineto_peer peer;
+
+	while (kineto_receive(j->socket, &peer)) {
+		bool is_free = peer.message.wants_trace && peer.pid > 0;
+		struct torch_part *part = is_free ? find_part(j, peer.pid) : NULL;
+		bool is_told = is_asking && is_free && !part && j->parts.n < PROCESSES_MOST &&
+			is_of_job(j, peer.pid);
+
+		if (part)
+			ask_again(j, part, now);
+		if (kineto_answer(j->socket, &peer, is_told ? &j->config : NULL) && is_told)
+			vec_push(&j->parts,
+				((struct torch_part){ .pid = peer.pid,
+					.own_pid = peer.message.own_pid,
+					.told_ns = now,
+					.pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0) }));
+	}
+}
+
 static bool is_over(const struct torch_job *j)
 {
 	for (size_t i = 0; i < j->parts.n; i++)
-		if (!j->parts.v[i].is_written && j->parts.v[i].pidfd >= 0)
+		if (!j->parts.v[i].is_written && !j->parts.v[i].is_missed &&
+			j->parts.v[i].pidfd >= 0)
 			return false;
 	return true;
 }

@@ -32,6 +32,8 @@ struct torch_part { /* a process that was told */
 	pid_t pid, own_pid;
 	int pidfd; /* -1: gone, or not to be had */
 	bool is_written;
+	bool is_missed; /* it asks for work again, and has written nothing: it did not hear us, or could not */
+	uint64_t told_ns; /* CLOCK_MONOTONIC */
 };
 
 enum { TORCH_JOB_PATH = 512 };
