@@ -115,13 +115,9 @@ static bool watch_within_budget(void)
 {
 	long set = 0;
 
-	for (const struct budget_event *e = budget_events; e->event; e++) {
-		long event = monitor_event(&monitor, e->event);
-
-		if (!event || !monitor_set_callback(&monitor, event, e->callback))
+	for (const struct budget_event *e = budget_events; e->event; e++)
+		if (!monitor_watch(&monitor, e->event, e->callback, &set))
 			return false;
-		set |= event;
-	}
 	budget_start(&monitor, missing);
 	return monitor_set_events(&monitor, set);
 }
@@ -133,13 +129,9 @@ static bool watch_all(void)
 	if (budget_is_set())
 		return watch_within_budget();
 
-	for (int i = 0; i < N_EVENTS; i++) {
-		long event = monitor_event(&monitor, events[i].event);
-
-		if (!event || !monitor_set_callback(&monitor, event, callback_of(i)))
+	for (int i = 0; i < N_EVENTS; i++)
+		if (!monitor_watch(&monitor, events[i].event, callback_of(i), &set))
 			return false;
-		set |= event;
-	}
 	return monitor_set_events(&monitor, set);
 }
 

@@ -7,6 +7,7 @@
 #include "agent/budget.h"
 #include "agent/calls_events.h"
 #include "agent/compat.h"
+#include "agent/exclude.h"
 #include "agent/greenlets.h"
 #include "agent/seed.h"
 #include "agent/tree.h"
@@ -52,6 +53,8 @@ static inline int on_event(PyFrameObject *frame, int what, PyObject *arg, enum c
 {
 	struct tracer *t = tree_mine;
 
+	if (unlikely(exclude_is_set) && exclude_has(compat_frame_code(frame)))
+		return 0;
 	if (unlikely(!t)) {
 		t = attach(frame, what);
 		if (!t)

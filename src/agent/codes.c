@@ -8,6 +8,7 @@
 
 #include "agent/code_words.h"
 #include "agent/compat.h"
+#include "agent/exclude.h"
 #include "agent/greenlets.h"
 #include "agent/link.h"
 #include "agent/memory.h"
@@ -359,7 +360,12 @@ static const struct function *get_python(PyCodeObject *code)
 		if (f)
 			compat_watch(code);
 	}
+	if (f && exclude_is_set)
+		f->is_excluded = exclude_means(texts[TEXT_FILE].p, texts[TEXT_FILE].n,
+			texts[TEXT_NAME].p, texts[TEXT_NAME].n);
 	greenlets_saw_file(texts[TEXT_FILE].p, texts[TEXT_FILE].n);
+	if (f && f->is_excluded)
+		f->is_told = true;
 	if (f && !f->is_told) {
 		texts[TEXT_WORDS] = text_of_own(code_words(code));
 		f->is_told = tell_code(f->number, code->co_firstlineno, texts);

@@ -15,6 +15,7 @@ struct function {
 	const void *volatile key; /* NULL since the code object died */
 	uint32_t number;          /* from 1 */
 	bool is_told;
+	bool is_excluded; /* exclude.h; such a one is not told */
 	uint64_t content; /* what makes it the same as another */
 	struct function *next_same;
 };

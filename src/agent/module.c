@@ -17,6 +17,7 @@
 #include "agent/calls.h"
 #include "agent/codes.h"
 #include "agent/compat.h"
+#include "agent/exclude.h"
 #include "agent/line_codes.h"
 #include "agent/line_module.h"
 #include "agent/link.h"
@@ -154,8 +155,21 @@ static PyObject *stop(PyObject *self, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+static PyObject *exclude(PyObject *self, PyObject *patterns)
+{
+	const char *text = PyUnicode_Check(patterns) ? PyUnicode_AsUTF8(patterns) : NULL;
+
+	(void)self;
+	if (!text || !begin())
+		PyErr_Clear();
+	else if (!exclude_set(text))
+		note("--exclude has more patterns than fit: the first of them count");
+	Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
 	{ "attach", attach, METH_NOARGS, "attach(): reach the tool" },
+	{ "exclude", exclude, METH_O, "exclude(patterns): before start" },
 	{ "start", start, METH_O, "start(after_site): begin to trace" },
 	{ "stop", stop, METH_NOARGS, "stop(): end it" },
 	LINE_MODULE_METHODS,

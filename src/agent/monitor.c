@@ -3,6 +3,9 @@
 #include "agent/monitor.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "agent/exclude.h"
 
 enum {
 	TOOL_IDS_FIRST = 3,
@@ -12,6 +15,8 @@ enum {
 
 struct callback {
 	PyObject_HEAD vectorcallfunc call;
+	vectorcallfunc unless_excluded; /* what `call` goes on to … */
+	PyObject *when_excluded;        /* … and else returns; borrowed */
 };
 
 static PyTypeObject callback_type = {
@@ -41,19 +46,67 @@ long monitor_event(const struct monitor *m, const char *name)
 	return result;
 }
 
+/* Takes the reference; NULL: no callback. */
+static bool register_callback(const struct monitor *m, long event, PyObject *callback)
+{
+	PyObject *before = PyObject_CallMethod(m->module, "register_callback", "ilO", m->tool,
+		event, callback ? callback : Py_None);
+
+	Py_XDECREF(callback);
+	return is_done(before);
+}
+
 bool monitor_set_callback(const struct monitor *m, long event, monitor_fn *fn)
 {
 	struct callback *c = fn ? PyObject_New(struct callback, &callback_type) : NULL;
-	PyObject *before;
 
 	if (fn && !c)
 		return is_done(NULL);
 	if (c)
 		c->call = fn;
-	before = PyObject_CallMethod(
-		m->module, "register_callback", "ilO", m->tool, event, c ? (PyObject *)c : Py_None);
-	Py_XDECREF((PyObject *)c);
-	return is_done(before);
+	return register_callback(m, event, (PyObject *)c);
+}
+
+static PyObject *leave_out_excluded(
+	PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+	const struct callback *c = (const struct callback *)(const void *)self;
+
+	if (!exclude_has(args[0]))
+		return c->unless_excluded(self, args, nargsf, kwnames);
+	Py_INCREF(c->when_excluded);
+	return c->when_excluded;
+}
+
+/* The others are told of whatever the place. */
+static bool is_of_a_place(const char *event)
+{
+	static const char *const places[] = { "PY_START", "PY_RESUME", "PY_RETURN", "PY_YIELD",
+		"CALL" };
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		if (strcmp(places[i], event) == 0)
+			return true;
+	return false;
+}
+
+bool monitor_watch(const struct monitor *m, const char *name, monitor_fn *fn, long *events)
+{
+	long event = monitor_event(m, name);
+	struct callback *c;
+
+	if (!event || (!exclude_is_set && !monitor_set_callback(m, event, fn)))
+		return false;
+	*events |= event;
+	if (!exclude_is_set)
+		return true;
+	c = PyObject_New(struct callback, &callback_type);
+	if (!c)
+		return is_done(NULL);
+	c->call = leave_out_excluded;
+	c->unless_excluded = fn;
+	c->when_excluded = is_of_a_place(name) ? m->disable : Py_None;
+	return register_callback(m, event, (PyObject *)c);
 }
 
 bool monitor_set_events(const struct monitor *m, long events)

@@ -39,6 +39,9 @@ void monitor_release(struct monitor *m);
 long monitor_event(const struct monitor *m, const char *name);
 /* NULL takes the callback away. */
 bool monitor_set_callback(const struct monitor *m, long event, monitor_fn *fn);
+/* Calls of all code: a callback that is not called for what is excluded (exclude.h), whose places are switched off. Adds the event's
+ * bit. */
+bool monitor_watch(const struct monitor *m, const char *event, monitor_fn *fn, long *events);
 /* Events of all code. Each change makes the interpreter visit all code again: set them at once. */
 bool monitor_set_events(const struct monitor *m, long events);
 /* Further events of one code object. */

@@ -2,6 +2,7 @@
  * See seed.h. */
 #include "agent/seed.h"
 
+#include "agent/exclude.h"
 #include "agent/tree.h"
 
 enum { FRAMES_MOST = 1 << 20 };
@@ -26,7 +27,8 @@ static void seed(struct tracer *t, PyFrameObject *innermost)
 	while (n-- > 0) {
 		const void *code = PyList_GET_ITEM(list, n);
 
-		tree_push(t, tree_child(t, t->top->node, code, NULL), code, t->last);
+		if (!exclude_is_set || !exclude_has(code))
+			tree_push(t, tree_child(t, t->top->node, code, NULL), code, t->last);
 	}
 	Py_XDECREF(list);
 	PyErr_Clear();

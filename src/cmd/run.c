@@ -25,7 +25,7 @@
 
 struct options {
 	struct recording_options shared;
-	const char *python, *module, *lines, *trace_how, *counts, *budget, *torch;
+	const char *python, *module, *lines, *exclude, *trace_how, *counts, *budget, *torch;
 	uint64_t min_duration_ns;
 	bool trace, count, sample, args, has_torch, torch_daemon;
 	uint64_t counted; /* enum trace_option, of counts */
@@ -68,6 +68,10 @@ static const struct opt options_table[] = {
 		"MODULE:CLASS.METHOD, "
 		"FILE.py, with * and ?; several with commas; auto: those that sampling finds hot",
 		FIELD(lines), SIZE_MAX, NULL },
+	{ 0, "exclude", OPT_STRING, "WHAT", false,
+		"leave these files and functions out of --trace, --count or --budget: FILE.py, "
+		"FUNCTION, paths with * and ?; several with commas",
+		FIELD(exclude), SIZE_MAX, NULL },
 	{ 0, "sample", OPT_FLAG, NULL, false, "sample as well, beside --trace, --count or --lines",
 		FIELD(sample), SIZE_MAX, NULL },
 	{ 0, "torch", OPT_STRING, "full", true,
@@ -216,6 +220,13 @@ static int check_timeline(const struct options *o, struct err *e)
 	return 0;
 }
 
+static int check_exclude(const struct options *o, struct err *e)
+{
+	if (o->exclude && !o->trace && !o->count)
+		return err_set(e, ERR_USAGE, "--exclude is for --trace, --count and --budget");
+	return 0;
+}
+
 static int run_and_show(const struct command *self, const struct options *o, char *const *argv,
 	const char *stem, double rate_hz)
 {
@@ -228,6 +239,7 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 		.is_standby = (o->trace || o->count || o->lines) && !o->sample && !is_auto(o),
 		.wants_package = mentions_leadline(argv),
 		.lines = o->lines,
+		.exclude = o->exclude,
 		.rate_hz = rate_hz,
 		.no_source = o->shared.no_source,
 		.duration_ns = o->shared.duration_ns,
@@ -289,7 +301,7 @@ static int run(const struct command *self, int argc, char **argv)
 			"--args and --budget");
 	else if (check_timeline(&o, &e) == 0 && parse_counts(&o, &e) == 0 &&
 		parse_args(&o, &e) == 0 && parse_budget(&o, &e) == 0 &&
-		recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
+		check_exclude(&o, &e) == 0 && recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
 		(!o.shared.sort || result_check_sort(o.shared.sort, o.trace, &e) == 0))
 		start_make(&start, argv + first, &e);
 	if (e.code) {

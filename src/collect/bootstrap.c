@@ -92,6 +92,8 @@ int bootstrap_prepare(const char *dir, const struct bootstrap_options *o, struct
 	/* The file whose being there tells the agents to count lines. */
 	if (o->lines && save_text(dir, "lines", o->lines, e) < 0)
 		return -(int)e->code;
+	if (o->exclude && save_text(dir, "exclude", o->exclude, e) < 0)
+		return -(int)e->code;
 	if (o->torch_full && save_text(dir, "torch-full", o->torch_full, e) < 0)
 		return -(int)e->code;
 	if (o->torch && save_text(dir, "torch", "", e) < 0)

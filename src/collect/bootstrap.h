@@ -4,6 +4,7 @@
  *
  *	agents/, bootstrap/	the agents and the folder PYTHONPATH names, which starts them
  *	lines			patterns, where lines are to be counted
+ *	exclude			patterns of what is not traced, where there are some
  *	torch-full		where torch's own profiler shall be driven
  *	torch			where PyTorch's operators are to be collected
  *	package/leadline	the Python package, for programs whose environment has none
@@ -20,8 +21,9 @@ struct embedded_file;
 struct err;
 
 struct bootstrap_options {
-	bool with_agents;  /* else the package alone */
-	const char *lines; /* patterns; NULL: none are counted */
+	bool with_agents;    /* else the package alone */
+	const char *lines;   /* patterns; NULL: none are counted */
+	const char *exclude; /* patterns of what is not traced; NULL: all is */
 	const char *
 		torch_full; /* what torch's profiler shall do (bootstrap/torch_full.py); NULL: nothing */
 	bool torch;         /* operators of PyTorch */

@@ -42,7 +42,9 @@ struct collect_context {
 	bool wants_package;      /* the program may import leadline, installed or not */
 	const char
 		*torch_full; /* what torch's profiler shall do in it: bootstrap.h; NULL: nothing */
-	const char *lines;   /* with TRACE_LINES: patterns of functions, separated by commas */
+	const char *
+		exclude; /* with TRACE_CALLS: patterns of files and functions that are not traced; NULL: none */
+	const char *lines; /* with TRACE_LINES: patterns of functions, separated by commas */
 };
 
 /* What a user asks for; a collector without any of it is always there. */

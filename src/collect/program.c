@@ -394,7 +394,8 @@ static int start_collectors(struct running *r, struct err *e)
 		.has_agents = &r->has_agents,
 		.wants_package = r->o->wants_package,
 		.torch_full = r->o->torch_full,
-		.lines = r->o->lines };
+		.lines = r->o->lines,
+		.exclude = r->o->exclude };
 
 	for (size_t i = 0; i < r->o->n_collectors && i < COLLECTORS_MOST; i++) {
 		if (r->o->collectors[i]->start(&r->state[i], &c, e) < 0)

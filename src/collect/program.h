@@ -50,6 +50,7 @@ struct program_options {
 	uint64_t trace_options; /* enum trace_option, of agents */
 	bool is_standby;        /* programs that no agent gets into are sampled, others are not */
 	const char *lines;      /* whose lines they count: collector.h */
+	const char *exclude;    /* what they do not trace: collector.h */
 	const char
 		*torch_full;  /* what torch's profiler shall do in it: bootstrap.h; NULL: nothing */
 	bool wants_package;   /* the program may import leadline, installed or not */

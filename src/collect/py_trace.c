@@ -697,6 +697,7 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 		bootstrap_prepare(session_dir(t->session),
 			&(struct bootstrap_options){ .with_agents = true,
 				.lines = lines_of(c),
+				.exclude = c->exclude,
 				.torch = c->trace_options & TRACE_TORCH },
 			e) < 0) {
 		regions_file_done(&t->regions);

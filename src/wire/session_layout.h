@@ -41,8 +41,9 @@ enum {
 	SESSION_TEXT_BYTES = 128,
 	SESSION_PY_LAYOUT_BYTES = 2048,
 	SESSION_SLOTS_MAX = 4096,
-	SESSION_CONNECT_MS = 200, /* all an agent spends on saying hello */
-	SESSION_STALE_MS = 5000,  /* a heartbeat older than this: do not wait for the tool */
+	SESSION_CONNECT_MS =
+		2000, /* all an agent spends on saying hello: a busy machine has the tool wait its turn */
+	SESSION_STALE_MS = 5000, /* a heartbeat older than this: do not wait for the tool */
 };
 
 #define SESSION_SPARSE_BYTES_MAX ((uint64_t)4 << 30)

@@ -48,6 +48,7 @@ def _start(folder):
     spec = bootstrap.ModuleSpec("_leadline_agent", loader, origin=path)
     agent = bootstrap.module_from_spec(spec)
     loader.exec_module(agent)
+    _exclude(posix, session, agent)
     agent.start(True)
     _lines(session, folder, agent)
     _torch(session, folder, agent, path)
@@ -65,6 +66,14 @@ class _Package:
         from importlib.util import spec_from_file_location
 
         return spec_from_file_location(name, self._folder + "/__init__.py", submodule_search_locations=[self._folder])
+
+
+def _exclude(posix, session, agent):
+    """Leaves out what the session has a file for: patterns of files and functions."""
+    try:
+        agent.exclude(_read(posix, session + "/exclude").decode("utf-8", "replace"))
+    except OSError:
+        pass
 
 
 def _lines(session, folder, agent):
