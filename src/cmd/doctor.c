@@ -134,7 +134,7 @@ static void take_interpreters(struct arena *a, const struct interpreters *all, s
 
 		rows[i] = (struct doctor_interpreter){ it->path, it->version, it->implementation,
 			it->is_free_threaded, it->is_supported, it->reason, it->chosen_by,
-			has_agent(it), "" };
+			has_agent(it), "", it->torch };
 		if (it->is_supported && !rows[i].has_agent)
 			rows[i].remedy = propose(a,
 				(char *const[]){ (char *)"leadline", (char *)"doctor",

@@ -37,6 +37,7 @@ struct interpreter {
 	char *path;              /* owned; of the program itself, not of a script that picks it */
 	char version[24];        /* "3.13.5", "3.15.0a2"; "" when it did not say */
 	char implementation[24]; /* "CPython", "PyPy"; "" when it did not say */
+	char torch[40];          /* the version of PyTorch it would import; "": none was found */
 	unsigned major, minor;
 	bool is_free_threaded, is_64bit;
 	bool is_supported;

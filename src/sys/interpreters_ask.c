@@ -35,11 +35,25 @@ enum {
 #define AFTER_ANSWER_NS (SECOND_NS / 5) /* to end in peace */
 
 #define ANSWER "leadline-answer\t"
+#define TORCH  "leadline-torch\t"
 
 /* Runs on every Python from 2.7 on. abiflags: 't' is the free-threaded build, whether or not the
  * GIL was turned on again. The path may hold any bytes. */
 static const char question[] =
 	"import sys\n"
+	/* torch's version, which importing would take seconds to tell; site is off */
+	"below = '/lib/python%d.%d%s/site-packages' % (sys.version_info[:2] +\n"
+	"    ('t' if 't' in getattr(sys, 'abiflags', '') else '',))\n"
+	"for p in (sys.executable or '').rpartition('/bin/')[0] + below, sys.prefix + below, "
+	"'/usr/lib/python3/dist-packages':\n"
+	"    try:\n"
+	"        lines = open(p + '/torch/version.py').read(4096).split('\\n')\n"
+	"        found = [x for x in lines if x.startswith('__version__')][0]\n"
+	"        sys.stdout.write('" TORCH "' + found.split(\"'\")[1] + '\\n')\n"
+	"        sys.stdout.flush()\n"
+	"        break\n"
+	"    except Exception:\n"
+	"        pass\n"
 	"v = sys.version_info\n"
 	"level = {'alpha': 'a', 'beta': 'b', 'candidate': 'rc'}.get(v[3])\n"
 	"version = '%d.%d.%d' % v[:3] + (level + str(v[4]) if level else '')\n"
@@ -164,6 +178,14 @@ static void refuse_printed(struct interpreter *i, const char *printed, size_t n)
 	buf_done(&shown);
 }
 
+static void parse_torch(struct interpreter *i, const char *line, size_t n)
+{
+	const size_t n_word = sizeof TORCH - 1;
+
+	if (n > n_word && n - n_word < sizeof i->torch && memcmp(line, TORCH, n_word) == 0)
+		snprintf(i->torch, sizeof i->torch, "%.*s", (int)(n - n_word), line + n_word);
+}
+
 void interpreter_parse(
 	struct interpreter *i, const char *printed, size_t n, char *ret_exe, size_t exe_bytes)
 {
@@ -177,6 +199,7 @@ void interpreter_parse(
 
 		if (!end)
 			break; /* cut off */
+		parse_torch(i, printed + at, length);
 		if (length > sizeof ANSWER - 1 && length < sizeof line &&
 			memcmp(printed + at, ANSWER, sizeof ANSWER - 1) == 0 &&
 			!memchr(printed + at, '\0', length)) {

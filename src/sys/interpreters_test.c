@@ -38,13 +38,15 @@ static void an_answer_is_taken_apart(void **state)
 {
 	char exe[64];
 	struct interpreter i = { 0 };
-	static const char said[] =
-		"a warning\nleadline-answer\t3.13.5\tcpython\t1\t1\t/opt/a b/python3\nbye\n";
+	static const char said[] = "a "
+				   "warning\nleadline-torch\t2.13.0+cpu\nleadline-answer\t3.13."
+				   "5\tcpython\t1\t1\t/opt/a b/python3\nbye\n";
 
 	(void)state;
 	interpreter_parse(&i, said, strlen(said), exe, sizeof exe);
 	assert_string_equal(i.version, "3.13.5");
 	assert_string_equal(i.implementation, "CPython");
+	assert_string_equal(i.torch, "2.13.0+cpu");
 	assert_int_equal(i.major, 3);
 	assert_int_equal(i.minor, 13);
 	assert_true(i.is_free_threaded && i.is_64bit && i.is_supported);

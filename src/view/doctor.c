@@ -187,6 +187,10 @@ static void add_interpreter(struct page *p, const struct doctor_interpreter *i)
 		buf_adds(&more, "this leadline has no agent for it: it can be sampled, not traced");
 	if (i->is_free_threaded)
 		buf_printf(&more, "%sfree-threaded", more.n ? "; " : "");
+	if (*i->torch) {
+		buf_adds(&more, more.n ? "; torch " : "torch ");
+		text_add_printable(&more, i->torch, strlen(i->torch));
+	}
 	if (i->chosen_by)
 		buf_printf(&more, "%s\"leadline run\" takes this one (%s)", more.n ? "; " : "",
 			i->chosen_by);
@@ -349,6 +353,7 @@ static void put_interpreter(struct json_writer *w, const struct doctor_interpret
 	json_kv_string(w, "reason", i->reason);
 	json_kv_string(w, "chosen_by", i->chosen_by);
 	json_kv_bool(w, "agent", i->has_agent);
+	json_kv_string(w, "torch", *i->torch ? i->torch : NULL);
 	json_kv_string(w, "remedy", i->remedy);
 	json_object_end(w);
 }

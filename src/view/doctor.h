@@ -34,6 +34,7 @@ struct doctor_interpreter {
 	const char *chosen_by; /* NULL, or what makes `run` take it */
 	bool has_agent;        /* calls and lines can be traced */
 	const char *remedy;    /* when they cannot; "": none */
+	const char *torch;     /* version of PyTorch; "": none */
 };
 
 struct doctor_collector {

@@ -1,0 +1,103 @@
+"""What `run --torch` costs a training, torch.profiler beside it in the same process.
+
+    python benchmarks/torch_collect.py [STEPS]        of each kind, 1500
+
+Blocks of steps take turns: nothing on, our ranges on, torch.profiler on. So all three have the same process, memory and spells of the machine.
+Bars: what ours adds inside the steps, at most 0.9 of what torch.profiler(activities=[CPU]) adds; 0.3 with its stop and key_averages() and our
+`report --ops`; the same operators counted. What sampling alone costs is sampler.py's, `--only programs`.
+"""
+import collections
+import gc
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+LEADLINE = pathlib.Path(__file__).resolve().parent.parent / "build" / "leadline"
+ROUNDS = 30
+
+
+def program(steps):
+    """Under leadline: times each block and says what torch.profiler saw."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    ours = {f.__name__: f for f in gc.get_objects() if getattr(f, "__module__", None) == "leadline_torch" and hasattr(f, "__code__")}
+    ours["_switch_off"]()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(1000, 100), torch.nn.ReLU(), torch.nn.Linear(100, 10))
+    loss, optimizer = torch.nn.MSELoss(reduction="sum"), torch.optim.SGD(net.parameters(), lr=1e-6)
+    x, y = torch.randn(64, 1000), torch.randn(64, 10)
+
+    def block():
+        begun = time.perf_counter()
+        for _ in range(steps // ROUNDS):
+            optimizer.zero_grad()
+            loss(net(x), y).backward()
+            optimizer.step()
+        return time.perf_counter() - begun
+
+    def with_ours():
+        ours["_switch_on"]()
+        took = block()
+        ours["_switch_off"]()
+        return took
+
+    def with_torch():
+        with profile(activities=[ProfilerActivity.CPU]) as p:
+            took = block()
+            begun = time.perf_counter()
+        stop = time.perf_counter() - begun
+        begun = time.perf_counter()
+        p.key_averages().table(sort_by="self_cpu_time_total", row_limit=-1)
+        after.append((stop, time.perf_counter() - begun))
+        seen.update(e.name() for e in p.profiler.kineto_results.events())
+        return took
+
+    after, seen, times = [], collections.Counter(), []
+    for _ in range(5):
+        block()
+    for i in range(ROUNDS):
+        kinds = [block, with_ours, with_torch, block]
+        took = [kind() for kind in (kinds if i % 2 else kinds[::-1])]
+        times.append(took if i % 2 else took[::-1])
+    print(json.dumps({"times": times, "after": after, "seen": seen}))
+
+
+def main(steps):
+    with tempfile.TemporaryDirectory() as folder:
+        lead = f"{folder}/x.lead"
+        done = subprocess.run([LEADLINE, "run", "--torch", "--report=/dev/null", "-o", lead, "--", sys.executable, __file__, "--program", str(steps)],
+                              check=True, capture_output=True, text=True)
+        begun = time.perf_counter()
+        said = subprocess.run([LEADLINE, "report", lead, "--ops", "--json", "--limit=-1"], check=True, capture_output=True, text=True).stdout
+        report = time.perf_counter() - begun
+        size = pathlib.Path(lead).stat().st_size
+    told = json.loads(done.stdout.splitlines()[-1])
+    n = steps // ROUNDS * ROUNDS
+    bare = [(a + d) / 2 for a, _, _, d in told["times"]]
+    added = {name: [t[i] - b for t, b in zip(told["times"], bare)] for i, name in ((1, "ours"), (2, "torch"))}
+    us = {name: statistics.median(v) / (n / ROUNDS) * 1e6 for name, v in added.items()}
+    base = statistics.median(bare) / (n / ROUNDS) * 1e6
+    stop, table = (sum(part) for part in zip(*told["after"]))
+    counts = {o["name"]: int(o["calls"]) for o in json.loads(said)["operators"]}
+    calls = sum(counts.values())
+    print(f"{n} steps of {base:.0f} µs, {calls / n:.0f} ranges each: leadline run --torch adds {us['ours']:.1f} µs a step ({us['ours'] / base:.1%}, "
+          f"{us['ours'] / calls * n * 1e3:.0f} ns a range), torch.profiler {us['torch']:.1f} µs ({us['torch'] / base:.1%})")
+    print(f"inside the steps: {us['ours'] / us['torch']:.2f} of torch.profiler's (bar 0.9)")
+    ours_all, torch_all = us["ours"] * n / 1e6 + report, us["torch"] * n / 1e6 + stop + table
+    print(f"with stop and table: {ours_all:.3f} s (report --ops {report:.3f} s) against {torch_all:.3f} s (stop {stop:.3f} s, key_averages() {table:.3f} s): "
+          f"{ours_all / torch_all:.2f} (bar 0.3)")
+    same = {name: n for name, n in told["seen"].items()} == counts
+    print(f"operators and counts: {'the same' if same else 'NOT the same'}; the recording has {size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    if "--program" in sys.argv:
+        program(int(sys.argv[-1]))
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 1500)
