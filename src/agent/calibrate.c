@@ -5,6 +5,8 @@
  * less half of what such a call costs untraced: the other half is before and after the stamps also in a traced one. */
 #include "agent/calibrate.h"
 
+#include <time.h>
+
 #include "agent/calls.h"
 #include "agent/compat.h"
 #include "agent/middle.h"
@@ -20,7 +22,7 @@ enum {
 	OTHERS = 2 * CALLS,
 	ROUNDS = 9,
 	ROUNDS_MOST = 27,
-	TRIES = 3
+	TRIES = 4
 };
 
 #define STEADY      1.1 /* paces may differ so much */
@@ -106,21 +108,31 @@ struct bench {
 
 struct timed {
 	uint64_t took, inside; /* ticks */
+	bool is_torn;          /* the CPU was taken away meanwhile */
 };
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 static struct timed run_once(struct bench *b, enum shape shape, const struct trace_node *node)
 {
 	PyObject *function = PyDict_GetItemString(b->space, shapes[shape].name);
-	uint64_t self = node ? node->self : 0, began = clock_read(tree_clock);
+	uint64_t self = node ? node->self : 0, cpu = cpu_ns(), began = clock_read(tree_clock);
 	PyObject *result = function ? PyObject_CallFunctionObjArgs(function, b->range, NULL) : NULL;
 	uint64_t took = clock_read(tree_clock) - began;
 
+	cpu = cpu_ns() - cpu;
 	b->has_failed |= !result;
 	Py_XDECREF(result);
-	return (struct timed){ took, node ? node->self - self : 0 };
+	return (struct timed){ took, node ? node->self - self : 0, tree_ns(took) > cpu + cpu / 16 };
 }
 
-/* A loop, and the pace before and after it. When that has changed meanwhile, once more. */
+/* A loop, and the pace before and after it. When that has changed meanwhile, or the CPU was taken away, once more. */
 static double run_paced(struct bench *b, enum shape shape, bool is_traced, double *ret_inside)
 {
 	struct timed best = { 0 };
@@ -133,7 +145,7 @@ static double run_paced(struct bench *b, enum shape shape, bool is_traced, doubl
 		struct timed now = run_once(b, shape, node);
 
 		after = (double)pace_measure(tree_clock);
-		apart = before > after ? before / after : after / before;
+		apart = (before > after ? before / after : after / before) + now.is_torn;
 		if (i == 0 || apart < off) {
 			best = now;
 			pace = (before + after) / 2;
