@@ -132,6 +132,8 @@ static int collect_and_show(
 	}
 	if (n_shown > OVERVIEWS_MOST)
 		printf("\n%zu more traces are in %s\n", n_shown - OVERVIEWS_MOST, folder);
+	if (n_shown > 1)
+		printf("\nSide by side: leadline report --distributed %s\n", folder);
 	return status;
 }
 

@@ -83,6 +83,7 @@ def test_all_ranks_are_traced_from_one_moment_on(tool, jobs):
     text = attach(tool, folder, "--seconds=1", "-o", "out", "--limit=3", pid)
     found = list(traces(folder / "out"))
     assert len(found) == 2 and all(str(path.relative_to(folder)) in text for _, path in found)
+    assert "Side by side: leadline report --distributed out\n" in text
     assert ", rank 0: " in text and ", rank 1: " in text and text.count("Overview") == 2 and text.count("Operators of") == 1
     windows = [next(e for e in trace["traceEvents"] if e.get("cat") == "Trace") for trace, _ in found]
     begins = [trace["baseTimeNanoseconds"] / 1e9 + window["ts"] / 1e6 for (trace, _), window in zip(found, windows)]
