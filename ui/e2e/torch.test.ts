@@ -152,6 +152,7 @@ test("a trace opens where its operators are; search, order and selection stand i
 	await same(page, { calls: wanted });
 	await page.locator(".torchview td.code button").first().click();
 	await page.waitForSelector(".drawer h2 >> text=onvolution");
+	await page.waitForSelector(".leadline .here .chosen >> text=onvolution");
 	expect(page.url()).toMatch(/op=.*onvolution/);
 	const again = await open(browser, page.url());
 	await again.page.waitForSelector(".drawer h2 >> text=onvolution");

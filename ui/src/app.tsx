@@ -11,6 +11,7 @@ import { LeadLine } from "./parts/leadline";
 import { Notice, Skeleton } from "./parts/states";
 import { OverviewContext, useAnswer, useOverview, usePlace, useStore } from "./store";
 import { VIEWS } from "./views/registry";
+import { TorchLine } from "./views/torch/line";
 
 function Fidelity() {
 	const overview = useOverview();
@@ -203,6 +204,7 @@ function Page() {
 					{!Body ? <Notice title="There is no such view" text="Choose one of the tabs above." /> : missing ? <Notice title={`${view.title}: not recorded`} text={missing} /> : <Guard name={place.view}><Body /></Guard>}
 				</div>
 				{isOfRecording && <Guard name={`${place.f}:${place.line}`}><LeadLine /></Guard>}
+				{hasRecording && place.view === "torch" && !missing && <Guard name={`${place.pane}:${place.op}`}><TorchLine /></Guard>}
 			</main>
 			{isOfRecording && <Guard name={String(place.f)}><Drawer /></Guard>}
 			{(store.source.dropped.length > 0 || (overview.note && place.view !== "torch")) && (

@@ -3,22 +3,10 @@
 // nothing was recorded it is grey and says why. A click, or ↓ and ↑, goes one level deeper or back.
 import { Bytecode, FunctionCost, LineCost, Overview, Table } from "../api/types";
 import { percent, place as placeOf, plural } from "../model/format";
+import { Mark } from "../model/mark";
 import { Place, selectionOf } from "../model/place";
 import { Answer, useAnswer, useOverview, usePlace, useStore } from "../store";
 import { WithCommands } from "./states";
-
-export interface Mark {
-	level: string;
-	/** What is chosen there. */
-	chosen: string;
-	share: number | null;
-	count: string;
-	/** Not empty: nothing was recorded, and why. */
-	why: string;
-	/** Not empty: one must choose above first. */
-	hint: string;
-	go: Partial<Place> | null;
-}
 
 export interface Found {
 	fn?: FunctionCost;
@@ -95,12 +83,16 @@ export function useFunction(): { fn: FunctionCost | undefined; lines: LineCost[]
 
 export function LeadLine() {
 	const place = usePlace();
-	const store = useStore();
 	const overview = useOverview();
 	const { fn, lines } = useFunction();
 	const code = useAnswer<Bytecode>(fn && !overview.views.bytecode ? "bytecode" : null, { r: place.r, function: place.f });
 	const marks = marksOf(place, overview, { fn, lines, code: code.error || code.isOld ? undefined : code.data, noCode: code.error?.message });
-	const depth = depthOf(place);
+	return <Line marks={marks} depth={depthOf(place)} />;
+}
+
+/** The marks, one below the other; `depth`: where the main view is. */
+export function Line({ marks, depth }: { marks: Mark[]; depth: number }) {
+	const store = useStore();
 	const step = (event: KeyboardEvent) => {
 		const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
 		if (!by) return;

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The lead line beside the panes of a trace.
+import { Kernels, Operators, Steps, TorchOverview } from "../../api/torch";
+import { torchDepth, torchMarks } from "../../model/torch_line";
+import { Line } from "../../parts/leadline";
+import { useAnswer, useOverview, usePlace } from "../../store";
+
+export function TorchLine() {
+	const place = usePlace();
+	const overview = useOverview();
+	const { data } = useAnswer<TorchOverview>("torch", { r: place.r, what: "overview" });
+	const panes = data?.panes ?? {};
+	const ask = (name: string, isNeeded: boolean) => (isNeeded && panes[name] === "" ? "torch" : null);
+	const operators = useAnswer<Operators>(ask("operators", !!place.op), { r: place.r, what: "operators" });
+	const shapes = useAnswer<Operators>(ask("shapes", !!place.op), { r: place.r, what: "shapes" });
+	const kernels = useAnswer<Kernels>(ask("kernels", !!place.op), { r: place.r, what: "kernels" });
+	const steps = useAnswer<Steps>(ask("steps", place.step !== "0"), { r: place.r, what: "steps" });
+	if (!data) return null;
+	const all = kernels.data?.kernels ?? [];
+	const marks = torchMarks(place, {
+		name: overview.name,
+		data,
+		row: place.op ? operators.data?.operators.find((row) => row.name === place.op) : undefined,
+		shapes: (shapes.data?.operators ?? []).filter((row) => row.name === place.op),
+		kernels: place.op ? all.filter((row) => row.operator === place.op) : [],
+		kernelS: all.reduce((sum, row) => sum + Number(row.seconds ?? 0), 0),
+		stepS: steps.data?.steps.find((step) => step.name === place.step)?.seconds,
+	});
+	return <Line marks={marks} depth={torchDepth(place)} />;
+}
