@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "standin"))
 
@@ -35,6 +36,11 @@ def main():
     except RuntimeError as error:
         print(error)
     torch.add()
+    for _ in range(30):
+        thread = threading.Thread(target=step)
+        thread.start()
+        thread.join()
+    sys.stdout.write("%s\n" % threading._start_new_thread.__name__ if hasattr(threading, "_start_new_thread") else "")
 
 
 main()

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import threading
 
 __version__ = os.environ.get("STANDIN_VERSION", "2.99.0")
 
@@ -70,27 +71,27 @@ class _C:
                 _calls[2](ctypes.addressof(domain))
 
     class _autograd:
-        is_on = False
+        state = type("State", (threading.local,), {"is_on": False})()  # each thread's own, as torch has it
 
         @staticmethod
         def _enable_profiler(config, activities):
-            if _C._autograd.is_on:
+            if _C._autograd.state.is_on:
                 raise RuntimeError("Profiler is already enabled on this thread")
-            _C._autograd.is_on = config
+            _C._autograd.state.is_on = config
 
         @staticmethod
         def _disable_profiler():
-            if not _C._autograd.is_on:
+            if not _C._autograd.state.is_on:
                 raise RuntimeError("Can't disable Kineto profiler when it's not running")
-            _C._autograd.is_on = False
+            _C._autograd.state.is_on = False
 
         @staticmethod
         def _profiler_type():
-            return "ActiveProfilerType.%s" % (_C._autograd.is_on or "NONE")
+            return "ActiveProfilerType.%s" % (_C._autograd.state.is_on or "NONE")
 
         @staticmethod
         def _profiler_enabled():
-            return bool(_C._autograd.is_on)
+            return bool(_C._autograd.state.is_on)
 
 
 def foreign():
@@ -100,7 +101,7 @@ def foreign():
 
 
 def add():
-    if _C._autograd.is_on == "ITT":
+    if _C._autograd.state.is_on == "ITT":
         _C._itt.rangePush("aten::add")
         _C._itt.rangePush("aten::empty")
         foreign()

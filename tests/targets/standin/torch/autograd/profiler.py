@@ -35,12 +35,12 @@ class record_function:
         self.name = name
 
     def __enter__(self):
-        if torch._C._autograd.is_on == "ITT":
+        if torch._C._autograd.state.is_on == "ITT":
             begin, handle = torch._calls[1], torch._calls[0](self.name.encode())
             begin(ctypes.addressof(torch._domain), torch._Id(), torch._Id(), handle)
 
     def __exit__(self, *error):
-        if torch._C._autograd.is_on == "ITT":
+        if torch._C._autograd.state.is_on == "ITT":
             torch._C._itt.rangePop()
 
 
