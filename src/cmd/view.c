@@ -198,15 +198,18 @@ static void tell_forwarding(const struct server *s)
 static void tell(const struct server *s, const struct options *o)
 {
 	bool is_remote = getenv("SSH_CONNECTION") != NULL;
+	/* Elsewhere the path as it was given may mean another one. */
+	char *whole = o->unix_path ? realpath(o->unix_path, NULL) : NULL;
 
 	printf("%s\n", server_url(s));
 	if (o->unix_path)
 		printf("(at the Unix socket %s; a proxy or ssh -L 8000:%s leads there)\n",
-			o->unix_path, o->unix_path);
+			o->unix_path, whole ? whole : o->unix_path);
 	else if (is_remote)
 		tell_forwarding(s);
 	else if (!o->no_browser && (!has_screen() || !open_browser(server_url(s))))
 		printf("No browser could be started here: open the address in one yourself.\n");
+	free(whole);
 	printf("Ctrl-C ends it.\n");
 	fflush(stdout);
 }

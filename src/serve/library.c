@@ -414,6 +414,7 @@ static int prepare(struct library *l, struct err *e)
 	if (status == 0) {
 		s->recording->n_places = s->stacks->n;
 		selection_tree(s);
+		recording_strips(s->recording);
 	}
 	params_done(&p);
 	return status;
