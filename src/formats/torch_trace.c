@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "formats/input.h"
+#include "formats/torch_event.h"
 #include "formats/torch_facts.h"
 #include "formats/torch_scan.h"
 #include "store/container.h"
@@ -23,7 +24,6 @@
 #include "base/banned.h"
 
 enum {
-	NO_CATEGORY = OP_N_CATEGORIES,
 	TRACKS = UINT16_MAX,
 	COMMA = 64, /* and blanks between two events, bytes */
 };
@@ -38,189 +38,6 @@ struct trace {
 	uint32_t conv2d;    /* its name's number + 1, once seen */
 };
 
-struct fields { /* of the event at hand, as written */
-	struct scan_text phase, category, name, pid, tid, ts, duration;
-	struct scan_text dims, concrete, label, grid, block;
-	int64_t external, bytes, total_bytes, reserved_bytes, address, device_type, device,
-		correlation;
-	int64_t sequence, forward_thread, registers, shared_bytes; /* -1: not there */
-	int64_t blocks_per_sm, occupancy;                          /* thousandths; -1: not there */
-	struct scan_text whole, id;                                /* whole.n 0: it was no JSON */
-	bool has_call_from;
-};
-
-/* ---- one event ------------------------------------------------------------------------------- */
-
-struct category_row {
-	const char *word;
-	enum op_category category;
-};
-
-/* The capitals are of 1.11 and before. */
-static const struct category_row categories[] = {
-	{ "cpu_op", OP_CPU },
-	{ "Operator", OP_CPU },
-	{ "user_annotation", OP_ANNOTATION },
-	{ "python_function", OP_PYTHON },
-	{ "cuda_runtime", OP_RUNTIME },
-	{ "cuda_driver", OP_RUNTIME },
-	{ "Runtime", OP_RUNTIME },
-	{ "xpu_runtime", OP_RUNTIME },
-	{ "privateuse1_runtime", OP_RUNTIME },
-	{ "privateuse1_driver", OP_RUNTIME },
-	{ "mtia_runtime", OP_RUNTIME },
-	{ "overhead", OP_OVERHEAD },
-	{ "kernel", OP_KERNEL },
-	{ "Kernel", OP_KERNEL },
-	{ "mtia_ccp_events", OP_KERNEL },
-	{ "hpu_op", OP_KERNEL },
-	{ "gpu_memcpy", OP_COPY },
-	{ "Memcpy", OP_COPY },
-	{ "gpu_memset", OP_SET },
-	{ "Memset", OP_SET },
-	{ "gpu_user_annotation", OP_DEVICE_ANNOTATION },
-};
-
-static unsigned category_of(const struct scan_text *word)
-{
-	if (scan_is(word, "cpu_op")) /* most of them */
-		return OP_CPU;
-	for (size_t i = 0; i < sizeof categories / sizeof *categories; i++)
-		if (scan_is(word, categories[i].word))
-			return categories[i].category;
-	return NO_CATEGORY;
-}
-
-/* Where the value of an argument goes; nothing for most of them. */
-static void take_argument(
-	struct fields *f, const struct scan_text *key, const struct scan_text *value)
-{
-	switch (key->n) {
-	case 4: /* of "process_name" */
-		if (scan_is(key, "name"))
-			f->label = *value;
-		else if (scan_is(key, "grid"))
-			f->grid = *value;
-		else if (scan_is(key, "Addr"))
-			scan_i64(value, &f->address);
-		break;
-	case 5:
-		if (scan_is(key, "Bytes") || scan_is(key, "bytes"))
-			scan_i64(value, &f->bytes);
-		else if (scan_is(key, "block"))
-			f->block = *value;
-		break;
-	case 8:
-		f->has_call_from |= scan_is(key, "CallFrom");
-		break;
-	case 9:
-		if (scan_is(key, "Device Id"))
-			scan_i64(value, &f->device);
-		break;
-	case 10:
-		if (scan_is(key, "Input Dims") || scan_is(key, "Input dims"))
-			f->dims = *value;
-		break;
-	case 11:
-		if (scan_is(key, "External id") || scan_is(key, "external id"))
-			scan_i64(value, &f->external);
-		else if (scan_is(key, "correlation"))
-			scan_i64(value, &f->correlation);
-		else if (scan_is(key, "Device Type"))
-			scan_i64(value, &f->device_type);
-		break;
-	case 13:
-		if (scan_is(key, "blocks per SM"))
-			scan_milli(value, &f->blocks_per_sm);
-		else if (scan_is(key, "Fwd thread id"))
-			scan_i64(value, &f->forward_thread);
-		else if (scan_is(key, "shared memory"))
-			scan_i64(value, &f->shared_bytes);
-		break;
-	case 14:
-		if (scan_is(key, "Total Reserved"))
-			scan_i64(value, &f->reserved_bytes);
-		break;
-	case 20:
-		if (scan_is(key, "registers per thread"))
-			scan_i64(value, &f->registers);
-		break;
-	case 25:
-		if (scan_is(key, "est. achieved occupancy %"))
-			scan_milli(value, &f->occupancy);
-		break;
-	case 15:
-		if (scan_is(key, "Concrete Inputs"))
-			f->concrete = *value;
-		else if (scan_is(key, "Total Allocated"))
-			scan_i64(value, &f->total_bytes);
-		else if (scan_is(key, "Sequence number"))
-			scan_i64(value, &f->sequence);
-		break;
-	}
-}
-
-static bool scan_arguments(struct scan *s, struct fields *f)
-{
-	struct scan_text key, value;
-
-	if (scan_peek(s) != '{')
-		return scan_value(s, &value);
-	s->at++;
-	for (bool is_first = true; scan_key(s, &key, is_first); is_first = false) {
-		if (!scan_value(s, &value))
-			return false;
-		take_argument(f, &key, &value);
-	}
-	return s->status == SCAN_OK;
-}
-
-static struct scan_text *field_of(struct fields *f, const struct scan_text *key)
-{
-	switch (key->n) {
-	case 2:
-		return key->p[0] == 'p' && key->p[1] == 'h'    ? &f->phase
-			: key->p[0] == 't' && key->p[1] == 's' ? &f->ts
-			: key->p[0] == 'i' && key->p[1] == 'd' ? &f->id
-							       : NULL;
-	case 3:
-		return scan_is(key, "cat")    ? &f->category
-			: scan_is(key, "pid") ? &f->pid
-			: scan_is(key, "tid") ? &f->tid
-			: scan_is(key, "dur") ? &f->duration
-					      : NULL;
-	case 4:
-		return scan_is(key, "name") ? &f->name : NULL;
-	}
-	return NULL;
-}
-
-/* From the '{' to behind the '}'. */
-static bool scan_event(struct scan *s, struct fields *f)
-{
-	struct scan_text key, ignored, *field;
-
-	*f = (struct fields){ .device_type = -1,
-		.device = -1,
-		.sequence = -1,
-		.registers = -1,
-		.shared_bytes = -1,
-		.blocks_per_sm = -1,
-		.occupancy = -1 };
-	s->at++;
-	for (bool is_first = true; scan_key(s, &key, is_first); is_first = false) {
-		if (key.n == 4 && scan_is(&key, "args")) {
-			if (!scan_arguments(s, f))
-				return false;
-			continue;
-		}
-		field = field_of(f, &key);
-		if (!scan_value(s, field ? field : &ignored))
-			return false;
-	}
-	return s->status == SCAN_OK;
-}
-
 /* ---- what it becomes ------------------------------------------------------------------------- */
 
 static uint32_t name_of(struct trace *t, const struct scan_text *name)
@@ -232,7 +49,7 @@ static uint32_t name_of(struct trace *t, const struct scan_text *name)
 	return intern_add(&t->to->names, t->text.data, t->text.n, NULL);
 }
 
-static int track_of(struct trace *t, const struct fields *f, uint16_t *ret)
+static int track_of(struct trace *t, const struct torch_event *f, uint16_t *ret)
 {
 	char key[128];
 	size_t n_pid = f->pid.n < 60 ? f->pid.n : 60, n_tid = f->tid.n < 60 ? f->tid.n : 60;
@@ -252,7 +69,7 @@ static int track_of(struct trace *t, const struct fields *f, uint16_t *ret)
 }
 
 /* Shapes are kept as written; of a convolution the arguments, too, which its FLOPs depend on. */
-static uint32_t shapes_of(struct trace *t, const struct fields *f, uint32_t name)
+static uint32_t shapes_of(struct trace *t, const struct torch_event *f, uint32_t name)
 {
 	struct buf *both = &t->text;
 
@@ -286,7 +103,7 @@ static void take_dimensions(const struct scan_text *list, uint32_t to[3])
 	}
 }
 
-static uint32_t launch_of(struct trace *t, const struct fields *f)
+static uint32_t launch_of(struct trace *t, const struct torch_event *f)
 {
 	struct op_launch x = { .registers = f->registers > 0 ? (uint32_t)f->registers : 0,
 		.shared_bytes = f->shared_bytes > 0 ? (uint32_t)f->shared_bytes : 0 };
@@ -298,7 +115,7 @@ static uint32_t launch_of(struct trace *t, const struct fields *f)
 	return intern_add(&t->to->launches, &x, sizeof x, NULL) + 1;
 }
 
-static uint32_t device_of(struct trace *t, const struct fields *f)
+static uint32_t device_of(struct trace *t, const struct torch_event *f)
 {
 	struct op_device x = { .correlation = (uint32_t)f->correlation,
 		.launch = launch_of(t, f),
@@ -311,7 +128,8 @@ static uint32_t device_of(struct trace *t, const struct fields *f)
 }
 
 /* The event as written, for whoever writes it again. */
-static struct op_written keep(struct trace *t, const struct fields *f, bool is_span, int64_t link)
+static struct op_written keep(
+	struct trace *t, const struct torch_event *f, bool is_span, int64_t link)
 {
 	struct op_written x = { .at = t->to->numbers.n };
 
@@ -324,7 +142,7 @@ static struct op_written keep(struct trace *t, const struct fields *f, bool is_s
 	return x;
 }
 
-static void keep_mark(struct trace *t, const struct fields *f)
+static void keep_mark(struct trace *t, const struct torch_event *f)
 {
 	struct op_mark x = { 0 };
 	int64_t id = 0;
@@ -355,16 +173,16 @@ static void keep_property(
 	vec_push(&t->to->properties, x);
 }
 
-static int take_span(struct trace *t, const struct fields *f)
+static int take_span(struct trace *t, const struct torch_event *f)
 {
 	struct op_event x = { 0 };
-	unsigned category = category_of(&f->category);
+	unsigned category = torch_event_category(&f->category);
 
-	if (category == NO_CATEGORY && !f->category.n && scan_is(&f->pid, "CPU functions"))
+	if (category == TORCH_NO_CATEGORY && !f->category.n && scan_is(&f->pid, "CPU functions"))
 		category = OP_CPU; /* written without Kineto */
-	if (category == NO_CATEGORY || !scan_milli(&f->ts, &x.start_ns) ||
+	if (category == TORCH_NO_CATEGORY || !scan_milli(&f->ts, &x.start_ns) ||
 		!scan_milli(&f->duration, &x.duration_ns)) {
-		t->n_foreign += category == NO_CATEGORY && !scan_is(&f->category, "Trace");
+		t->n_foreign += category == TORCH_NO_CATEGORY && !scan_is(&f->category, "Trace");
 		t->to->n_skipped++;
 		keep_mark(t, f);
 		return 0;
@@ -402,7 +220,7 @@ static int take_span(struct trace *t, const struct fields *f)
 	return 0;
 }
 
-static int take_instant(struct trace *t, const struct fields *f)
+static int take_instant(struct trace *t, const struct torch_event *f)
 {
 	struct op_memory x = { .bytes = f->bytes,
 		.total_bytes = f->total_bytes > 0 ? (uint64_t)f->total_bytes : 0,
@@ -433,7 +251,7 @@ static int take_instant(struct trace *t, const struct fields *f)
 }
 
 /* "python3.14": its sums are made otherwise than those of 3.11. */
-static void take_process_name(struct trace *t, const struct fields *f)
+static void take_process_name(struct trace *t, const struct torch_event *f)
 {
 	struct scan_text minor = f->label;
 	int64_t value;
@@ -447,7 +265,7 @@ static void take_process_name(struct trace *t, const struct fields *f)
 		t->to->py_minor = (unsigned)value;
 }
 
-static int take_event(struct trace *t, const struct fields *f)
+static int take_event(struct trace *t, const struct torch_event *f)
 {
 	if (t->to->v.n >= UINT32_MAX - 1)
 		return err_set(t->e, ERR_BAD_FILE, "more events than can be numbered");
@@ -481,14 +299,13 @@ static const char *comma_before(const char *begin, const char *at)
 static bool find_event(struct scan *s)
 {
 	const char *begin = s->at, *at = begin + 1, *comma;
-	struct fields f;
 	struct scan_text key;
 
 	for (; at < s->end && (at = memchr(at, '{', (size_t)(s->end - at))); at++) {
 		struct scan ahead = { .at = at + 1, .end = s->end };
 
 		comma = comma_before(begin, at);
-		if (comma && scan_key(&ahead, &key, true) && field_of(&f, &key)) {
+		if (comma && scan_key(&ahead, &key, true) && torch_event_has(&key)) {
 			s->at = at;
 			return true;
 		}
@@ -518,7 +335,7 @@ static bool skip_event(struct trace *t)
 }
 
 /* 1 and the event, 0 after the last one. */
-static int next_event(struct trace *t, struct fields *f)
+static int next_event(struct trace *t, struct torch_event *f)
 {
 	for (bool is_careful = false;;) {
 		struct scan s = scan_begin(&t->w);
@@ -534,7 +351,7 @@ static int next_event(struct trace *t, struct fields *f)
 		}
 		s.is_careful = is_careful;
 		begin = s.at;
-		if (next == '{' && scan_event(&s, f)) {
+		if (next == '{' && torch_event_scan(&s, f)) {
 			t->to->n_repaired += s.n_forgiven > 0;
 			if (!s.n_forgiven)
 				f->whole =
@@ -562,7 +379,7 @@ static int next_event(struct trace *t, struct fields *f)
 
 static int read_events(struct trace *t)
 {
-	struct fields f;
+	struct torch_event f;
 
 	while (next_event(t, &f))
 		if (take_event(t, &f) < 0)
