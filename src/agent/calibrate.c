@@ -15,14 +15,14 @@
 
 enum {
 	FROM = 1000, /* smaller numbers exist once and need no memory: programs have others, too */
-	CALLS = 600,
-	FIBS = 753,
-	FARS = 250,
-	MIXES = 200,
+	CALLS = 400,
+	FIBS = 465,
+	FARS = 150,
+	MIXES = 120,
 	OTHERS = 2 * CALLS,
 	ROUNDS = 9,
 	ROUNDS_MOST = 27,
-	TRIES = 4
+	TRIES = 3
 };
 
 #define STEADY      1.1 /* paces may differ so much */
@@ -43,11 +43,11 @@ static const char source[] = "def f(): pass\n"
 			     "        return self.x\n"
 			     "    def far(self, d): return self.step(d) + self.step(-d)\n"
 			     "def calls(r, p=P()):\n"
-			     "    fib(13)\n"
-			     "    for i in r[:250]: p.far(i)\n"
+			     "    fib(12)\n"
+			     "    for i in r[:150]: p.far(i)\n"
 			     "def builtins(r, word='calibrate', table={1: 2}):\n"
 			     "    items = [0] * 300\n"
-			     "    for i in r[:200]:\n"
+			     "    for i in r[:120]:\n"
 			     "        items.append(ord('a'))\n"
 			     "        len(items)\n"
 			     "        abs(i)\n"
