@@ -18,7 +18,8 @@ const char *const op_stage_names[OP_N_STAGES] = { "tracing", "guards", "autograd
 
 static const char REGION[] = "Torch-Compiled Region", BACKWARD[] = "entire_backward_compile",
 		  BACKWARD_TIMED[] = "backward._backward_impl",
-		  ID[] = "compile_id=", CODEGEN[] = "fx_codegen_and_compile";
+		  ID[] = "compile_id=", CODEGEN[] = "fx_codegen_and_compile",
+		  TUNING[] = "CachingAutotuner";
 
 enum { NO_STAGE = OP_N_STAGES, NO_FRAME = UINT32_MAX };
 
@@ -143,6 +144,7 @@ static void begin_compilation(struct gathering *g, uint32_t node, const struct o
 		(struct op_compilation){ .id = "",
 			.at_s = (double)(e->start_ns - g->tree.x->zero_ns) / 1e9,
 			.seconds = (double)e->duration_ns / 1e9,
+			.is_tuning = begins(name, TUNING),
 			.is_backward = begins(name, BACKWARD) || begins(name, BACKWARD_TIMED) });
 	vec_push(&g->compiled, NO_FRAME);
 	vec_push(&g->is_coded, false);
@@ -201,7 +203,9 @@ static void visit(struct gathering *g, uint32_t node, uint32_t *waiting)
 	}
 	if (g->is_compile[e->name] && g->compilation[node] == OPS_NONE) {
 		begin_compilation(g, node, e);
-		*waiting = g->compilation[node];
+		if (!g->compilations.v[g->compilation[node]].is_backward &&
+			!g->compilations.v[g->compilation[node]].is_tuning)
+			*waiting = g->compilation[node];
 	}
 	if (g->is_region[e->name])
 		begin_call(g, node, e, waiting);
@@ -267,6 +271,7 @@ static void sum_stages(struct gathering *g)
 		g->to->n_again += c->is_again;
 		g->to->n_cached += c->is_cached;
 		g->to->n_backward += c->is_backward;
+		g->to->n_tuning += c->is_tuning;
 		if (g->compiled.v[i] == NO_FRAME)
 			continue;
 		g->frames.v[g->compiled.v[i]].compile_s += c->seconds;

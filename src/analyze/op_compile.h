@@ -30,11 +30,12 @@ enum op_stage {
 extern const char *const op_stage_names[OP_N_STAGES];
 
 struct op_compilation {
-	const char *id;               /* "2/1"; "": not known */
-	double at_s, seconds;         /* since profiling began */
-	bool is_backward;             /* of what autograd calls, when it is first called */
-	bool is_again;                /* the frame had been compiled before */
-	bool is_cached;               /* what it needed had been compiled by an earlier process */
+	const char *id;       /* "2/1"; "": not known */
+	double at_s, seconds; /* since profiling began */
+	bool is_backward;     /* of what autograd calls, when it is first called */
+	bool is_again;        /* the frame had been compiled before */
+	bool is_tuning;       /* kernels are measured to choose one, when they are first used */
+	bool is_cached;       /* what it needed had been compiled by an earlier process */
 	double stages_s[OP_N_STAGES]; /* together its seconds */
 };
 
@@ -60,7 +61,7 @@ struct op_compile {
 	size_t n_frames;
 	double seconds, stages_s[OP_N_STAGES]; /* of all compilations */
 	double span_s;                         /* of the trace */
-	uint64_t n_again, n_cached, n_backward;
+	uint64_t n_again, n_cached, n_backward, n_tuning;
 	uint64_t n_calls, n_breaks;    /* of compiled code; of those, after a graph break */
 	const struct op_break *breaks; /* where the trace tells it (with_stack=True) */
 	size_t n_places;

@@ -53,11 +53,13 @@ bool op_uses_tensor_cores(const char *kernel)
 {
 	static const char *const words[] = { "h884", "s884", "h1688", "s1688", "hmma", "i8816",
 		"16816", "dgrad_1x1_stride_2x2", "first_layer_wgrad_kernel", "conv1x1",
-		"conv2d_c1_k1", "direct_group", "xmma_implicit_gemm", "xmma_sparse_conv",
-		"xmma_warp_specialized_implicit_gemm", "xmma_gemm", "xmma_sparse_gemm", "c1688",
-		"tensorop", "wgmma", "gmma", "nvjet", "cutlass3x_sm90", "cutlass3x_sm100",
-		"flash_fwd", "flash_bwd", "flash_fprop", "flash_bprop", "FlashAttn", "fmha",
-		"MainloopSm90", "MainloopSm100", "fp8_gemm", "umma", "tcgen05" };
+		"conv2d_c1_k1", "direct_group", "xmma_implicit_gemm", "xmma_fprop_implicit_gemm",
+		"xmma_dgrad_implicit_gemm", "xmma_wgrad_implicit_gemm", "tensor16x8x",
+		"warpgroupsize", "xmma_sparse_conv", "xmma_warp_specialized_implicit_gemm",
+		"xmma_gemm", "xmma_sparse_gemm", "c1688", "tensorop", "wgmma", "gmma", "nvjet",
+		"cutlass3x_sm90", "cutlass3x_sm100", "flash_fwd", "flash_bwd", "flash_fprop",
+		"flash_bprop", "FlashAttn", "fmha", "MainloopSm90", "MainloopSm100", "fp8_gemm",
+		"umma", "tcgen05" };
 
 	if (strstr(kernel, "ffma") || strstr(kernel, "simt")) /* plain arithmetic */
 		return false;

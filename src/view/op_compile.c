@@ -25,9 +25,13 @@ static void print_sums(const struct op_compile *x, const struct ops_view *v, str
 	char time[UNITS_TEXT], share[UNITS_TEXT];
 	struct buf text = BUF_INIT;
 
-	buf_printf(&text, "%zu compilations took %s, %s of the trace", x->n,
+	buf_printf(&text, "%zu compilations took %s, %s of the trace", x->n - (size_t)x->n_tuning,
 		units_format(time, UNIT_SECONDS, x->seconds),
 		units_format(share, UNIT_SHARE, x->span_s > 0 ? x->seconds / x->span_s : 0));
+	if (x->n_tuning)
+		buf_printf(&text,
+			", with %" PRIu64 " times that kernels were measured to choose one",
+			x->n_tuning);
 	if (x->n_backward)
 		buf_printf(&text, "; %" PRIu64 " for autograd", x->n_backward);
 	if (x->n_again)
@@ -131,9 +135,10 @@ static void print_list(const struct op_compile *x, const struct ops_view *v, str
 		table_cell_unit(table, UNIT_SECONDS, c->seconds);
 		table_cell(table, "%s", c->id);
 		table_cell(table, "%s%s%s",
-			c->is_backward        ? "backward"
-				: c->is_again ? "again"
-					      : "",
+			c->is_tuning             ? "kernels measured"
+				: c->is_backward ? "backward"
+				: c->is_again    ? "again"
+						 : "",
 			c->is_cached && (c->is_backward || c->is_again) ? ", " : "",
 			c->is_cached ? "from the cache" : "");
 	}
@@ -213,6 +218,7 @@ void op_compile_json(const struct op_compile *x, const struct ops_view *v, struc
 	json_kv_u64(w, "again", x->n_again);
 	json_kv_u64(w, "backward", x->n_backward);
 	json_kv_u64(w, "cached", x->n_cached);
+	json_kv_u64(w, "tuning", x->n_tuning);
 	json_kv_u64(w, "calls", x->n_calls);
 	json_kv_u64(w, "calls_after_breaks", x->n_breaks);
 	json_kv_double(w, "triton_s", x->triton_s);
@@ -230,6 +236,7 @@ void op_compile_json(const struct op_compile *x, const struct ops_view *v, struc
 		json_kv_bool(w, "backward", c->is_backward);
 		json_kv_bool(w, "again", c->is_again);
 		json_kv_bool(w, "cached", c->is_cached);
+		json_kv_bool(w, "tuning", c->is_tuning);
 		stages_json(c->stages_s, w);
 		json_object_end(w);
 	}

@@ -223,7 +223,10 @@ def test_one_kernel_launched_in_two_ways_is_two_rows(tool, tmp_path):
 
 
 TENSOR_CORES = {"sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_bias_f16_execute_segment_k_off_kernel__5x_cublas": True, "nvjet_sm100_tst_192x192_64x4_2x1_v_bz_TNT": True,
-                "void flash::FlashAttnFwdSm90<...>": True, "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7": True, "ampere_sgemm_128x64_tn": False,
+                "void flash::FlashAttnFwdSm90<...>": True,
+                "sm80_xmma_wgrad_implicit_gemm_indexed_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize32x128x32_stage4_warpsize1x4x1_g1_tensor16x8x16_execute_kernel__5x_cudnn": True,
+                "sm90_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc_tilesize256x64x32_warpgroupsize1x1x1_g1_execute_segment_k_off_kernel__5x_cudnn": True,
+                "void implicit_convolve_sgemm<__nv_bfloat16, __nv_bfloat16, 1024, 5, 5, 3, 3, 3, 1, false, false, true>": False, "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7": True, "ampere_sgemm_128x64_tn": False,
                 "void at::native::vectorized_elementwise_kernel<4, ...>": False, "cutlass3x_sm100_tensorop_h256x128x16gemm": True, "sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize32x32x8_ffma": False}
 
 
@@ -376,11 +379,14 @@ def test_graph_breaks_are_where_python_says_and_old_traces_have_no_numbers(tool,
     t.op("_compile.<locals>.compile_inner (dynamo_timed)", 100, 1000)
     t.op("bytecode_tracing (dynamo_timed)", 200, 300)
     t.op("Torch-Compiled Region: 3/0", 1200, 50)
+    t.op("CachingAutotuner.benchmark_all_configs (dynamo_timed)", 1220, 20)
     t.python("train.py(8): torch_dynamo_resume_in_look_at_me_at_8", 1210, 30)
     t.kernel("triton_poi_fused_add_0", t.op("Torch-Compiled Region: 3/0", 1300, 50), 1310, 1320, 7)
     path = t.write(tmp_path / "t.json")
     seen = page(tool, path, "--compile")["compilation"]
-    (row,) = seen["compilations"]
+    row, tuned = seen["compilations"]
+    assert tuned["tuning"] and tuned["id"] is None and not row["tuning"] and [f["compiled"] for f in seen["frames"]] == [1]
+    assert seen["frames"][0]["first_s"] == pytest.approx(30e-6)  # without what was measured
     assert row["id"] == "3/0" and row["stages_s"]["tracing"] == pytest.approx(300e-6) and row["stages_s"]["other"] == pytest.approx(700e-6)
     assert seen["graph_breaks"] == [{"where": "train.py: look_at_me, line 8", "times": 1}] and seen["triton_s"] == pytest.approx(7e-6)
     assert "graph break at train.py: look_at_me, line 8" in tool("report", "--compile", path).stdout

@@ -8,9 +8,13 @@
 #include <unistd.h>
 
 #include "analyze/op_advice.h"
+#include "analyze/op_allocations.h"
+#include "analyze/op_compile.h"
 #include "analyze/op_events.h"
 #include "analyze/op_kernels.h"
+#include "analyze/op_modules.h"
 #include "analyze/op_record.h"
+#include "analyze/op_slow.h"
 #include "analyze/op_steps.h"
 #include "analyze/op_streams.h"
 #include "analyze/op_written.h"
@@ -23,6 +27,9 @@
 #include "store/reader.h"
 #include "store/tables.h"
 #include "store/writer.h"
+#include "view/op_allocations.h"
+#include "view/op_compile.h"
+#include "view/op_modules.h"
 #include "view/op_overview.h"
 #include "view/ops.h"
 
@@ -31,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 static void look(struct op_events *x, bool by_shape)
 {
 	struct ops_options o = { .by_shape = by_shape };
-	struct ops_view v = { .limit = 50, .width = 80 };
+	struct ops_view v = { .limit = 50, .tree_limit = 50, .width = 80, .by_launch = by_shape };
 	struct arena a = ARENA_INIT;
 	struct buf text = BUF_INIT;
 	struct ops_torch torch;
@@ -53,7 +60,11 @@ static void look(struct op_events *x, bool by_shape)
 	kernels = op_kernels_build(&a, x);
 	op_overview_print(x, steps, op_advice_build(&a, x, steps, kernels, ops), &v, &text);
 	op_steps_print(steps, &v, &text);
-	op_kernels_print(kernels, &v, &text);
+	op_slow_print(op_slow_build(&a, x, steps), steps, &v, &text);
+	op_kernels_print(by_shape ? op_kernels_by_launch(&a, x) : kernels, &v, &text);
+	op_modules_print(op_modules_build(&a, x), &v, &text);
+	op_allocations_print(op_allocations_build(&a, x), &v, &text);
+	op_compile_print(op_compile_build(&a, x), &v, &text);
 	op_streams_print(op_streams_build(&a, x), &v, &text);
 	buf_done(&text);
 	arena_done(&a);
