@@ -15,7 +15,18 @@
 #include "view/style.h"
 #include "base/banned.h"
 
-enum { DIMENSIONS = 40, WIDE = 100 };
+enum { DIMENSIONS = 40, WIDE = 100, WIDER = 140 };
+
+/* Narrow terminals leave out what follows from the rest, or matters least. */
+static bool has_means(const struct ops_view *v)
+{
+	return !v->by_launch || v->width >= WIDER;
+}
+
+static bool has_occupancy(const struct ops_view *v)
+{
+	return !v->by_launch || v->width >= WIDE;
+}
 
 static void print_sums(const struct op_kernels *kernels, const struct ops_view *v, struct buf *out)
 {
@@ -76,18 +87,19 @@ static void add_row(struct table *table, const struct op_kernels *all,
 	const struct op_kernel_row *r, const struct ops_view *v)
 {
 	table_cell_unit(table, UNIT_SECONDS, r->seconds);
-	if (!v->by_launch || v->width >= WIDE)
+	if (has_means(v))
 		table_cell_unit(table, UNIT_SHARE,
 			all->seconds > 0 ? r->seconds / all->seconds : UNITS_UNKNOWN);
 	table_cell_unit(table, UNIT_COUNT, (double)r->n_times);
-	if (!v->by_launch || v->width >= WIDE)
+	if (has_means(v))
 		table_cell_unit(table, UNIT_SECONDS, r->seconds / (double)r->n_times);
 	if (v->by_launch)
 		add_launch(table, r->launch);
 	else if (v->width >= WIDE)
 		table_cell_unit(table, UNIT_SECONDS, r->max_s);
 	table_cell_unit(table, UNIT_RATIO, r->blocks_per_sm);
-	table_cell_unit(table, UNIT_SHARE, r->occupancy);
+	if (has_occupancy(v))
+		table_cell_unit(table, UNIT_SHARE, r->occupancy);
 	table_cell(table, "%s", r->uses_tensor_cores ? "yes" : "");
 	table_cell(table, "%s", op_kernel_short_name(r->name));
 	if (v->width >= WIDE)
@@ -97,10 +109,11 @@ static void add_row(struct table *table, const struct op_kernels *all,
 static struct table *new_table(const struct ops_view *v)
 {
 	bool is_wide = v->width >= WIDE;
-	const char *const titles[] = { "time", !v->by_launch || is_wide ? "%" : NULL, "times",
-		!v->by_launch || is_wide ? "mean" : NULL, !v->by_launch && is_wide ? "max" : NULL,
+	const char *const titles[] = { "time", has_means(v) ? "%" : NULL, "times",
+		has_means(v) ? "mean" : NULL, !v->by_launch && is_wide ? "max" : NULL,
 		v->by_launch ? "grid" : NULL, v->by_launch ? "block" : NULL,
-		v->by_launch ? "regs" : NULL, v->by_launch ? "shared" : NULL, "blocks/SM", "occ." };
+		v->by_launch ? "regs" : NULL, v->by_launch ? "shared" : NULL, "blocks/SM",
+		has_occupancy(v) ? "occ." : NULL };
 	struct table_column columns[sizeof titles / sizeof *titles + 3];
 	size_t n = 0;
 
@@ -110,7 +123,7 @@ static struct table *new_table(const struct ops_view *v)
 				(struct table_column){ .title = titles[i], .align = TABLE_RIGHT };
 	columns[n++] = (struct table_column){ .title = "TC" };
 	columns[n++] =
-		(struct table_column){ .title = "kernel", .cut = TEXT_CUT_END, .min_width = 16 };
+		(struct table_column){ .title = "kernel", .cut = TEXT_CUT_END, .min_width = 12 };
 	if (is_wide)
 		columns[n++] = (struct table_column){
 			.title = "launched by", .cut = TEXT_CUT_END, .min_width = 12

@@ -15,7 +15,7 @@
 #include "view/style.h"
 #include "base/banned.h"
 
-enum { BAR = 30 };
+enum { BAR = 30, NARROW = 100 };
 
 /* ---- overview -------------------------------------------------------------------------------- */
 
@@ -146,14 +146,20 @@ static unsigned grown(const struct op_steps *all, const struct op_step *s, doubl
 	return most;
 }
 
-static struct table *steps_table(const struct op_steps *steps)
+/* In narrow terminals only parts that are at least a hundredth of the steps. */
+static bool shows_part(const struct op_steps *steps, unsigned part, const struct ops_view *v)
+{
+	return steps->parts_s[part] > (v->width < NARROW ? 0.01 * steps->seconds : 0);
+}
+
+static struct table *steps_table(const struct op_steps *steps, const struct ops_view *v)
 {
 	struct table_column columns[OP_N_PARTS + 3] = { { .title = "step" },
 		{ .title = "time", .align = TABLE_RIGHT } };
 	size_t n = 2;
 
 	for (unsigned i = 0; i < OP_N_PARTS; i++)
-		if (steps->parts_s[i] > 0)
+		if (shows_part(steps, i, v))
 			columns[n++] = (struct table_column){ .title = op_part_names[i],
 				.align = TABLE_RIGHT };
 	columns[n++] = (struct table_column){ .title = "slower by", .cut = TEXT_CUT_END };
@@ -162,7 +168,7 @@ static struct table *steps_table(const struct op_steps *steps)
 
 void op_steps_print(const struct op_steps *steps, const struct ops_view *v, struct buf *out)
 {
-	struct table *table = steps_table(steps);
+	struct table *table = steps_table(steps, v);
 	char median[UNITS_TEXT], p99[UNITS_TEXT], max[UNITS_TEXT], more[UNITS_TEXT];
 
 	style_add(out, STYLE_BOLD, v->colour, "Steps");
@@ -175,7 +181,7 @@ void op_steps_print(const struct op_steps *steps, const struct ops_view *v, stru
 		table_cell(table, "%s", s->name);
 		table_cell_unit(table, UNIT_SECONDS, (double)(s->end_ns - s->start_ns) / 1e9);
 		for (unsigned k = 0; k < OP_N_PARTS; k++)
-			if (steps->parts_s[k] > 0)
+			if (shows_part(steps, k, v))
 				table_cell_unit(table, UNIT_SECONDS, s->parts_s[k]);
 		if (part == OP_N_PARTS)
 			table_cell(table, "%s", "");
