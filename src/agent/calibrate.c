@@ -21,7 +21,7 @@ enum {
 	MIXES = 120,
 	OTHERS = 2 * CALLS,
 	ROUNDS = 9,
-	ROUNDS_MOST = 27,
+	ROUNDS_MOST = 45,
 	TRIES = 3
 };
 
