@@ -26,16 +26,20 @@ struct laying {
 	struct op_timeline *to;
 };
 
-/* The row below the deepest one that still runs. */
+/* Below the span that holds it, in the first row that is free: what only reaches a little beyond another does not push all that
+ * follows further down. */
 static void place(struct laying *l, uint32_t event)
 {
 	const struct op_event *e = &l->tree.x->v.v[event];
 	struct track_rows *t = &l->tracks[e->track];
 	int64_t end = e->start_ns + e->duration_ns;
-	size_t depth = t->n;
+	size_t depth = 0;
 
-	while (depth && t->ends[depth - 1] <= e->start_ns)
-		depth--;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->ends[i] > e->start_ns && t->ends[i] >= end)
+			depth = i + 1;
+	while (depth < t->n && t->ends[depth] > e->start_ns)
+		depth++;
 	if (depth >= OP_ROWS_MOST) {
 		l->to->n_too_deep++;
 		return;

@@ -58,6 +58,27 @@ static void spans_lie_in_rows_by_depth(void **state)
 	op_events_done(&x);
 }
 
+static void what_reaches_beyond_its_step_pushes_no_other_down(void **state)
+{
+	struct op_events x = { 0 };
+	struct arena a = ARENA_INIT;
+	const struct op_timeline *t;
+	uint32_t step = add(&x, OP_ANNOTATION, THREAD, 0, 100);
+	uint32_t tail = add(&x, OP_CPU, THREAD, 90, 20);
+	uint32_t next = add(&x, OP_ANNOTATION, THREAD, 100, 100);
+	uint32_t early = add(&x, OP_CPU, THREAD, 101, 20), late = add(&x, OP_CPU, THREAD, 150, 20);
+
+	(void)state;
+	t = op_timeline_build(&a, &x, false);
+	assert_int_equal(t->row_of[step], 0);
+	assert_int_equal(t->row_of[tail], 1);
+	assert_int_equal(t->row_of[next], 0);
+	assert_int_equal(t->row_of[early], 2);
+	assert_int_equal(t->row_of[late], 1);
+	arena_done(&a);
+	op_events_done(&x);
+}
+
 static void a_slice_holds_every_span_once(void **state)
 {
 	struct op_events x = { 0 };
@@ -132,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans_lie_in_rows_by_depth),
+		cmocka_unit_test(what_reaches_beyond_its_step_pushes_no_other_down),
 		cmocka_unit_test(a_slice_holds_every_span_once),
 		cmocka_unit_test(flows_lead_to_kernels_and_to_autograd),
 	};

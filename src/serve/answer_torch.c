@@ -126,7 +126,9 @@ static const char *always(struct torch *t)
 
 static const char *with_shapes(struct torch *t)
 {
-	return t->x.has_shapes ? "" : "no shapes were recorded: profile with record_shapes=True";
+	return t->x.has_shapes
+		? ""
+		: "no shapes were recorded: profile with record_shapes=True, or run --torch=full";
 }
 
 static const char *with_device(struct torch *t)
@@ -141,7 +143,9 @@ static const char *with_launches(struct torch *t)
 
 static const char *with_modules(struct torch *t)
 {
-	return torch_modules(t)->n ? "" : "no modules were recorded: profile with with_stack=True";
+	return torch_modules(t)->n
+		? ""
+		: "no modules were recorded: profile with with_stack=True, or run --torch=full";
 }
 
 static const char *with_compile(struct torch *t)
@@ -153,7 +157,9 @@ static const char *with_compile(struct torch *t)
 
 static const char *with_memory(struct torch *t)
 {
-	return t->x.memory.n ? "" : "no memory was recorded: profile with profile_memory=True";
+	return t->x.memory.n
+		? ""
+		: "no memory was recorded: profile with profile_memory=True, or run --torch=full";
 }
 
 static const struct {
