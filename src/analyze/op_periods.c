@@ -77,6 +77,45 @@ static const struct op_event *next_mark(
 	return NULL;
 }
 
+/* The event that the second step begins with, or NULL. */
+static const struct op_event *first_after(const struct ops_tree *t, int64_t since)
+{
+	const struct op_event *found = NULL;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct op_event *e = ops_node(t, t->order[i]);
+
+		if (e->category <= OP_ANNOTATION && e->start_ns >= since &&
+			(!found || e->start_ns < found->start_ns))
+			found = e;
+	}
+	return found;
+}
+
+/* Before the first call of the optimizer lies the set-up of the program, too: the first step begins with what the second begins with,
+ * as many times before its end as it comes in the second. */
+static void leave_out_set_up(const struct ops_tree *t, struct op_periods *to)
+{
+	const struct op_event *begin = to->v.n > 1 ? first_after(t, to->v.v[1].start_ns) : NULL;
+	VEC(int64_t) starts = VEC_INIT;
+	size_t times = 0;
+
+	if (!begin)
+		return;
+	for (size_t i = 0; i < t->n; i++) {
+		const struct op_event *e = ops_node(t, t->order[i]);
+
+		if (e->name != begin->name || e->track != begin->track)
+			continue;
+		times += e->start_ns >= to->v.v[1].start_ns && e->start_ns < to->v.v[1].end_ns;
+		if (e->start_ns < to->v.v[0].end_ns)
+			vec_push(&starts, e->start_ns);
+	}
+	if (starts.n >= times) /* each track is in the order of time */
+		to->v.v[0].start_ns = starts.v[starts.n - times];
+	vec_done(&starts);
+}
+
 static bool find_optimizer(const struct ops_tree *t, struct op_periods *to, int64_t first_ns)
 {
 	uint32_t name = OPS_NONE;
@@ -89,6 +128,7 @@ static bool find_optimizer(const struct ops_tree *t, struct op_periods *to, int6
 		add(to, OPS_NONE, since, end_of(e));
 		since = end_of(e);
 	}
+	leave_out_set_up(t, to);
 	to->how = OP_STEPS_OPTIMIZER;
 	return to->v.n > 1;
 }

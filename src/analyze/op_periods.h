@@ -2,7 +2,8 @@
  *
  * Where the steps of a training, or of any loop, begin and end in a PyTorch trace. What torch.profiler marked (ProfilerStep#N) is taken
  * as it is. Otherwise, the first of these that is there at least twice:
- *   - calls of an optimizer (Optimizer.step#…), of the one seen first: a step ends with its call;
+ *   - calls of an optimizer (Optimizer.step#…), of the one seen first: a step ends with its call. The first begins with what the
+ *     second begins with, so that what the program did before its training is no part of it;
  *   - batches taken from a DataLoader: a step begins with each;
  *   - operators that come again in the same order: the shortest period of the names of those that no operator called, where seven of
  *     ten come again after it, at least three times. A step begins with the operator that comes once in it after the longest pauses. */

@@ -318,6 +318,16 @@ def test_steps_are_found_without_marks_of_the_profiler(tool, tmp_path, mark, fir
     assert "Slow steps" in text and "aten::copy_" in text
 
 
+def test_the_first_step_does_not_hold_the_set_up(tool, tmp_path):
+    """Four seconds of initialising, which also draws numbers, before five steps that end with the optimizer."""
+    t = loop(mark="optimizer")
+    for k in range(4):
+        t.op("aten::normal_", -4_000_000 + 900_000 * k, 800_000)
+    t.op("aten::embedding", -5_000_000, 100)
+    seen = page(tool, t.write(tmp_path / "t.json"), "--steps")
+    assert [s["seconds"] for s in seen["steps"]] == pytest.approx([850e-6] + [1000e-6] * 4)
+
+
 def test_what_does_not_come_again_is_one_step(tool, tmp_path):
     t = Trace()
     for k, name in enumerate("abcdefghacbdefhgbcade"):
