@@ -381,6 +381,11 @@ static inline compat_frame *compat_leaf_up(compat_frame *f)
 	return f->f_back;
 }
 
+static inline PyCodeObject *compat_leaf_code(compat_frame *f)
+{
+	return f->f_code;
+}
+
 static inline uintptr_t compat_leaf_mark(compat_frame *f)
 {
 	return (uintptr_t)f->f_lasti;

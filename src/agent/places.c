@@ -213,14 +213,16 @@ static bool is_cached(const struct place_cached *c, const struct place_key *key)
 	return likely(c->life == ops_life && is_same(&c->key, key));
 }
 
-static enum place_code whose(struct places *p, struct place_key key)
+/* Asked of each frame on the way to the program's own, so by as little as tells code objects apart. */
+static enum place_code whose(struct places *p, const PyCodeObject *code)
 {
-	struct place_cached *c;
+	struct place_cached *c = &p->codes[(uintptr_t)code >> 5 & (PLACES_CACHED - 1)];
 
-	key.offset = 0;
-	c = slot(p->codes, &key);
-	if (!is_cached(c, &key))
-		*c = (struct place_cached){ key, classify(key.code), ops_life };
+	if (unlikely(
+		    c->key.code != code || c->key.file != code->co_filename || c->life != ops_life))
+		*c = (struct place_cached){ .key = { .code = code, .file = code->co_filename },
+			.value = classify(code),
+			.life = ops_life };
 	return (enum place_code)c->value;
 }
 
@@ -238,24 +240,19 @@ uint32_t places_here(struct places *p, const struct place_mark *mark)
 {
 	compat_frame *f = mark->frame;
 	struct compat_leaf leaf;
-	struct place_key key, of_leaf;
+	struct place_key key;
 	struct place_cached *c;
 	enum place_code who;
 	uint32_t flags;
 
 	if (!f)
 		return 0;
-	leaf = compat_leaf(f);
-	of_leaf = key = key_of(&leaf);
-	who = whose(p, key);
+	who = whose(p, compat_leaf_code(f));
 	flags = who == CODE_REGION ? OP_IS_REGION : 0;
-	for (int i = 0; who != CODE_PROGRAM && i < PLACES_FRAMES && (f = compat_leaf_up(f)); i++) {
-		leaf = compat_leaf(f);
-		key = key_of(&leaf);
-		who = whose(p, key);
-	}
-	if (who != CODE_PROGRAM)
-		key = of_leaf;
+	for (int i = 0; who != CODE_PROGRAM && i < PLACES_FRAMES && (f = compat_leaf_up(f)); i++)
+		who = whose(p, compat_leaf_code(f));
+	leaf = compat_leaf(who == CODE_PROGRAM ? f : mark->frame);
+	key = key_of(&leaf);
 	c = slot(p->places, &key);
 	if (!is_cached(c, &key))
 		*c = (struct place_cached){ key, find(&key), ops_life };
