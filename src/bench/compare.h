@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Runs A and B against each other in blocks (analyze/verdict.h): in each a fresh process of A, of B and of A again, order
- * drawn anew, all three with the same hash seed and environment, until the verdict is clear or the time is over. */
+ * drawn anew, all three with the same hash seed and environment, until the verdict is clear or the time is over. What is over
+ * soon runs in several rounds, and the least of each side counts: other programs and slow spells of a CPU only ever add time. */
 #ifndef BENCH_COMPARE_H
 #define BENCH_COMPARE_H
 
@@ -13,6 +14,8 @@
 
 struct err;
 
+enum { COMPARE_MOST_ROUNDS = 9 };
+
 /* One side: takes one time in a fresh process. */
 struct contender {
 	const char *name;
@@ -22,8 +25,10 @@ struct contender {
 
 struct compare_options {
 	struct verdict_options verdict;
-	double time_s;   /* at most, about */
-	size_t blocks;   /* exactly; 0: until it is clear */
+	double time_s; /* at most, about */
+	size_t blocks; /* exactly; 0: until it is clear */
+	unsigned
+		rounds; /* of a block; 0: as many as fit half a second, COMPARE_MOST_ROUNDS at most */
 	bool no_control; /* leave A again out */
 	uint64_t seed;
 	void (*on_block)(void *ctx, size_t n_blocks, double elapsed_s); /* may be NULL */
@@ -34,6 +39,7 @@ struct comparison {
 	struct verdict verdict;
 	struct verdict_block *blocks; /* owned */
 	size_t n;
+	unsigned rounds; /* of each block */
 	double elapsed_s;
 };
 

@@ -32,7 +32,7 @@ struct options {
 	struct subject_options subject;
 	struct opt_list commands, revisions;
 	const char *json, *build, *equivalence, *gate, *judge, *explain, *unit, *count;
-	uint64_t time_ns, blocks;
+	uint64_t time_ns, blocks, rounds;
 	bool has_json, has_explain, no_control, force, same_output, has_count;
 	int format, color;
 };
@@ -54,6 +54,10 @@ static const struct opt options_table[] = {
 		FIELD(time_ns), SIZE_MAX, NULL },
 	{ 0, "blocks", OPT_U64, "N", false, "run exactly so many blocks", FIELD(blocks), SIZE_MAX,
 		NULL },
+	{ 0, "rounds", OPT_U64, "N", false,
+		"runs of each side in a block, of which the least counts (else as many as fit half "
+		"a second, 9 at most)",
+		FIELD(rounds), SIZE_MAX, NULL },
 	{ 0, "equivalence", OPT_STRING, "PERCENT", false,
 		"differences that do not matter (else 1%)", FIELD(equivalence), SIZE_MAX, NULL },
 	{ 0, "fail-if-slower", OPT_STRING, "PERCENT", false,
@@ -105,6 +109,8 @@ static int parse_percent(const char *text, const char *option, double *ret, stru
 	*ret = value / 100;
 	return 0;
 }
+
+enum { ROUNDS_MOST = 1000 };
 
 static const double batch_s = 0.01;
 
@@ -313,6 +319,7 @@ static int compare(const struct command *self, const struct options *o, struct s
 	struct compare_options options = { .verdict = *verdict,
 		.time_s = shown.time_s,
 		.blocks = o->blocks,
+		.rounds = (unsigned)o->rounds,
 		.no_control = o->no_control,
 		.seed = bench_plan_default().seed,
 		.on_block = on_block,
@@ -335,6 +342,7 @@ static int compare(const struct command *self, const struct options *o, struct s
 			.b = b.name,
 			.equivalence = verdict->equivalence,
 			.elapsed_s = c.elapsed_s,
+			.rounds = c.rounds,
 			.colour = output.colour,
 			.width = output.width };
 		struct err writing = ERR_INIT;
@@ -367,6 +375,7 @@ static int judge(const struct command *self, const struct options *o,
 			    .b = f.b,
 			    .equivalence = options->equivalence,
 			    .elapsed_s = f.elapsed_s,
+			    .rounds = f.rounds,
 			    .colour = output.colour,
 			    .width = output.width },
 		    e) < 0)
@@ -456,6 +465,8 @@ static int run(const struct command *self, int argc, char **argv)
 	if (opts_parse(options_table, N_OPTIONS, &o, argc, argv, false, &first, &e) < 0 ||
 		parse_percent(o.equivalence, "--equivalence", &verdict.equivalence, &e) < 0 ||
 		parse_percent(o.gate, "--fail-if-slower", &verdict.gate, &e) < 0 ||
+		(o.rounds > ROUNDS_MOST &&
+			err_set(&e, ERR_USAGE, "--rounds is %d at most", ROUNDS_MOST) < 0) ||
 		subject_check(&o.subject, &e) < 0 || counting_check(o.count, &e) < 0 ||
 		check_stored(&o, argv + first, argc - first, &is_stored, &e) < 0)
 		return command_fail(self, &e);

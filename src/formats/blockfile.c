@@ -56,6 +56,19 @@ static int take_elapsed(struct file *f)
 	return f->to.elapsed_s >= 0 && isfinite(f->to.elapsed_s) ? 0 : wrong(f, "no such time");
 }
 
+static int take_rounds(struct file *f)
+{
+	enum json_token t;
+	uint64_t n = 0;
+
+	if (json_next(&f->r, &t, f->e) < 0)
+		return -(int)f->e->code;
+	if (t != JSON_NULL && (t != JSON_NUMBER || !json_number_u64(&f->r, &n) || n > UINT32_MAX))
+		return wrong(f, "rounds is a number");
+	f->to.rounds = (unsigned)n;
+	return 0;
+}
+
 /* What follows its '['. */
 static int take_block(struct file *f)
 {
@@ -125,6 +138,8 @@ static int take_key(struct file *f)
 		return take_name(f, &f->to.a);
 	if (json_text_is(&f->r, "b"))
 		return take_name(f, &f->to.b);
+	if (json_text_is(&f->r, "rounds"))
+		return take_rounds(f);
 	if (json_text_is(&f->r, "elapsed_s"))
 		return take_elapsed(f);
 	if (json_text_is(&f->r, "times"))

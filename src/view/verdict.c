@@ -169,6 +169,9 @@ void verdict_print(const struct verdict_view *v, struct buf *out)
 		buf_printf(out, " find a change of %.2g %% here in 9 of 10 cases\n",
 			100 * d->detectable);
 	}
+	if (v->rounds > 1)
+		buf_printf(
+			out, "  a block is %u runs of each; the least of them counts\n", v->rounds);
 	add_more(d, v->elapsed_s, out);
 	add_causes(v, out);
 	style_begin(out, STYLE_WARNING, v->colour);
@@ -248,6 +251,11 @@ void verdict_json(const struct verdict_view *v, struct buf *out)
 	json_kv_string(&w, "verdict", verdict_words[d->word]);
 	json_kv_string(&w, "reason", d->reason ? verdict_reason_text(d->reason) : NULL);
 	json_kv_u64(&w, "blocks", d->n_blocks);
+	json_key(&w, "rounds");
+	if (v->rounds)
+		json_u64(&w, v->rounds);
+	else
+		json_null(&w);
 	json_kv_u64(&w, "b_wins", d->n_b_won);
 	json_key(&w, "control");
 	if (d->has_control) {

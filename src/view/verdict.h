@@ -26,6 +26,7 @@ struct verdict_view {
 	const char *a, *b; /* names */
 	double equivalence;
 	double elapsed_s;                   /* NAN: unknown */
+	unsigned rounds;                    /* of a block; 0: unknown */
 	const struct verdict_cause *causes; /* the largest first */
 	size_t n_causes;
 	bool is_explained; /* they were looked for */

@@ -472,6 +472,18 @@ def test_undecided_is_a_status_of_its_own(tool):
     assert r.returncode == 0
 
 
+def test_short_commands_run_in_rounds_and_the_least_counts(tool):
+    """A is slow in every second run only: the least of four never is."""
+    log = tool.tmp / "log"
+    slow = f"echo x >> {log}; [ $(( $(wc -l < {log}) % 2 )) = 0 ] || sleep 0.2"
+    r, v = compare(tool, "--blocks", 2, "--rounds", 4, "--no-control", "-c", slow, "-c", "true")
+    assert v["rounds"] == 4 and "a block is 4 runs of each; the least of them counts" in r.stdout and all(t[0] < 0.15 for t in v["times"])
+    assert len(log.read_text().split()) == 1 + 2 * 4  # and one before, uncounted
+    assert compare(tool, "--blocks", 1, "-c", "true", "-c", "true")[1]["rounds"] > 1
+    assert compare(tool, "--blocks", 1, "-c", "true", "-c", "sleep 0.6")[1]["rounds"] == 1
+    assert tool("compare", "--rounds", 1001, "pass", "pass").returncode == 2
+
+
 def test_without_a_control(tool):
     r, v = compare(tool, "--blocks", 2, "--no-control", "-c", "true", "-c", "true")
     assert v["control"] is None and "control" not in r.stdout and all(t[2] is None for t in v["times"])
@@ -679,7 +691,7 @@ def test_two_revisions_run_in_checkouts_of_their_own(tool):
         git(repository, "tag", f"v{i + 1}")
     (repository / "f").write_text("not committed")
     log = tool.tmp / "log"
-    r, v = compare(tool, "--blocks", 2, "--rev", "v1", "--rev", "v2", "--build", "cp f built", f"cat built >> {log}",
+    r, v = compare(tool, "--blocks", 2, "--rounds", 1, "--rev", "v1", "--rev", "v2", "--build", "cp f built", f"cat built >> {log}",
                    cwd=repository)
     assert r.returncode == 0, r.stderr
     # Each once to warm up, then A, B and A again in two blocks.
