@@ -351,7 +351,7 @@ def test_a_full_disk_lets_the_program_run_on(tool, python, tmp_path):
 
 def test_a_disk_that_is_full_from_the_beginning(tool, python, tmp_path):
     """What is not known is said so; no verdict, no nan."""
-    for blocks, words in (("1", "nothing of the run was recorded"), ("4", "What it is bound by is unknown")):
+    for blocks, words in (("1", "nothing of the run was recorded"), ("3", "What it is bound by is unknown")):
         record = tmp_path / f"{blocks}.lead"
         r = subprocess.run(["sh", "-c", f'ulimit -f {blocks}; exec "$@"', "-", tool.binary, "run", "-o", record, python, "-c",
                             "import time; time.sleep(0.1); print('end')"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=50)

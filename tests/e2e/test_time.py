@@ -330,7 +330,7 @@ def test_signals_sent_to_leadline_reach_the_program(tool, name):
 def test_ctrl_c_at_the_terminal_ends_the_program_and_prints_the_report(tool):
     pid, fd = os.forkpty()
     if pid == 0:
-        os.execv(tool.binary, [tool.binary, "time", "--color=never", "sh", "-c", "echo ready; sleep 30"])
+        os.execv(tool.binary, [tool.binary, "time", "--color=never", "sh", "-c", "echo ready; exec sleep 30"])
     seen = b""
     while b"ready" not in seen:
         seen += os.read(fd, 1000)
