@@ -97,8 +97,7 @@ def _torch_full(folder):
         wish = _read(posix, folder.rpartition("/")[0] + "/torch-full")
     except OSError:
         return
-    code = compile(_read(posix, folder + "/torch_full.py"), "<frozen importlib._bootstrap_external>", "exec")
-    exec(code, {"__name__": "leadline_torch_full", "wish": wish.decode("utf-8", "surrogateescape")})
+    _run_for_torch(posix, folder, "torch_full.py", {"__name__": "leadline_torch_full", "wish": wish.decode("utf-8", "surrogateescape")})
 
 
 def _torch(session, folder, agent, library):
@@ -109,8 +108,12 @@ def _torch(session, folder, agent, library):
         posix.stat(session + "/torch")
     except OSError:
         return
-    code = compile(_read(posix, folder + "/torch.py"), "<frozen importlib._bootstrap_external>", "exec")
-    exec(code, {"__name__": "leadline_torch", "agent": agent, "library": library})
+    _run_for_torch(posix, folder, "torch.py", {"__name__": "leadline_torch", "agent": agent, "library": library})
+
+
+def _run_for_torch(posix, folder, file, names):
+    for part in ("torch_import.py", file):
+        exec(compile(_read(posix, folder + "/" + part), "<frozen importlib._bootstrap_external>", "exec"), names)
 
 
 def _read(posix, path):

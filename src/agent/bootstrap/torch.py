@@ -1,64 +1,25 @@
 """Operators of PyTorch in a program that is recorded: run by sitecustomize when the session asks for it.
 
-Gets `agent` (the module) and `library` (its path) as its globals. Waits for `import torch`, lets torch load the agent as its
+Gets `agent` (the module), `library` (its path) and torch_import's names as its globals. Waits for `import torch`, lets torch load the agent as its
 collector of ITT ranges, and switches these on: in the thread that imports it, in the main thread and in threads made later.
 While the program's own profiler is on in a thread, ours is off there, since torch allows one. Whatever fails here is nothing
 to the program.
-
-The code bears the name of importlib's own file, so that tracebacks leave its frames out as they do importlib's.
 """
 
 import atexit
 import sys
 
-import _frozen_importlib as _bootstrap
 import _thread
 
 
-class _Finder:
-    """First in sys.meta_path until torch is found, and no longer."""
-
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name != "torch":
-            return None
-        try:
-            sys.meta_path.remove(_finder)
-        except ValueError:
-            return None
-        spec = _bootstrap._find_spec(name, path, target)
-        if spec is None or not hasattr(spec.loader, "exec_module"):
-            sys.meta_path.insert(0, _finder)  # it may come later
-        else:
-            spec.loader = _Loader(spec.loader)
-        return spec
-
-
-class _Loader:
-    """Steps aside when the module is there."""
-
-    def __init__(self, loader):
-        self._loader = loader
-
-    def __getattr__(self, name):
-        return getattr(self._loader, name)
-
-    def create_module(self, spec):
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module):
-        module.__spec__.loader = module.__loader__ = self._loader
-        is_named = agent.torch_load(library)
-        done = False
-        try:
-            _bootstrap._call_with_frames_removed(self._loader.exec_module, module)
-            done = True
-            _begin_safely(module, is_named)
-        finally:
-            if is_named:
-                agent.torch_load(None)
-            if not done:
-                sys.meta_path.insert(0, _finder)
+def _around(module, execute):
+    is_named = agent.torch_load(library)
+    try:
+        _bootstrap._call_with_frames_removed(execute, module)
+        _begin_safely(module, is_named)
+    finally:
+        if is_named:
+            agent.torch_load(None)
 
 
 # ---- on and off, thread by thread
@@ -199,5 +160,4 @@ def _begin_safely(torch, is_named):
 
 
 _main = _thread.get_ident()
-_finder = _Finder()
-sys.meta_path.insert(0, _finder)
+sys.meta_path.insert(0, _Finder(_around))

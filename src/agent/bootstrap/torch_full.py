@@ -1,55 +1,18 @@
 """Drives torch's own profiler in a program that is recorded: run by sitecustomize when the session asks for it.
 
-Gets `wish` as a global: the folder for traces, and when to record, "all" or three numbers of steps (wait, warm up, record). A step ends
+Gets `wish` and torch_import's names as its globals. `wish`: the folder for traces, and when to record, "all" or three numbers of steps (wait, warm up, record). A step ends
 when the optimizer first seen has made one. Waits for `import torch`. A profiler of the program's own has precedence: ours ends
 when one begins. What keeps a trace from being made is told in a note beside where it would be; nothing of it reaches the program.
-
-The code bears the name of importlib's own file, so that tracebacks leave its frames out as they do importlib's.
 """
 
 import sys
 
-import _frozen_importlib as _bootstrap
-
 _folder, _when = wish.split("\n")[:2]
 
 
-class _Finder:
-    """First in sys.meta_path until torch is found, and no longer."""
-
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name != "torch" or _finder not in sys.meta_path:
-            return None
-        sys.meta_path.remove(_finder)
-        spec = _bootstrap._find_spec(name, path, target)
-        if spec is None or not hasattr(spec.loader, "exec_module"):
-            sys.meta_path.insert(0, _finder)  # it may come later
-        else:
-            spec.loader = _Loader(spec.loader)
-        return spec
-
-
-class _Loader:
-    """Steps aside when the module is there."""
-
-    def __init__(self, loader):
-        self._loader = loader
-
-    def __getattr__(self, name):
-        return getattr(self._loader, name)
-
-    def create_module(self, spec):
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module):
-        module.__spec__.loader = module.__loader__ = self._loader
-        try:
-            _bootstrap._call_with_frames_removed(self._loader.exec_module, module)
-        except BaseException:
-            sys.meta_path.insert(0, _finder)
-            raise
-        _safely(_begin, module)
+def _around(module, execute):
+    _bootstrap._call_with_frames_removed(execute, module)
+    _safely(_begin, module)
 
 
 class _State:
@@ -209,5 +172,4 @@ def _at_exit():
     _end()
 
 
-_finder = _Finder()
-sys.meta_path.insert(0, _finder)
+sys.meta_path.insert(0, _Finder(_around))
