@@ -165,6 +165,22 @@ bool op_rule_made_on_cpu(const struct op_facts *f, double threshold, struct op_f
 	return true;
 }
 
+/* Events of a category and kind within the steps, from a moment on. */
+static uint64_t count_kind(
+	const struct op_facts *f, int category, unsigned kind, int64_t from, int64_t *ret_sum_ns)
+{
+	uint64_t n = 0;
+
+	*ret_sum_ns = 0;
+	vec_each (&f->x->v, e)
+		if ((int)e->category == category && op_kinds(f, e) & kind && e->start_ns >= from &&
+			op_in_steps(f, e->start_ns)) {
+			*ret_sum_ns += e->duration_ns;
+			n++;
+		}
+	return n;
+}
+
 /* The first step allocates what the others use again. */
 static int64_t warm_from(const struct op_facts *f)
 {
@@ -173,15 +189,9 @@ static int64_t warm_from(const struct op_facts *f)
 
 bool op_rule_allocator(const struct op_facts *f, double threshold, struct op_finding *to)
 {
-	int64_t sum = 0, from = warm_from(f);
-	uint64_t n = 0;
+	int64_t sum;
+	uint64_t n = count_kind(f, OP_RUNTIME, OP_NAME_ALLOCATES, warm_from(f), &sum);
 
-	vec_each (&f->x->v, e)
-		if (e->category == OP_RUNTIME && op_kinds(f, e) & OP_NAME_ALLOCATES &&
-			e->start_ns >= from && op_in_steps(f, e->start_ns)) {
-			sum += e->duration_ns;
-			n++;
-		}
 	if (!op_is_over(f, (double)sum / 1e9, threshold))
 		return false;
 	to->saving_s = (double)sum / 1e9;
@@ -195,15 +205,9 @@ bool op_rule_allocator(const struct op_facts *f, double threshold, struct op_fin
 
 bool op_rule_lazy_loading(const struct op_facts *f, double threshold, struct op_finding *to)
 {
-	int64_t sum = 0;
-	uint64_t n = 0;
+	int64_t sum;
+	uint64_t n = count_kind(f, OP_OVERHEAD, OP_NAME_LOADS, INT64_MIN, &sum);
 
-	vec_each (&f->x->v, e)
-		if (e->category == OP_OVERHEAD && op_kinds(f, e) & OP_NAME_LOADS &&
-			op_in_steps(f, e->start_ns)) {
-			sum += e->duration_ns;
-			n++;
-		}
 	if (!op_is_over(f, (double)sum / 1e9, threshold))
 		return false;
 	to->saving_s = (double)sum / 1e9;
@@ -322,15 +326,9 @@ bool op_rule_pointwise(const struct op_facts *f, double threshold, struct op_fin
 
 bool op_rule_layout(const struct op_facts *f, double threshold, struct op_finding *to)
 {
-	int64_t sum = 0;
-	uint64_t n = 0;
+	int64_t sum;
+	uint64_t n = count_kind(f, OP_KERNEL, OP_NAME_LAYOUT, INT64_MIN, &sum);
 
-	vec_each (&f->x->v, e)
-		if (e->category == OP_KERNEL && op_kinds(f, e) & OP_NAME_LAYOUT &&
-			op_in_steps(f, e->start_ns)) {
-			sum += e->duration_ns;
-			n++;
-		}
 	if (!op_is_over(f, (double)sum / 1e9, threshold))
 		return false;
 	to->saving_s = (double)sum / 1e9;
