@@ -495,7 +495,7 @@ int op_record_read(struct tables *t, struct op_events *to, struct err *e)
 	if (status == 0 && to->keeps_all)
 		read_rest(&l);
 	if (status == 0 && !to->v.n)
-		status = err_set(e, ERR_BAD_FILE,
+		status = err_set(e, ERR_NOT_PREPARED,
 			"the recording holds no operators; leadline run --torch records them");
 	op_events_find_zero(to);
 	for (size_t i = 0; i < 4; i++)

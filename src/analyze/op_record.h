@@ -29,7 +29,7 @@ void op_record_write(const struct op_events *x, struct writer *w);
 bool op_record_is_in(const struct reader *r);
 
 /* Fills *to, which is zeroed but for keeps_all; op_events_done also after a failure. A recording without operators is
- * ERR_BAD_FILE. */
+ * ERR_NOT_PREPARED. */
 int op_record_read(struct tables *t, struct op_events *to, struct err *e);
 
 #endif

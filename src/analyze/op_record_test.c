@@ -127,7 +127,7 @@ static void a_recording_without_operators_says_so(void **state)
 	rig_begin(&m);
 	rig_sample(&m, 10, 0, "ma", SAMPLE_ON_CPU);
 	rig_finish(&m);
-	assert_int_equal(op_record_read(m.tables, &x, &e), -ERR_BAD_FILE);
+	assert_int_equal(op_record_read(m.tables, &x, &e), -ERR_NOT_PREPARED);
 	op_events_done(&x);
 	rig_done(&m);
 }

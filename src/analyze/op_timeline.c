@@ -85,7 +85,7 @@ static struct op_row *make_lanes(struct laying *l, struct arena *a)
 				.thread = process + strlen(process) + 1,
 				.is_device = l->tracks[i].is_device,
 				.n_events = l->tracks[i].n_events,
-				.first_row = i, /* the track, for now */
+				.track = i,
 				.n_rows = l->tracks[i].n };
 	}
 	qsort(lanes, n, sizeof *lanes, by_kind);
@@ -93,7 +93,7 @@ static struct op_row *make_lanes(struct laying *l, struct arena *a)
 		l->to->n_rows += lanes[i].n_rows;
 	rows = arena_alloc(a, (l->to->n_rows + 1) * sizeof *rows);
 	for (size_t i = 0; i < n; i++) {
-		struct track_rows *t = &l->tracks[lanes[i].first_row];
+		struct track_rows *t = &l->tracks[lanes[i].track];
 
 		t->first_row = lanes[i].first_row = row;
 		for (size_t k = 0; k < t->n; k++, row++)

@@ -25,6 +25,7 @@ struct op_lane {
 		*thread; /* as the trace names them; of a device: its number, and the stream's */
 	bool is_device;
 	size_t n_events;
+	size_t track;             /* of the events */
 	size_t first_row, n_rows; /* in rows */
 };
 
