@@ -91,6 +91,7 @@ struct op_events {
 	bool has_memory, has_flops, has_stack, has_shapes, has_host, has_base, has_call_from,
 		has_python;
 	bool has_device;            /* a device was profiled */
+	bool is_kineto;             /* the file is Kineto's, though it may hold no event */
 	bool is_array;              /* no object around the events: the writer without Kineto */
 	char device_name[64];       /* of the first one; "": not known */
 	uint64_t device_bytes;      /* its memory; 0: not known */

@@ -231,8 +231,8 @@ static struct result_page page_of(const struct options *o, const struct result *
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Of all the options only these say anything of benchmark results. */
-static bool asks_for_profile(const struct options *o)
+/* Of all the options only these say anything of benchmark results; of operators those of rows, too. */
+static bool asks_for_profile(const struct options *o, bool or_rows)
 {
 	struct options rest;
 	static const struct options none;
@@ -240,6 +240,11 @@ static bool asks_for_profile(const struct options *o)
 	memcpy(&rest, o, sizeof rest);
 	rest.json = rest.no_legend = false;
 	rest.color = 0;
+	if (!or_rows) {
+		rest.sort = rest.limit_text = NULL;
+		rest.has_limit = false;
+		rest.limit = 0;
+	}
 	return memcmp(&rest, &none, sizeof rest) != 0;
 }
 
@@ -249,7 +254,7 @@ static int report_benchmarks(const struct command *self, const char *path, const
 	struct err e = ERR_INIT;
 	int status;
 
-	if (asks_for_profile(o))
+	if (asks_for_profile(o, true))
 		status = err_set(&e, ERR_USAGE,
 			"%s holds benchmark results: of these options only --json and --color "
 			"apply",
@@ -296,30 +301,48 @@ static int asks_for_trace(const struct options *o)
 		o->streams;
 }
 
-static int show_ops(const struct command *self, const char *path, const struct options *o)
+static struct report_ops ops_of(const struct options *o)
 {
 	uint64_t limit = o->has_limit ? o->limit : o->as_torch ? TORCH_ROWS : ROWS;
 	uint64_t tree_limit = o->has_limit ? o->limit : TREE_ROWS;
 
-	return report_ops(self, path,
-		&(struct report_ops){ .output = output_for(STDOUT_FILENO, o->color),
-			.overview = o->overview,
-			.steps = o->steps,
-			.ops = o->ops,
-			.kernels = o->kernels,
-			.modules = o->modules,
-			.memory = o->memory,
-			.compile = o->compile,
-			.streams = o->streams,
-			.json = o->json,
-			.by_shape = o->by_shape,
-			.n_stack = o->n_stack < 1000 ? (unsigned)o->n_stack : 1000,
-			.top_level = o->top_level,
-			.as_torch = o->as_torch,
-			.version = o->torch_version,
-			.sort = o->sort,
-			.limit = limit ? (size_t)limit : SIZE_MAX,
-			.tree_limit = tree_limit ? (size_t)tree_limit : SIZE_MAX });
+	return (struct report_ops){ .output = output_for(STDOUT_FILENO, o->color),
+		.overview = o->overview,
+		.steps = o->steps,
+		.ops = o->ops,
+		.kernels = o->kernels,
+		.modules = o->modules,
+		.memory = o->memory,
+		.compile = o->compile,
+		.streams = o->streams,
+		.json = o->json,
+		.by_shape = o->by_shape,
+		.n_stack = o->n_stack < 1000 ? (unsigned)o->n_stack : 1000,
+		.top_level = o->top_level,
+		.as_torch = o->as_torch,
+		.version = o->torch_version,
+		.sort = o->sort,
+		.limit = limit ? (size_t)limit : SIZE_MAX,
+		.tree_limit = tree_limit ? (size_t)tree_limit : SIZE_MAX };
+}
+
+static int show_asked(const struct command *self, const char *path, const struct options *o)
+{
+	struct report_ops ops = ops_of(o);
+
+	return asks_for_trace(o) ? report_ops(self, path, &ops) : report(self, path, o);
+}
+
+/* Nothing says what of the file: of operators the overview and their table. */
+static int show_alone(const struct command *self, const char *path, const struct options *o)
+{
+	struct report_ops ops = ops_of(o);
+	int status;
+
+	ops.overview = ops.ops = true;
+	if (report_ops_alone(path))
+		return report_ops(self, path, &ops);
+	return report_ops_trace(self, path, &ops, &status) ? status : report(self, path, o);
 }
 
 static int show_ranks(const struct command *self, char **paths, const struct options *o)
@@ -381,10 +404,8 @@ static int run(const struct command *self, int argc, char **argv)
 		return command_fail(self, &e);
 	if (results_are_in(argv[first]))
 		return report_benchmarks(self, argv[first], &o);
-	if (!asks_for_trace(&o) && is_plain(&o) && !o.host && !o.processes &&
-		report_ops_alone(argv[first]))
-		o.overview = o.ops = true;
-	return asks_for_trace(&o) ? show_ops(self, argv[first], &o) : report(self, argv[first], &o);
+	return asks_for_profile(&o, false) ? show_asked(self, argv[first], &o)
+					   : show_alone(self, argv[first], &o);
 }
 
 const struct command command_report = {

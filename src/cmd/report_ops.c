@@ -2,6 +2,7 @@
  * See report_ops.h. */
 #include "cmd/report_ops.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/op_advice.h"
@@ -210,7 +211,8 @@ void report_ops_most(const char *path, const struct output *output, size_t limit
 	op_events_done(&x);
 }
 
-int report_ops(const struct command *self, const char *path, const struct report_ops *o)
+/* What is asked for of a trace that is loaded. */
+static int show(struct op_events *x, const char *path, const struct report_ops *o, struct err *e)
 {
 	struct ops_view view = { .limit = o->limit,
 		.tree_limit = o->tree_limit,
@@ -219,29 +221,54 @@ int report_ops(const struct command *self, const char *path, const struct report
 		.colour = o->output.colour,
 		.width = o->output.width };
 	struct arena a = ARENA_INIT;
-	struct op_events x = { 0 };
 	struct pages pages = { 0 };
 	struct buf text = BUF_INIT, losses = BUF_INIT;
-	struct err e = ERR_INIT;
-	int status = torch_trace_load(&x, path, &e);
+	int status = build(&a, x, o, &pages, e);
 
-	if (status == 0)
-		status = build(&a, &x, o, &pages, &e);
 	if (status == 0) {
-		ops_print_losses(&x, &losses);
-		op_collected_print_unseen(&x.collected, &losses);
+		ops_print_losses(x, &losses);
+		op_collected_print_unseen(&x->collected, &losses);
 		output_write(STDERR_FILENO, &losses);
 		if (o->json)
-			print_json(&pages, &x, o, &view, &text);
+			print_json(&pages, x, o, &view, &text);
 		else
-			print(&pages, &x, o, &view, path, &text);
+			print(&pages, x, o, &view, path, &text);
 		status = output_write(STDOUT_FILENO, &text);
-	} else {
-		status = command_fail(self, &e);
 	}
 	buf_done(&text);
 	buf_done(&losses);
 	arena_done(&a);
-	op_events_done(&x);
 	return status;
+}
+
+int report_ops(const struct command *self, const char *path, const struct report_ops *o)
+{
+	struct op_events x = { 0 };
+	struct err e = ERR_INIT;
+	int status = torch_trace_load(&x, path, &e);
+
+	if (status == 0)
+		status = show(&x, path, o, &e);
+	op_events_done(&x);
+	return e.code ? command_fail(self, &e) : status;
+}
+
+bool report_ops_trace(
+	const struct command *self, const char *path, const struct report_ops *o, int *ret_status)
+{
+	struct op_events x = { 0 };
+	struct err e = ERR_INIT;
+	struct stat st;
+	bool is_trace;
+
+	/* What comes through a pipe can be read only once. */
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	is_trace = torch_trace_load_file(&x, path, &e) == 0 || x.is_kineto;
+	if (is_trace && !e.code)
+		*ret_status = show(&x, path, o, &e);
+	if (is_trace && e.code)
+		*ret_status = command_fail(self, &e);
+	op_events_done(&x);
+	return is_trace;
 }

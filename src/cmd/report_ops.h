@@ -32,4 +32,9 @@ void report_ops_most(const char *path, const struct output *output, size_t limit
 /* Returns the exit status. */
 int report_ops(const struct command *self, const char *path, const struct report_ops *o);
 
+/* The same, with the exit status in *ret_status, where the file is a trace of torch.profiler; false and nothing done
+ * where it is anything else. */
+bool report_ops_trace(
+	const struct command *self, const char *path, const struct report_ops *o, int *ret_status);
+
 #endif

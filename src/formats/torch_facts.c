@@ -86,7 +86,8 @@ void torch_facts_take(
 		to->has_host = true;
 	else if (scan_is(key, "baseTimeNanoseconds"))
 		to->has_base = true;
-	else if (scan_is(key, "deviceProperties") && value->n > 1 && *value->p == '[')
+	else if (scan_is(key, "deviceProperties") && (to->is_kineto = true) && value->n > 1 &&
+		*value->p == '[')
 		take_devices(to, value);
 	else if (scan_is(key, "distributedInfo") && value->n > 1 && *value->p == '{')
 		take_job(to, value);

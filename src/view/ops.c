@@ -247,9 +247,10 @@ void ops_print_losses(const struct op_events *x, struct buf *out)
 			"the file ends before its events do: what follows is of the part that is "
 			"there\n");
 	if (x->n_lost)
-		buf_printf(out, "%" PRIu64 " events could not be read and are not counted\n",
-			x->n_lost);
+		buf_printf(out, "%" PRIu64 " event%s could not be read and %s not counted\n",
+			x->n_lost, x->n_lost == 1 ? "" : "s", x->n_lost == 1 ? "is" : "are");
 	if (x->n_repaired)
-		buf_printf(out, "%" PRIu64 " events were no valid JSON and were repaired\n",
-			x->n_repaired);
+		buf_printf(out, "%" PRIu64 " event%s no valid JSON and %s repaired\n",
+			x->n_repaired, x->n_repaired == 1 ? " was" : "s were",
+			x->n_repaired == 1 ? "was" : "were");
 }

@@ -135,7 +135,7 @@ def test_an_event_that_makes_no_sense_is_left_out_and_the_next_ones_are_read(too
     path = tmp_path / "broken.json"
     path.write_bytes(broken)
     done = tool("report", "--ops", "--json", "--limit=0", path)
-    assert "1 events could not be read" in done.stderr
+    assert "1 event could not be read" in done.stderr
     rows = {r["name"]: r["calls"] for r in json.loads(done.stdout)["operators"]}
     assert rows["aten::linear"] == 9 and rows["aten::addmm"] == 10
 

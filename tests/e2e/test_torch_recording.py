@@ -38,11 +38,22 @@ def test_what_was_repaired_and_lost_is_still_told(tool, tmp_path):
     assert (ours.stdout, ours.stderr) == (theirs.stdout, theirs.stderr)
 
 
-def test_a_recording_of_operators_shows_them_by_itself(tool, tmp_path):
+def test_a_trace_and_its_recording_show_operators_by_themselves(tool, tmp_path):
     path = tmp_path / "t.lead"
-    tool("export", trace("mlp_plain"), "-o", path)
-    assert tool("report", path).stdout == tool("report", "--overview", "--ops", path).stdout != ""
-    assert "aten::addmm" in tool("report", path).stdout
+    tool("export", trace("mlp_stack"), "-o", path)
+    for file in path, trace("mlp_stack"):
+        for options in [], ["--limit=3"], ["--json"]:
+            assert tool("report", *options, file).stdout == tool("report", *options, "--overview", "--ops", file).stdout != ""
+        assert "aten::addmm" in tool("report", file).stdout
+    assert "chrome file" in tool("report", "--functions", trace("mlp_stack")).stdout  # as stacks, where they are asked for
+
+
+def test_a_trace_of_another_tool_is_shown_as_stacks_and_an_empty_one_of_torch_is_told(tool, tmp_path):
+    (tmp_path / "other.json").write_text('{"traceEvents": [{"ph": "X", "cat": "mine", "name": "f", "ts": 1, "dur": 2, "pid": 1, "tid": 1}]}')
+    assert "chrome file" in tool("report", tmp_path / "other.json").stdout
+    (tmp_path / "empty.json").write_text('{"schemaVersion": 1, "deviceProperties": [], "traceEvents": []}')
+    done = tool("report", tmp_path / "empty.json")
+    assert done.returncode == 6 and "it holds no events: nothing was profiled" in done.stderr and done.stdout == ""
 
 
 def test_a_file_of_another_tool_becomes_a_recording(tool, tmp_path):
