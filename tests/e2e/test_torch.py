@@ -153,7 +153,7 @@ BAD = {
     "another tool's": ('[{"name": "f", "ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1, "cat": "FEE"}]', "it is of another tool"),
     "cut before its first event": ('{"schemaVersion": 1, "traceEvents": [ {"ph": "X", "na', "it ends before its first event"),
     "no trace at all": ("hello\n", "neither an object nor an array"),
-    "empty": ("", "neither an object nor an array"),
+    "empty": ("", "the file is empty"),
 }
 
 
