@@ -7,6 +7,7 @@ from typing import Any
 from leadline._host import Error
 
 user: Any = None  # the one recorder whose hooks are in
+session = ""  # that the agent was last connected to
 _agent: Any = None  # loaded once; later sessions take it over
 
 
@@ -16,14 +17,15 @@ def must_be_free() -> None:
         raise Error("another tracer is active")
 
 
-def attach(session: str) -> Any:
+def attach(to: str) -> Any:
     """The agent, connected to that session. Raises Error when there is none for this interpreter."""
-    global _agent
+    global _agent, session
     before = os.environ.get("LEADLINE_SESSION")
-    os.environ["LEADLINE_SESSION"] = session
+    os.environ["LEADLINE_SESSION"] = to
+    session = to
     try:
         if _agent is None:
-            _agent = _load(session)
+            _agent = _load(to)
         if not _agent.attach():
             raise Error("the agent cannot reach the leadline process")
     finally:

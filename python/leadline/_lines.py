@@ -35,9 +35,12 @@ class LineCounter(Recorder):
         _agent.must_be_free()
         answer = self._begin(lines=True)
         self._agent = _agent.attach(answer["session"])
-        if self._agent.start(False) is not True or not self._agent.lines_start("", os.path.dirname(os.__file__)):
+        why = self._agent.start(False)
+        if why is True:
+            why = self._agent.lines_start("", os.path.dirname(os.__file__))
+        if why is not True:
             super().stop()
-            raise Error("lines cannot be counted: another tool holds the interpreter's trace function or monitoring id")
+            raise Error(f"lines cannot be counted: {why or 'the agent does not start'}")
         _agent.user = self
         for code in self._codes:
             self._agent.lines_add(code)

@@ -4,7 +4,7 @@ import functools
 import marshal
 import os
 import sys
-from typing import Any, Callable, Dict, List, Optional, TypeVar, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, TypeVar, Union
 
 from leadline import _agent, _stats
 from leadline._host import Error
@@ -22,14 +22,17 @@ class Tracer(Recorder):
 
     A program written for cProfile.Profile works with it. What is counted is added up until clear(); asking for
     statistics ends the recording as create_stats() does, and save() writes what was recorded since the last question.
+    exclude: files and functions that have no rows, as `leadline run --exclude` takes them; what they take is their caller's.
     """
 
     def __init__(self, timer: Optional[Callable[[], float]] = None, timeunit: float = 0.0, subcalls: bool = True,
-                 builtins: bool = True) -> None:
+                 builtins: bool = True, *, exclude: Union[str, Sequence[str]] = ()) -> None:
         super().__init__()
         if timer is not None:
             raise Error("leadline reads its own clock: it takes no timer", 2)
         self._with_builtins = builtins
+        self._exclude = exclude if isinstance(exclude, str) else ",".join(exclude)
+        self._session = ""
         self._past: Dict[Function, Row] = {}  # of recordings that have ended
         self._is_counted = True  # the last one is part of _past
         self._depth = 0  # of decorated functions and `with`
@@ -45,6 +48,9 @@ class Tracer(Recorder):
         self._with_builtins = self._with_builtins and builtins
         if not self._is_on:
             self._begin_tracing()
+        elif _agent.session != self._session:  # another tracer was on in between
+            _agent.attach(self._session)
+        self._agent.exclude(self._exclude)
         _agent.user = self
         why = self._agent.start(False)
         if why is not True:
@@ -68,6 +74,13 @@ class Tracer(Recorder):
             rows: Dict[Function, Row] = marshal.loads(self._connection().ask("export", "--format", "pstats", "@"))
             self._past = _stats.add(self._past, _stats.clean(rows, self._with_builtins))
             self._is_counted = True
+
+    def snapshot_stats(self) -> None:
+        """The statistics up to now are ready; counting goes on where it was on."""
+        was_on = _agent.user is self
+        self.create_stats()
+        if was_on:
+            self.enable()
 
     def clear(self) -> None:
         """Forgets what was counted."""
@@ -163,9 +176,9 @@ class Tracer(Recorder):
         return functools.wraps(function)(traced)  # type: ignore[return-value]
 
     def _begin_tracing(self) -> None:
-        answer = self._begin(trace=True)
+        self._session = self._begin(trace=True, exclude=self._exclude)["session"]
         self._is_counted = False
-        self._agent = _agent.attach(answer["session"])
+        self._agent = _agent.attach(self._session)
 
     def __del__(self) -> None:
         global _closing
@@ -180,9 +193,9 @@ class Tracer(Recorder):
 Self = TypeVar("Self", bound=Tracer)
 
 
-def trace() -> Tracer:
+def trace(*, exclude: Union[str, Sequence[str]] = ()) -> Tracer:
     """A tracer for `with`: `with leadline.trace() as t: …`, then `t.print_stats()`, `t.save("x.lead")`."""
-    return Tracer()
+    return Tracer(exclude=exclude)
 
 
 def run(statement: str, filename: Optional[Path] = None, sort: Union[str, int] = -1) -> None:

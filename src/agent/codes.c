@@ -360,7 +360,7 @@ static const struct function *get_python(PyCodeObject *code)
 		if (f)
 			compat_watch(code);
 	}
-	if (f && exclude_is_set)
+	if (f)
 		f->is_excluded = exclude_means(texts[TEXT_FILE].p, texts[TEXT_FILE].n,
 			texts[TEXT_NAME].p, texts[TEXT_NAME].n);
 	greenlets_saw_file(texts[TEXT_FILE].p, texts[TEXT_FILE].n);

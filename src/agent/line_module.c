@@ -66,11 +66,14 @@ static void register_end(void)
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
-static bool start(const char *patterns, const char *library)
-{
-	char why[200] = "these are more patterns than fit", text[300];
+enum { WHY_BYTES = 200 };
 
-	if (line_codes_start(patterns, library, wants()) && line_hooks_start(why, sizeof why)) {
+static bool start(const char *patterns, const char *library, char why[WHY_BYTES])
+{
+	char text[WHY_BYTES + 100];
+
+	snprintf(why, WHY_BYTES, "these are more patterns than fit");
+	if (line_codes_start(patterns, library, wants()) && line_hooks_start(why, WHY_BYTES)) {
 		register_end();
 		return true;
 	}
@@ -82,17 +85,22 @@ static bool start(const char *patterns, const char *library)
 PyObject *line_module_start(PyObject *self, PyObject *args)
 {
 	const char *patterns, *library;
+	char why[WHY_BYTES];
 
 	(void)self;
 	if (!PyArg_ParseTuple(args, "ss", &patterns, &library))
 		return answer(false);
-	return answer(start(patterns, library));
+	if (start(patterns, library, why))
+		return answer(true);
+	PyErr_Clear();
+	return PyUnicode_FromString(why);
 }
 
 bool line_module_start_all(void)
 {
 	unsigned w = wants();
-	bool is_started = w & LINE_WANT_TIMES || !w || start(LINE_CODES_ALL, "");
+	char why[WHY_BYTES];
+	bool is_started = w & LINE_WANT_TIMES || !w || start(LINE_CODES_ALL, "", why);
 
 	PyErr_Clear();
 	return is_started;

@@ -3,7 +3,7 @@
  * What Python code can ask of line counting: rows for the module's table. Functions answer with a
  * bool and do not raise.
  *
- *	lines_start(patterns, library)	begins; patterns separated by commas, the library's folder
+ *	lines_start(patterns, library)	begins: True, else why not; patterns separated by commas, the library's folder
  *	lines_add(code)			counts the lines of a code object
  *	lines_found(i)			how many code objects pattern i chose, from 0; -1: no such
  *	lines_near(i, text)		what pattern i, which chose none, may have meant

@@ -19,6 +19,7 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 		.no_python = "",
 		.no_trace = "",
 		.trace_notes = "",
+		.excluded = "",
 		.rate_asked_hz = UNITS_UNKNOWN,
 		.rate_reached_hz = UNITS_UNKNOWN,
 		.lowered_by = UNITS_UNKNOWN,
@@ -58,6 +59,8 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 			f.no_trace = value;
 		else if (strcmp(key, "lines") == 0)
 			f.lines = value;
+		else if (strcmp(key, "exclude") == 0)
+			f.excluded = value;
 		else if (strcmp(key, "trace_notes") == 0)
 			f.trace_notes = value;
 		for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

@@ -17,6 +17,7 @@ struct fidelity {
 	const char *trace_notes; /* what could not be traced, lines; "" none */
 	const char *no_trace;    /* why nothing was, though it was asked for; "" otherwise */
 	const char *lines;       /* whose lines were to be counted, as asked for; NULL: nobody's */
+	const char *excluded;    /* patterns of what was not traced, as asked for; "" nothing */
 	double rate_asked_hz;    /* 0: as often as possible */
 	double rate_reached_hz;
 	double lowered_by; /* the rate, at most, to keep what looking costs below a cap; unknown: never */

@@ -362,6 +362,7 @@ static int record(struct host *h, const struct host_request *q, struct err *e)
 							 : COLLECT_SAMPLES,
 			chosen),
 		.trace_options = q->trace ? TRACE_CALLS : TRACE_LINES,
+		.exclude = q->exclude && *q->exclude ? q->exclude : NULL,
 		.hook = &h->hook,
 		.is_single = !q->children };
 	struct program_result result;

@@ -96,7 +96,7 @@ static int read_value(struct host_request *r, struct json_reader *j, struct err 
 		const char *key;
 		const char **to;
 	} strings[] = { { "do", &r->what }, { "path", &r->path }, { "rate", &r->rate },
-		{ "text", &r->text }, { "name", &r->name } };
+		{ "text", &r->text }, { "name", &r->name }, { "exclude", &r->exclude } };
 	const struct {
 		const char *key;
 		bool *to;

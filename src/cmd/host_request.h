@@ -27,13 +27,14 @@ struct host_region { /* a span that ended */
 };
 
 struct host_request {
-	struct arena arena; /* holds all of it */
-	const char *what;   /* "do"; "" when missing */
-	const char *path;   /* NULL: none */
-	const char *rate;   /* as of --rate; NULL: the default */
-	const char *text;   /* of a source file */
-	const char *name;   /* shown instead of the path */
-	const char **argv;  /* ended by NULL */
+	struct arena arena;  /* holds all of it */
+	const char *what;    /* "do"; "" when missing */
+	const char *path;    /* NULL: none */
+	const char *rate;    /* as of --rate; NULL: the default */
+	const char *text;    /* of a source file */
+	const char *name;    /* shown instead of the path */
+	const char *exclude; /* as of --exclude; NULL: nothing */
+	const char **argv;   /* ended by NULL */
 	size_t n_words;
 	struct host_region *regions;
 	size_t n_regions;

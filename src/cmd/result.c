@@ -510,6 +510,7 @@ static void print_profile(const struct result *r, const struct result_page *page
 	profile_print_idle(r->stacks, &v, out);
 	if (r->exact && !r->origin.is_foreign)
 		exact_print_fidelity(r->exact, &v, out);
+	exact_print_excluded(r->fidelity.excluded, &v, out);
 	if (units_is_known(r->fidelity.timeline_events))
 		print_timeline(r, page, out);
 	if (!r->origin.is_foreign && *r->fidelity.engine)

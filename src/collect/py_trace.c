@@ -393,6 +393,8 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 	if (c->trace_options & TRACE_BUDGET)
 		write_number(c->writer, "budget_percent",
 			c->trace_options >> TRACE_BUDGET_SHIFT & TRACE_BUDGET_MASK);
+	if (c->exclude)
+		writer_meta(c->writer, "exclude", c->exclude);
 	if (lines_of(c))
 		writer_meta(c->writer, "lines", lines_of(c));
 	*ret_state = t;

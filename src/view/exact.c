@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/json_write.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "view/profile.h"
 #include "view/profile_parts.h"
@@ -261,6 +262,21 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 		style_add(out, STYLE_DIM, v->colour,
 			"Rank with this; quote speed from a run without tracing (leadline "
 			"time).\n");
+}
+
+void exact_print_excluded(const char *patterns, const struct profile_view *v, struct buf *out)
+{
+	struct buf text = BUF_INIT;
+
+	if (!*patterns)
+		return;
+	buf_adds(&text, "Not traced, as asked for (--exclude): ");
+	text_add_printable(&text, patterns, strlen(patterns));
+	buf_adds(&text, "; what that took is its callers' own time.");
+	style_begin(out, STYLE_DIM, v->colour);
+	style_wrap(out, buf_str(&text), 0, v->width);
+	style_end(out, STYLE_DIM, v->colour);
+	buf_done(&text);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

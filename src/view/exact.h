@@ -23,6 +23,8 @@ void exact_print_functions(const struct exact *x, const struct profile *p, const
 	bool is_raw, const struct profile_view *v, struct buf *out);
 /* What was traced, what that cost, and what the numbers are good for. */
 void exact_print_fidelity(const struct exact *x, const struct profile_view *v, struct buf *out);
+/* Patterns of what was not traced; nothing where there are none. */
+void exact_print_excluded(const char *patterns, const struct profile_view *v, struct buf *out);
 /* Each function's source with hits, time, own time, time in callees, per hit, longest, share. texts may be
  * NULL. */
 void exact_print_lines(const struct exact_lines *l, const struct texts *t,

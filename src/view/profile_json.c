@@ -196,6 +196,7 @@ void profile_json_fidelity(const struct fidelity *f, struct json_writer *w)
 	json_object_begin(w);
 	json_kv_string(w, "engine", f->engine);
 	json_kv_string(w, "interpreter", f->interpreter);
+	json_kv_string(w, "excluded", f->excluded);
 	json_kv_double(w, "samples", f->samples);
 	json_kv_double(w, "lost", f->lost);
 	json_kv_double(w, "shortened", f->shortened);

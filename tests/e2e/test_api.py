@@ -282,6 +282,47 @@ sys.setprofile(None)
                                 "calls cannot be traced: the program has set a profile function of its own"]
 
 
+@pytest.mark.parametrize("label", ["3.8", "3.11", "3.13", "3.13t", "3.15"])
+def test_tracers_that_take_turns_keep_apart_what_they_count(label):
+    out = output_of(label, """
+import json, leadline
+def f(): pass
+def g(): pass
+def outer(): f(); g()
+a, b = leadline.Tracer(), leadline.Profile(exclude=["g", "nothing.py"])
+for turn in range(3):
+    for tracer in a, b:
+        tracer.enable(); outer(); f(); tracer.disable()
+with leadline.trace() as c: outer()
+c.snapshot_stats()
+for tracer in a, b, c:
+    print(json.dumps({f[2]: row[1] for f, row in tracer.stats.items()}))
+print("--exclude): g,nothing.py;" in " ".join(b.report().split()), b.json()["fidelity"]["excluded"], "exclude" in a.report())
+with leadline.trace(exclude="outer") as d:
+    f()
+    d.snapshot_stats()
+    f()
+print(d.stats[[k for k in d.stats if k[2] == "f"][0]][1])
+""").splitlines()
+    assert [json.loads(line) for line in out[:3]] == [{"outer": 3, "f": 6, "g": 3}, {"outer": 3, "f": 6}, {"outer": 1, "f": 1, "g": 1}]
+    assert out[3:] == ["True g,nothing.py False", "2"]
+
+
+@pytest.mark.parametrize("label", ["3.12", "3.15"])
+def test_who_holds_the_ids_of_monitoring_is_told(label):
+    out = output_of(label, """
+import sys, leadline
+sys.monitoring.use_tool_id(3, "one tool")
+sys.monitoring.use_tool_id(4, "another")
+def f(): pass
+for recorder in leadline.trace(), leadline.lines(f):
+    try: recorder.start()
+    except leadline.Error as e: print(e)
+""")
+    why = "one tool holds id 3, another holds id 4: no id of sys.monitoring is free"
+    assert out.splitlines() == [f"calls cannot be traced: {why}", f"lines cannot be counted: {why}"]
+
+
 def test_module_functions_print_the_table():
     out = output_of("3.12", WORK + """
 leadline.run("work()", sort="cumtime")

@@ -81,7 +81,7 @@ def _at_exit():
 
 
 def _begin():
-    if agent.lines_start(patterns, _library):
+    if agent.lines_start(patterns, _library) is True:
         builtins.profile = profile
         for code in _later:
             agent.lines_add(code)
