@@ -2,6 +2,7 @@
  * See torch_trace.h. */
 #include "formats/torch_trace.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -250,17 +251,29 @@ static int take_instant(struct trace *t, const struct torch_event *f)
 	return 0;
 }
 
-/* "python3.14": its sums are made otherwise than those of 3.11. */
-static void take_process_name(struct trace *t, const struct torch_event *f)
+/* "python3.14": its sums are made otherwise than those of 3.11. Where torch could not learn the name of the process, that of its
+ * first thread says the same: "thread 7 (python3.14)". */
+static void take_interpreter(struct trace *t, const struct torch_event *f)
 {
 	struct scan_text minor = f->label;
+	const char *open;
 	int64_t value;
 
-	if (!scan_is(&f->name, "process_name") || minor.n < 9 ||
-		memcmp(minor.p, "python3.", 8) != 0)
+	if (scan_is(&f->name, "thread_name") && !t->to->py_minor) {
+		open = memchr(minor.p, '(', minor.n);
+		if (!open)
+			return;
+		minor.n -= (size_t)(open + 1 - minor.p);
+		minor.p = open + 1;
+	} else if (!scan_is(&f->name, "process_name")) {
+		return;
+	}
+	if (minor.n < 9 || memcmp(minor.p, "python3.", 8) != 0)
 		return;
 	minor.p += 8;
 	minor.n -= 8;
+	while (minor.n && !isdigit((unsigned char)minor.p[minor.n - 1]))
+		minor.n--;
 	if (scan_i64(&minor, &value) && value > 0 && value < 100)
 		t->to->py_minor = (unsigned)value;
 }
@@ -276,7 +289,7 @@ static int take_event(struct trace *t, const struct torch_event *f)
 	case 'I':
 		return take_instant(t, f);
 	case 'M':
-		take_process_name(t, f);
+		take_interpreter(t, f);
 		break;
 	}
 	t->to->n_skipped++;

@@ -7,7 +7,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -63,12 +63,23 @@ def require(label: str) -> Interpreter:
     With LEADLINE_PYTHONS=available in the environment it is skipped instead.
     """
     found = load().get(label)
-    if found is not None:
-        return found
-    reason = f"python {label} is missing: run tools/interpreters"
+    return found if found is not None else missing(f"python {label} is missing: run tools/interpreters")
+
+
+def missing(reason: str):
+    """What a test needs is not there."""
     if os.environ.get("LEADLINE_PYTHONS") == "available":
         pytest.skip(reason)
     raise LookupError(reason)
+
+
+def newer_torch() -> Interpreter:
+    """The interpreter with the PyTorch of tools/torch, newer than ours; required as interpreters are, where there is a root to hold it."""
+    found = load().get("3.14")
+    if found is None or found.root == "/":
+        pytest.skip("a newer PyTorch needs Debian's root for Python 3.14: tools/interpreters makes it for root")
+    own = replace(found, exe="/opt/torch/python")
+    return own if os.access(own.root + own.exe, os.X_OK) else missing("the newer PyTorch is missing: run tools/torch")
 
 
 @contextlib.contextmanager

@@ -74,7 +74,7 @@ def main(folder, seed, count):
         flags = {name: rng.random() < 0.5 for name in ("record_shapes", "profile_memory", "with_stack")}
         flags["with_flops"] = flags["record_shapes"] and rng.random() < 0.7
         n_steps = rng.randrange(1, 5)
-        plan = schedule(wait=0, warmup=1, active=n_steps) if rng.random() < 0.5 else None
+        plan = schedule(wait=0, warmup=1, active=n_steps, repeat=1) if rng.random() < 0.5 else None
         with profile(activities=[ProfilerActivity.CPU], schedule=plan, **flags) as prof:
             for _ in range(n_steps + (plan is not None)):
                 step(rng, net, make, optimizer)
