@@ -8,6 +8,7 @@ PYTHON   := $(CACHE)/venv/bin/python
 comma    := ,
 SANITIZE := -Dstatic_tool=false -Db_lundef=false
 FUZZ_SECONDS ?= 1200
+FUZZ_TARGETS ?=
 # $(call configure,FOLDER,ENVIRONMENT,OPTIONS): once; Meson's own words when it fails.
 configure = test -f $(1)/build.ninja || $(2) meson setup $(1) $(3) >/dev/null || \
 	{ tail -15 $(1)/meson-logs/meson-log.txt >&2; exit 1; }
@@ -16,7 +17,7 @@ configure = test -f $(1)/build.ninja || $(2) meson setup $(1) $(3) >/dev/null ||
 agents = tools/agent_headers >$(1)/agents.new; cmp -s $(1)/agents.new $(1)/agents.list || \
 	{ test ! -f $(1)/agents.list || meson setup --reconfigure $(1) >/dev/null; mv $(1)/agents.new $(1)/agents.list; }
 
-.PHONY: build demo test bench fuzz wheel format clean unit page check asan tsan fuzz-short e2e setup-test pictures
+.PHONY: build demo test bench fuzz wheel format clean unit page check build-asan asan tsan fuzz-short e2e setup-test pictures
 
 build:
 	@tools/setup build
@@ -45,23 +46,24 @@ check:
 	@$(PYTHON) tools/check_layers.py
 	@$(PYTHON) tools/check_docs.py
 
-asan:
-	@$(call configure,build-asan,CC=clang,-Db_sanitize=address$(comma)undefined $(SANITIZE))
+# The fuzz targets are built with it: the same parts under the same sanitizers, compiled once.
+build-asan:
+	@$(call configure,build-asan,CC=clang,-Dfuzz=true -Db_sanitize=address$(comma)undefined $(SANITIZE))
 	@ninja -C build-asan >build-asan/ninja.log || { cat build-asan/ninja.log; exit 1; }
+
+asan: build-asan
 	@meson test -C build-asan --no-rebuild --print-errorlogs --suite unit
 
 tsan:
-	@$(call configure,build-tsan,CC=clang,-Db_sanitize=thread $(SANITIZE))
-	@ninja -C build-tsan >build-tsan/ninja.log || { cat build-tsan/ninja.log; exit 1; }
+	@$(call configure,build-tsan,CC=clang,-Dagents=false -Db_sanitize=thread $(SANITIZE))
+	@ninja -C build-tsan tests/test_wire_ring tests/test_collect_session >build-tsan/ninja.log || { cat build-tsan/ninja.log; exit 1; }
 	@meson test -C build-tsan --no-rebuild --print-errorlogs wire/ring collect/session
 
 fuzz-short:
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=60
 
-fuzz:
-	@$(call configure,build-fuzz,CC=clang,-Dfuzz=true -Dtests=false -Db_sanitize=address$(comma)undefined $(SANITIZE))
-	@ninja -C build-fuzz >build-fuzz/ninja.log || { cat build-fuzz/ninja.log; exit 1; }
-	@tools/run_fuzz build-fuzz $(FUZZ_SECONDS)
+fuzz: build-asan
+	@tools/run_fuzz build-asan $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 e2e: build
 	@LEADLINE=$(CURDIR)/build/leadline LEADLINE_ASAN=$(CURDIR)/build-asan/leadline $(PYTHON) -m pytest -q -rR --durations=25 --durations-min=5 tests
@@ -83,4 +85,4 @@ format:
 	@tools/check_format --fix
 
 clean:
-	rm -rf build build-asan build-tsan build-fuzz dist
+	rm -rf build build-asan build-tsan dist
