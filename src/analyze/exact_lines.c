@@ -159,6 +159,27 @@ static struct exact_lines *finish(struct builder *b)
 	return r;
 }
 
+/* By the clock; counts alone do not tell what callees took. */
+static bool has_traced_calls(struct tables *t)
+{
+	struct record_iter it = record_iter(t, RECORD_meta);
+	bool found = false;
+
+	for (const struct rec_meta *m; (m = record_next(&it));)
+		found |= strcmp(tables_string(t, m->key), "trace") == 0 && m->value.n == 5 &&
+			memcmp(m->value.p, "calls", 5) == 0;
+	record_iter_done(&it);
+	return found;
+}
+
+const char *exact_lines_note(const struct exact_lines *l)
+{
+	return l->has_own && !l->has_all_callees ? "own time holds what callees took whose lines "
+						   "were not counted; run with --trace, "
+						   "too, to tell them apart"
+						 : "";
+}
+
 const struct exact_lines *exact_lines_build(struct arena *a, struct tables *t, struct frames *f,
 	const uint32_t *threads, size_t n_threads)
 {
@@ -169,6 +190,7 @@ const struct exact_lines *exact_lines_build(struct arena *a, struct tables *t, s
 	vec_each (&b.records, record)
 		add(&b, record);
 	r = finish(&b);
+	r->has_all_callees = has_traced_calls(t);
 	map_done(&b.functions);
 	map_done(&b.rows_by_key);
 	map_done(&b.latest);

@@ -5,7 +5,8 @@
  *	const struct exact_lines *l = exact_lines_build(&a, tables, frames, NULL, 0);
  *
  * A line's time is from its begin to the begin of the next, callees included; own is without what they
- * took. Time suspended at an await or a yield is in neither. */
+ * took, as far as they were watched: all of them where calls were traced, too, else those whose lines were counted. Time
+ * suspended at an await or a yield is in neither. */
 #ifndef ANALYZE_EXACT_LINES_H
 #define ANALYZE_EXACT_LINES_H
 
@@ -41,12 +42,16 @@ struct exact_lines {
 	const struct exact_lines_function *functions; /* by file, then first line */
 	size_t n_functions;
 	bool is_timed;
-	bool has_own; /* own time, that of callees and the longest hit are known */
+	bool has_own;         /* own time, that of callees and the longest hit are known */
+	bool has_all_callees; /* calls were traced, too */
 };
 
 /* Threads that count, rows; NULL: all. NULL when the recording has no such lines. */
 const struct exact_lines *exact_lines_build(struct arena *a, struct tables *t, struct frames *f,
 	const uint32_t *threads, size_t n_threads);
+
+/* What own time holds that is not the line's own, and what to do about it: a sentence; "" where it holds nothing else. */
+const char *exact_lines_note(const struct exact_lines *l);
 
 /* Their functions as a profile, for what works on both: self is the time of their lines without callees, where
  * that is known. */

@@ -137,6 +137,7 @@ int answer_counted_table(const struct exact_lines *l, const struct params *p,
 				v[n_rows++] = (struct counted){ f, &f->lines[k] };
 	}
 	qsort_r(v, n_rows, sizeof *v, compare, &order);
+	json_kv_string(w, "note", exact_lines_note(l));
 	json_kv_u64(w, "n", n_rows);
 	json_key(w, "rows");
 	json_array_begin(w);

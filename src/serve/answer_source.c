@@ -236,6 +236,14 @@ static void write_functions(struct source *x, struct json_writer *w)
 	answer_functions(&x->functions, r->frames, w);
 }
 
+/* What to know of the file, or else of its numbers. */
+static const char *note_of(const struct selection *s, const struct texts *texts, const char *file)
+{
+	const char *note = texts_note(texts, file);
+
+	return *note || !s->exact_lines ? note : exact_lines_note(s->exact_lines);
+}
+
 int answer_source(struct library *l, struct params *p, struct json_writer *w, struct err *e)
 {
 	struct source x = { .file = params_find(p, "file"), .first = 1 };
@@ -256,7 +264,7 @@ int answer_source(struct library *l, struct params *p, struct json_writer *w, st
 	x.index = answer_index(s->profile);
 	texts = recording_texts(s->recording);
 	json_kv_string(w, "file", x.file);
-	json_kv_string(w, "note", texts_note(texts, x.file));
+	json_kv_string(w, "note", note_of(s, texts, x.file));
 	json_kv_u64(w, "n_lines", texts_n_lines(texts, x.file));
 	json_kv_u64(w, "first", x.first);
 	answer_total(s, w);

@@ -29,6 +29,7 @@ struct block {
 	const struct texts *texts; /* NULL: none */
 	uint32_t first, last;
 	bool has_text, has_own, has_callees;
+	bool has_all_callees; /* exact_lines.h */
 };
 
 /* Columns before the first character; −1 for lines that say nothing. */
@@ -179,8 +180,9 @@ static struct table *new_table(const struct block *b)
 		const char *title;
 		bool is_shown;
 	} numbers[] = { { "line", true }, { "hits", true }, { "time", true },
-		{ "own", b->has_callees }, { "in callees", b->has_callees }, { "per hit", true },
-		{ "max", b->has_own }, { "%", true } };
+		{ b->has_all_callees ? "own" : "own*", b->has_callees },
+		{ b->has_all_callees ? "in callees" : "in counted", b->has_callees },
+		{ "per hit", true }, { "max", b->has_own }, { "%", true } };
 	struct table_column columns[9];
 	size_t n = 0;
 
@@ -192,21 +194,23 @@ static struct table *new_table(const struct block *b)
 	return table_new(columns, n);
 }
 
-static void print_function(const struct exact_lines_function *f, const struct texts *texts,
-	bool has_own, const struct profile_view *v, struct buf *out)
+/* Returns whether its table has own times. */
+static bool print_function(const struct exact_lines *l, const struct exact_lines_function *f,
+	const struct texts *texts, const struct profile_view *v, struct buf *out)
 {
 	struct block b = block_of(f, texts);
 	struct table *t;
 
-	b.has_own = has_own;
+	b.has_own = l->has_own;
+	b.has_all_callees = l->has_all_callees;
 	for (size_t i = 0; i < f->n_lines; i++)
 		b.has_callees |= f->lines[i].callees_s > 0;
 	t = new_table(&b);
 	for (uint32_t i = b.first; i <= b.last; i++) {
-		const struct exact_line *l = line_at(f, i);
+		const struct exact_line *line = line_at(f, i);
 
-		if (l || b.has_text)
-			add_line(t, &b, i, l);
+		if (line || b.has_text)
+			add_line(t, &b, i, line);
 	}
 	print_head(f, v, out);
 	table_emit(t, out, v->width, v->colour);
@@ -214,25 +218,39 @@ static void print_function(const struct exact_lines_function *f, const struct te
 		style_add(out, STYLE_DIM, v->colour, "Without source: %s.\n",
 			texts_note(texts, f->file));
 	table_free(t);
+	return b.has_callees;
+}
+
+static void print_dim(const char *text, const struct profile_view *v, struct buf *out)
+{
+	style_begin(out, STYLE_DIM, v->colour);
+	style_wrap(out, text, 0, v->width);
+	style_end(out, STYLE_DIM, v->colour);
 }
 
 void exact_print_lines(const struct exact_lines *l, const struct texts *t,
 	const struct profile_view *v, struct buf *out)
 {
+	bool has_own = false;
+	char text[300];
+
 	for (size_t i = 0; i < l->n_functions; i++)
-		print_function(&l->functions[i], t, l->has_own, v, out);
+		has_own |= print_function(l, &l->functions[i], t, v, out);
+	buf_addc(out, '\n');
 	if (v->legend) {
-		buf_addc(out, '\n');
-		style_begin(out, STYLE_DIM, v->colour);
-		style_wrap(out,
-			l->has_own
-				? "time: from a line's begin to the next; own: without the "
-				  "counted functions it calls; % of the function's time. Every "
-				  "hit was counted."
-				: "time: from a line's begin to the next, with what it calls; % of "
-				  "the function's time. Every hit was counted.",
-			0, v->width);
-		style_end(out, STYLE_DIM, v->colour);
+		snprintf(text, sizeof text,
+			"time: from a line's begin to the next%s; %% of the function's time. Every "
+			"hit was counted.",
+			!has_own                     ? ", with what it calls"
+				: l->has_all_callees ? "; own: without what it calls"
+						     : "; own: without the counted functions "
+						       "it calls");
+		print_dim(text, v, out);
+	}
+	/* Also without a legend: the numbers mean another thing. */
+	if (has_own && *exact_lines_note(l)) {
+		snprintf(text, sizeof text, "* %s.", exact_lines_note(l));
+		print_dim(text, v, out);
 	}
 }
 
@@ -337,6 +355,7 @@ void exact_json_lines(const struct exact_lines *l, struct json_writer *w)
 			json_kv_u64(w, "line", x->line);
 			json_kv_string(w, "function", f->name);
 			json_kv_double(w, "self_s", x->own_s);
+			json_kv_bool(w, "self_has_callees", *exact_lines_note(l));
 			json_kv_double(w, "total_s", x->total_s);
 			json_kv_double(w, "callees_s", x->callees_s);
 			json_kv_double(w, "max_s", x->max_s);

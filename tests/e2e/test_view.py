@@ -13,6 +13,7 @@ import socket
 import stat
 import struct
 import subprocess
+import sys
 import urllib.parse
 import zlib
 
@@ -240,6 +241,23 @@ def test_traced_calls_are_shown_in_the_order_of_time(tool, tmp_path):
         assert calls == ["a", "b", "a", "a"] * 3
         assert s.get("overview")["views"]["time_order"] == ""
         assert answer["boxes"]["x"] == sorted(answer["boxes"]["x"])
+
+
+@pytest.mark.parametrize("options, is_apart", [((), False), (("--trace",), True)], ids=("lines", "trace"))
+def test_own_time_of_lines_says_whether_callees_are_in_it(tool, tmp_path, options, is_apart):
+    """Without --trace only functions whose lines are counted are told apart: the table, JSON and the page say so."""
+    program = tmp_path / "own.py"
+    program.write_text("def other(): return sum(range(1000))\ndef counted(): return 1\ndef work():\n    counted()\n    other()\nwork()\n")
+    tool("run", *options, "--lines=work,counted", "-o", tmp_path / "x.lead", "--python", sys.executable, program)
+    text = " ".join(tool("report", "--lines", tmp_path / "x.lead").stdout.split())
+    assert ("time own in callees per hit" in text, "time own* in counted per hit" in text) == (is_apart, not is_apart)
+    assert ("* own time holds what callees took whose lines were not counted; run with --trace" in text) is not is_apart
+    rows = {row["line"]: row for row in json.loads(tool("report", "--json", tmp_path / "x.lead").stdout)["lines"]}
+    assert [rows[line]["self_has_callees"] for line in (2, 4, 5)] == [not is_apart] * 3
+    assert rows[4]["callees_s"] > 0 and (rows[5]["callees_s"] > 0) is is_apart
+    with view(str(tmp_path / "x.lead")) as s:
+        notes = [s.get("source", file=str(program))["note"], s.get("table", what="lines")["note"]]
+    assert [note.startswith("own time holds what callees took") for note in notes] == [not is_apart] * 2
 
 
 @pytest.mark.parametrize("path, status", [

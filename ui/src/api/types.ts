@@ -66,6 +66,8 @@ export interface Table<Row> {
 	unit: Unit;
 	total: number;
 	n: number;
+	/** What the numbers hold that their titles do not say. */
+	note?: string;
 	rows: Row[];
 }
 

@@ -146,6 +146,7 @@ function OneTable(props: { table: Table<never>; isExact: boolean; hasCalls: bool
 				<span>
 					{plural(table.n, "row")}
 					{rows.length < table.n ? `, the first ${count(rows.length)} shown` : ""}; shares are of {amount(table.total, table.unit)}
+					{table.note ? `; ${table.note}` : ""}
 				</span>{" "}
 				{rows.length < table.n && (
 					<button type="button" onClick={props.more}>
