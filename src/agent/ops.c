@@ -16,12 +16,26 @@
 #include "wire/op_area.h"
 #include "wire/session_layout.h"
 
-enum { NAMES_CACHED = 4096 };
+enum {
+	NAMES_CACHED = 4096,
+	NAMES_KEPT = 4096,    /* of what a thread has begun: a power of two */
+	NAMES_FOUND = 256,    /* a power of two */
+	NAME_LINE_BYTES = 64, /* names begin at multiples of it */
+};
 
 struct open_op {
 	uint64_t start;
 	uint32_t name, place;
 	struct place_mark mark; /* where the thread stood */
+};
+
+/* What a thread has begun, and which of it will come again: programs do the same over and over, so that what came after
+ * the same name last time is nearly always what comes now. `next` runs behind by one round of the program's, and no
+ * table has to be asked. Where it was wrong, it goes to where the name was last looked up. */
+struct names_begun {
+	uint32_t n, next;
+	uint32_t found_at[NAMES_FOUND]; /* n when a name was looked up, by its number */
+	struct ops_name *names[NAMES_KEPT];
 };
 
 /* One thread's. */
@@ -33,6 +47,7 @@ struct ops {
 	struct ops *next_free;
 	struct places places;
 	struct open_op open[OPS_DEPTH];
+	struct names_begun begun;
 };
 
 static struct {
@@ -81,14 +96,17 @@ static bool tell_name(struct ops_name *name)
 
 static struct ops_name *name_new(const char *text, size_t n, uint64_t hash)
 {
+	size_t bytes =
+		(sizeof(struct ops_name) + n + NAME_LINE_BYTES) & ~(size_t)(NAME_LINE_BYTES - 1);
 	struct ops_name *name =
-		all.n_names + 1 < OP_NAMES_MOST ? pool_take(&all.pool, sizeof *name + n + 1) : NULL;
+		all.n_names + 1 < OP_NAMES_MOST ? pool_take(&all.pool, bytes) : NULL;
 
 	if (!name || !lookup_add(&all.names, hash, name))
 		return &no_name;
 	memcpy((char *)(name + 1), text, n);
 	name->text = (const char *)(name + 1);
 	name->mark = OPS_NAME_MARK;
+	name->seen = text;
 	name->number = ++all.n_names;
 	return name;
 }
@@ -111,17 +129,61 @@ static struct ops_name *find_name(const char *text)
 	return name;
 }
 
+static bool is_name(const struct ops_name *name, const char *text)
+{
+	return likely(name && name->told == ops_life && strcmp(name->text, text) == 0);
+}
+
 /* Operators have their names at the same address each time, so that one comparison of texts does. */
-struct ops_name *ops_name(const char *text)
+static struct ops_name *cached_name(const char *text)
 {
 	struct ops_name *_Atomic *cached =
 		&cached_names[lookup_mix((uintptr_t)text) & (NAMES_CACHED - 1)];
 	struct ops_name *name = __atomic_load_n((struct ops_name **)cached, __ATOMIC_ACQUIRE);
 
-	if (likely(name && name->told == ops_life && strcmp(name->text, text) == 0))
+	if (is_name(name, text))
 		return name;
 	name = find_name(text);
 	__atomic_store_n((struct ops_name **)cached, name, __ATOMIC_RELEASE);
+	return name;
+}
+
+static struct ops_name *begun_at(const struct names_begun *b, uint32_t i)
+{
+	return b->names[i & (NAMES_KEPT - 1)];
+}
+
+static void go_to(struct names_begun *b, const struct ops_name *name)
+{
+	uint32_t *found_at = &b->found_at[name->number & (NAMES_FOUND - 1)];
+
+	b->next = *found_at;
+	*found_at = b->n;
+}
+
+/* Both will be read soon, and what the program computes has taken their places in the CPU's cache. */
+static void expect(const struct ops_name *next, const struct ops_name *after)
+{
+	if (next)
+		__builtin_prefetch(next->seen);
+	__builtin_prefetch(after);
+}
+
+struct ops_name *ops_name(const char *text)
+{
+	struct names_begun *b = mine ? &mine->begun : NULL;
+	struct ops_name *name;
+
+	if (unlikely(!b))
+		return cached_name(text);
+	name = begun_at(b, b->next);
+	if (!is_name(name, text)) {
+		name = cached_name(text);
+		go_to(b, name);
+	}
+	b->names[b->n++ & (NAMES_KEPT - 1)] = name;
+	b->next++;
+	expect(begun_at(b, b->next), begun_at(b, b->next + 1));
 	return name;
 }
 

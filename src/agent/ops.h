@@ -20,15 +20,15 @@ enum { OPS_DEPTH = 512 };
 
 #define OPS_NAME_MARK 0x6c656164
 
-/* Begins with what ITT calls a string handle, of which programs read nothing but the text. */
+/* Begins with what ITT calls a string handle, of which programs read nothing but the text. A line of the CPU's cache holds
+ * all of it and most texts. */
 struct ops_name {
-	const char *text;
-	const void *wide;
-	int mark; /* OPS_NAME_MARK: it is one of ours */
-	void *more;
-	struct ops_name *next;
+	const char *text; /* the bytes that follow */
+	uint32_t mark;    /* OPS_NAME_MARK: it is one of ours; others have half of NULL here */
 	uint32_t number;
-	uint32_t told; /* in which life of the process, ops_life */
+	const char *seen; /* where its text lay when it was new, perhaps no longer */
+	uint32_t told;    /* in which life of the process, ops_life */
+	uint32_t reserved;
 };
 
 /* Before all else, with the session open: false when there is no memory. */

@@ -163,7 +163,7 @@ static uint32_t find(const struct place_key *key)
 
 /* ---- whose code ------------------------------------------------------------------------------ */
 
-enum place_code { CODE_PROGRAM, CODE_TORCH, CODE_REGION };
+enum place_code { CODE_PROGRAM, CODE_TORCH, CODE_REGION, CODE_MAX_ };
 
 static bool begins(PyObject *text, const char *with)
 {
@@ -203,27 +203,20 @@ static struct place_key key_of(const struct compat_leaf *leaf)
 		.offset = leaf->offset };
 }
 
-static struct place_cached *slot(struct place_cached *of, const struct place_key *key)
-{
-	return &of[hash_of(key) & (PLACES_CACHED - 1)];
-}
-
 static bool is_cached(const struct place_cached *c, const struct place_key *key)
 {
 	return likely(c->life == ops_life && is_same(&c->key, key));
 }
 
-/* Asked of each frame on the way to the program's own, so by as little as tells code objects apart. */
 static enum place_code whose(struct places *p, const PyCodeObject *code)
 {
-	struct place_cached *c = &p->codes[(uintptr_t)code >> 5 & (PLACES_CACHED - 1)];
+	struct place_owner *c = &p->codes[(uintptr_t)code >> 5 & (PLACES_CODES_CACHED - 1)];
+	uintptr_t owner = c->file_and_owner ^ (uintptr_t)code->co_filename;
 
-	if (unlikely(
-		    c->key.code != code || c->key.file != code->co_filename || c->life != ops_life))
-		*c = (struct place_cached){ .key = { .code = code, .file = code->co_filename },
-			.value = classify(code),
-			.life = ops_life };
-	return (enum place_code)c->value;
+	if (likely(c->code == code && owner < CODE_MAX_))
+		return (enum place_code)owner;
+	*c = (struct place_owner){ code, (uintptr_t)code->co_filename | classify(code) };
+	return (enum place_code)(c->file_and_owner ^ (uintptr_t)code->co_filename);
 }
 
 /* ---- the interface --------------------------------------------------------------------------- */
@@ -253,10 +246,10 @@ uint32_t places_here(struct places *p, const struct place_mark *mark)
 		who = whose(p, compat_leaf_code(f));
 	leaf = compat_leaf(who == CODE_PROGRAM ? f : mark->frame);
 	key = key_of(&leaf);
-	c = slot(p->places, &key);
+	c = &p->places[hash_of(&key) & (PLACES_CACHED - 1)];
 	if (!is_cached(c, &key))
 		*c = (struct place_cached){ key, find(&key), ops_life };
-	return c->value | flags;
+	return c->number | flags;
 }
 
 void places_set_torch(const char *folder)

@@ -13,7 +13,11 @@
 
 #pragma GCC visibility push(hidden)
 
-enum { PLACES_CACHED = 1024, PLACES_FRAMES = 64 /* looked at for one that is not torch's */ };
+enum {
+	PLACES_CACHED = 512,
+	PLACES_CODES_CACHED = 512,
+	PLACES_FRAMES = 64, /* looked at for one that is not torch's */
+};
 
 struct place_key {
 	const void *code;
@@ -24,13 +28,21 @@ struct place_key {
 
 struct place_cached {
 	struct place_key key;
-	uint32_t value; /* a place's number; a code object's: enum place_code */
-	uint32_t life;  /* ops_life */
+	uint32_t number;
+	uint32_t life; /* ops_life */
+};
+
+/* Whose a code object is. As little as tells them apart: one is asked for at each frame on the way to the program's own. */
+struct place_owner {
+	const void *code;
+	uintptr_t
+		file_and_owner; /* its co_filename's address, and an enum place_code in its lowest bits */
 };
 
 /* One thread's: all zero is empty. */
 struct places {
-	struct place_cached places[PLACES_CACHED], codes[PLACES_CACHED];
+	struct place_cached places[PLACES_CACHED];
+	struct place_owner codes[PLACES_CODES_CACHED];
 };
 
 /* Where a thread stands: as long as it does, neither changes. */
