@@ -126,10 +126,10 @@ static int check_torch(const struct options *o, struct err *e)
 		return err_set(e, ERR_USAGE, "--seconds is from 1 ms to 10 min");
 	if (o->n_steps > STEPS_MOST)
 		return err_set(e, ERR_USAGE, "--steps is %d at most", STEPS_MOST);
-	if (s->rate || s->duration_ns || s->format || s->has_json || s->report || o->gil || o->idle)
+	if (s->rate || s->duration_ns || s->format || s->report || o->gil || o->idle)
 		return err_set(e, ERR_USAGE,
-			"with --torch only --seconds, --steps, -o, --limit, --single and --color "
-			"apply");
+			"with --torch only --seconds, --steps, -o, --limit, --json, --single and "
+			"--color apply");
 	return 0;
 }
 
@@ -144,6 +144,8 @@ static int ask_torch(
 			.n_steps = o->n_steps,
 			.is_single = o->is_single,
 			.limit = o->shared.limit,
+			.has_json = o->shared.has_json,
+			.json = o->shared.json,
 			.color = o->shared.color });
 }
 

@@ -10,13 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/op_events.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "base/units.h"
 #include "cmd/command.h"
 #include "cmd/recording.h"
 #include "cmd/report_ops.h"
 #include "collect/torch_job.h"
+#include "formats/torch_trace.h"
 #include "sys/lookup.h"
 #include "sys/rank.h"
 #include "base/banned.h"
@@ -73,68 +76,151 @@ static int keep(
 	return status;
 }
 
-static void print_line(const struct buf *line)
+struct shown { /* what there is to say of all traces */
+	const struct attach_torch *o;
+	bool prints;          /* the report */
+	struct json_writer w; /* with JSON: an array is open */
+	size_t n;
+	bool is_short; /* something is missing */
+};
+
+static size_t count_steps(const struct op_events *x)
 {
-	fputs(buf_str(line), stdout);
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->v.n; i++)
+		n += strncmp(op_events_name(x, x->v.v[i].name), "Optimizer.step#", 15) == 0;
+	return n;
+}
+
+/* torch then falls back on half a second. */
+static void tell_without_steps(const struct torch_part *p, uint64_t n_steps)
+{
+	fprintf(stderr,
+		"leadline: process %d had made no step of an optimizer when it was asked, so its "
+		"trace is not of %llu steps; ask again when it trains, or with --seconds\n",
+		(int)p->pid, (unsigned long long)n_steps);
+}
+
+static void print_heading(const struct torch_part *p, const char *path, bool is_first)
+{
+	char rank[RANK_TEXT];
+
+	rank_of(p->pid, rank);
+	printf("%sProcess %d%s%s: %s\n", is_first ? "" : "\n", (int)p->pid, *rank ? ", rank " : "",
+		rank, path);
 	fflush(stdout);
 }
 
-/* Its heading, the overview, and for the first process its operators. */
-static int show(const struct command *self, const struct attach_torch *o,
-	const struct torch_part *p, const char *path, bool is_first)
+/* One object of the array: what is known of the process, and of its trace as `report --overview --ops` has it. */
+static int write_process(struct shown *s, const struct torch_part *p, struct op_events *x,
+	const char *path, struct err *e)
 {
+	struct report_ops pages = { .overview = true,
+		.ops = true,
+		.limit = s->o->limit ? s->o->limit : SIZE_MAX,
+		.into = &s->w };
+	char rank[RANK_TEXT];
+	int status = 0;
+
+	json_object_begin(&s->w);
+	json_kv_i64(&s->w, "pid", p->pid);
+	json_kv_string(&s->w, "rank", *rank_of(p->pid, rank) ? rank : NULL);
+	json_kv_string(&s->w, "trace", path);
+	if (x)
+		status = report_ops_loaded(x, path, &pages, e);
+	json_object_end(&s->w);
+	return status;
+}
+
+/* Its heading, the overview, and for the first process its operators. */
+static int show(struct shown *s, const struct torch_part *p, const char *path, struct err *e)
+{
+	const struct attach_torch *o = s->o;
+	bool is_first = s->n++ == 0;
 	struct report_ops pages = { .output = output_for(STDOUT_FILENO, o->color),
 		.overview = true,
 		.ops = is_first,
 		.limit = o->limit ? o->limit : SIZE_MAX };
-	char rank[RANK_TEXT];
-	struct buf line = BUF_INIT;
+	struct op_events x = { 0 };
+	bool prints = s->prints && s->n <= OVERVIEWS_MOST;
+	int status = prints || o->has_json || o->n_steps ? torch_trace_load(&x, path, e) : 0;
+
+	if (status == 0 && prints) {
+		print_heading(p, path, is_first);
+		status = report_ops_loaded(&x, path, &pages, e);
+	}
+	if (status == 0 && o->has_json)
+		status = write_process(s, p, &x, path, e);
+	if (status == 0 && o->n_steps && !count_steps(&x)) {
+		tell_without_steps(p, o->n_steps);
+		s->is_short = true;
+	}
+	op_events_done(&x);
+	return status;
+}
+
+static void tell_missing(struct shown *s, const struct torch_part *p)
+{
+	struct err ignored = ERR_INIT;
+
+	fprintf(stderr,
+		"leadline: process %d wrote no trace: it ended, or another profiler ran in it%s\n",
+		(int)p->pid,
+		s->o->n_steps ? ", or no optimizer made so many steps (then: --seconds)" : "");
+	if (s->o->has_json)
+		write_process(s, p, NULL, NULL, &ignored);
+	s->is_short = true;
+}
+
+static int show_all(struct shown *s, const struct torch_job *j, struct err *e)
+{
+	char folder[PATH_BYTES] = "", path[PATH_BYTES + LOOKUP_NAME];
 	int status;
 
-	rank_of(p->pid, rank);
-	buf_printf(&line, "%sProcess %d%s%s: %s\n", is_first ? "" : "\n", (int)p->pid,
-		*rank ? ", rank " : "", rank, path);
-	print_line(&line);
-	buf_done(&line);
-	status = report_ops(self, path, &pages);
-	return status;
+	for (const struct torch_part *p = j->parts.v; p < j->parts.v + j->parts.n; p++) {
+		if (!p->is_written) {
+			tell_missing(s, p);
+			continue;
+		}
+		if (!*folder && take_folder(s->o, folder, e) < 0)
+			return -(int)e->code;
+		snprintf(path, sizeof path, "%s/trace_%d.pt.trace.json", folder, (int)p->pid);
+		if (keep(j, p, path, e) < 0)
+			return -(int)e->code;
+		status = show(s, p, path, e);
+		if (status != 0)
+			return status;
+	}
+	if (s->prints && s->n > OVERVIEWS_MOST)
+		printf("\n%zu more traces are in %s\n", s->n - OVERVIEWS_MOST, folder);
+	if (s->prints && s->n > 1)
+		printf("\nSide by side: leadline report --distributed %s\n", folder);
+	return 0;
 }
 
 static int collect_and_show(
 	const struct command *self, const struct attach_torch *o, const struct torch_job *j)
 {
-	char folder[PATH_BYTES] = "", path[PATH_BYTES + LOOKUP_NAME];
+	struct shown s = { .o = o, .prints = !o->has_json || o->json };
+	struct buf json = BUF_INIT;
 	struct err e = ERR_INIT;
-	size_t n_shown = 0;
-	int status = 0;
+	int status;
 
-	for (const struct torch_part *p = j->parts.v; p < j->parts.v + j->parts.n; p++) {
-		if (!p->is_written) {
-			fprintf(stderr,
-				"leadline: process %d wrote no trace: it ended, was too busy to "
-				"hear, or another profiler "
-				"ran in "
-				"it%s\n",
-				(int)p->pid,
-				o->n_steps
-					? ", or no optimizer made so many steps (then: --seconds)"
-					: "");
-			status = 1;
-			continue;
-		}
-		if (!*folder && take_folder(o, folder, &e) < 0)
-			return command_fail(self, &e);
-		snprintf(path, sizeof path, "%s/trace_%d.pt.trace.json", folder, (int)p->pid);
-		if (keep(j, p, path, &e) < 0)
-			return command_fail(self, &e);
-		if (n_shown++ < OVERVIEWS_MOST && show(self, o, p, path, n_shown == 1) != 0)
-			status = 1;
-	}
-	if (n_shown > OVERVIEWS_MOST)
-		printf("\n%zu more traces are in %s\n", n_shown - OVERVIEWS_MOST, folder);
-	if (n_shown > 1)
-		printf("\nSide by side: leadline report --distributed %s\n", folder);
-	return status;
+	json_init(&s.w, &json, true);
+	json_object_begin(&s.w);
+	json_key(&s.w, "processes");
+	json_array_begin(&s.w);
+	status = show_all(&s, j, &e);
+	json_array_end(&s.w);
+	json_object_end(&s.w);
+	buf_addc(&json, '\n');
+	if (status == 0 && o->json)
+		status = buf_save(&json, o->json, &e);
+	else if (status == 0 && o->has_json)
+		status = output_write(STDOUT_FILENO, &json);
+	buf_done(&json);
+	return e.code ? command_fail(self, &e) : status ? status : s.is_short;
 }
 
 static void tell_start(const struct attach_torch *o)

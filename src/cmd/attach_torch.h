@@ -17,8 +17,10 @@ struct attach_torch {
 	const char *folder; /* for the traces; NULL: NAME.torch here */
 	uint64_t length_ns; /* or */
 	uint64_t n_steps;
-	bool is_single; /* without its children */
-	size_t limit;   /* rows of the table; 0: all */
+	bool is_single;   /* without its children */
+	size_t limit;     /* rows of the table; 0: all */
+	bool has_json;    /* instead of the report; or */
+	const char *json; /* in addition, into that file */
 	int color;
 };
 

@@ -147,6 +147,31 @@ static void print(const struct pages *p, const struct op_events *x, const struct
 	}
 }
 
+static void write_json(const struct pages *p, const struct op_events *x, const struct report_ops *o,
+	const struct ops_view *v, struct json_writer *w)
+{
+	if (o->overview) {
+		op_overview_json(x, p->steps, p->advice, w);
+		op_work_json(p->work, w);
+	}
+	if (o->steps) {
+		op_steps_json(p->steps, v, w);
+		op_slow_json(p->slow, p->steps, w);
+	}
+	if (o->ops)
+		ops_json(p->ops, v, w);
+	if (o->modules)
+		op_modules_json(p->modules, v, w);
+	if (o->compile)
+		op_compile_json(p->compile, v, w);
+	if (o->memory)
+		op_allocations_json(p->allocations, v, w);
+	if (o->kernels)
+		op_kernels_json(p->launches, v, w);
+	if (o->streams)
+		op_streams_json(p->streams, w);
+}
+
 static void print_json(const struct pages *p, const struct op_events *x, const struct report_ops *o,
 	const struct ops_view *v, struct buf *out)
 {
@@ -154,26 +179,7 @@ static void print_json(const struct pages *p, const struct op_events *x, const s
 
 	json_init(&w, out, true);
 	json_object_begin(&w);
-	if (o->overview) {
-		op_overview_json(x, p->steps, p->advice, &w);
-		op_work_json(p->work, &w);
-	}
-	if (o->steps) {
-		op_steps_json(p->steps, v, &w);
-		op_slow_json(p->slow, p->steps, &w);
-	}
-	if (o->ops)
-		ops_json(p->ops, v, &w);
-	if (o->modules)
-		op_modules_json(p->modules, v, &w);
-	if (o->compile)
-		op_compile_json(p->compile, v, &w);
-	if (o->memory)
-		op_allocations_json(p->allocations, v, &w);
-	if (o->kernels)
-		op_kernels_json(p->launches, v, &w);
-	if (o->streams)
-		op_streams_json(p->streams, &w);
+	write_json(p, x, o, v, &w);
 	json_object_end(&w);
 	buf_addc(out, '\n');
 }
@@ -211,8 +217,8 @@ void report_ops_most(const char *path, const struct output *output, size_t limit
 	op_events_done(&x);
 }
 
-/* What is asked for of a trace that is loaded. */
-static int show(struct op_events *x, const char *path, const struct report_ops *o, struct err *e)
+int report_ops_loaded(
+	struct op_events *x, const char *path, const struct report_ops *o, struct err *e)
 {
 	struct ops_view view = { .limit = o->limit,
 		.tree_limit = o->tree_limit,
@@ -229,7 +235,9 @@ static int show(struct op_events *x, const char *path, const struct report_ops *
 		ops_print_losses(x, &losses);
 		op_collected_print_unseen(&x->collected, &losses);
 		output_write(STDERR_FILENO, &losses);
-		if (o->json)
+		if (o->into)
+			write_json(&pages, x, o, &view, o->into);
+		else if (o->json)
 			print_json(&pages, x, o, &view, &text);
 		else
 			print(&pages, x, o, &view, path, &text);
@@ -248,7 +256,7 @@ int report_ops(const struct command *self, const char *path, const struct report
 	int status = torch_trace_load(&x, path, &e);
 
 	if (status == 0)
-		status = show(&x, path, o, &e);
+		status = report_ops_loaded(&x, path, o, &e);
 	op_events_done(&x);
 	return e.code ? command_fail(self, &e) : status;
 }
@@ -266,7 +274,7 @@ bool report_ops_trace(
 		return false;
 	is_trace = torch_trace_load_file(&x, path, &e) == 0 || x.is_kineto;
 	if (is_trace && !e.code)
-		*ret_status = show(&x, path, o, &e);
+		*ret_status = report_ops_loaded(&x, path, o, &e);
 	if (is_trace && e.code)
 		*ret_status = command_fail(self, &e);
 	op_events_done(&x);

@@ -9,6 +9,8 @@
 #include "cmd/command.h"
 
 struct buf;
+struct json_writer;
+struct op_events;
 
 struct report_ops {
 	struct output output;
@@ -21,6 +23,8 @@ struct report_ops {
 		sort; /* one of torch's keys; NULL: self CPU time, under torch the order of the calls */
 	size_t limit;      /* SIZE_MAX: all */
 	size_t tree_limit; /* of trees, likewise */
+	struct json_writer
+		*into; /* JSON: the object that is open there gets the pages; NULL: printed */
 };
 
 /* Whether the file is a recording of operators and nothing else. */
@@ -31,6 +35,10 @@ void report_ops_most(const char *path, const struct output *output, size_t limit
 
 /* Returns the exit status. */
 int report_ops(const struct command *self, const char *path, const struct report_ops *o);
+
+/* The same of a trace that is loaded. */
+int report_ops_loaded(
+	struct op_events *x, const char *path, const struct report_ops *o, struct err *e);
 
 /* The same, with the exit status in *ret_status, where the file is a trace of torch.profiler; false and nothing done
  * where it is anything else. */

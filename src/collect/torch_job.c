@@ -30,10 +30,11 @@
 #define POLL_NS   (5 * SECOND_NS)               /* programs ask so often */
 #define HEAR_NS   (POLL_NS + 3 * SECOND_NS / 4) /* by then all have asked */
 #define START_NS  (HEAR_NS + SECOND_NS / 2)     /* and now they begin, together */
+#define DEAF_NS   (3 * POLL_NS)                 /* who has not asked by then never will */
 #define WRITE_NS  (180 * SECOND_NS) /* the longest that a trace may take to be written */
 #define STEPS_NS  (600 * SECOND_NS) /* the longest that steps may take */
 
-enum { DEPTH_MOST = 64, PROCESSES_MOST = 4096, NAME_MOST = 64 };
+enum { DEPTH_MOST = 64, PROCESSES_MOST = 4096, NAME_MOST = 64, ASKS_MOST = 3 };
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -214,6 +215,9 @@ int torch_job_begin(struct torch_job *j, const struct torch_wish *wish, struct e
 	kineto_config(&j->config, &text);
 	buf_done(&file);
 	j->asked_until_ns = now_ns(CLOCK_MONOTONIC) + HEAR_NS;
+	j->deaf_until_ns = now_ns(CLOCK_MONOTONIC) + DEAF_NS;
+	if (!wish->n_steps)
+		j->start_ns = j->asked_until_ns + (1 + text.warm_up_s) * SECOND_NS;
 	j->give_up_ns = j->asked_until_ns +
 		(wish->n_steps ? STEPS_NS : wish->length_ns + 2 * SECOND_NS + WRITE_NS);
 	return 0;
@@ -285,35 +289,43 @@ static struct torch_part *find_part(struct torch_job *j, pid_t pid)
 	return NULL;
 }
 
-/* While it is busy with what it was told it asks for no more traces. */
-static void ask_again(struct torch_job *j, struct torch_part *p, uint64_t now)
+/* While it traces it asks for no more traces; before that, and when it has not heard us in time, it does. Our answer waits at its socket then,
+ * perhaps behind an older one, and what it asks for now it reads from there: so it gets nothing new. Steps may be long in coming. */
+static bool has_heard(struct torch_job *j, struct torch_part *p)
 {
-	if (now > p->told_ns + POLL_NS / 2) {
-		look_for_files(j);
-		p->is_missed |= !p->is_written;
-	}
+	bool is_late = j->start_ns && now_ns(CLOCK_MONOTONIC) > j->start_ns;
+
+	look_for_files(j);
+	p->is_missed = !p->is_written && is_late && ++p->n_asked >= ASKS_MOST;
+	return p->is_written || p->is_missed;
 }
 
-static void answer_all(struct torch_job *j, bool is_asking)
+static void answer(struct torch_job *j, const struct kineto_peer *peer, bool is_asking)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	bool is_free = peer->message.wants_trace && peer->pid > 0;
+	struct torch_part *part = is_free ? find_part(j, peer->pid) : NULL;
+	bool is_told = is_asking && is_free && !part && j->parts.n < PROCESSES_MOST &&
+		is_of_job(j, peer->pid);
+
+	if (part && !has_heard(j, part))
+		return;
+	if (kineto_answer(j->socket, peer, is_told ? &j->config : NULL) && is_told)
+		vec_push(&j->parts,
+			((struct torch_part){ .pid = peer->pid,
+				.own_pid = peer->message.own_pid,
+				.pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0) }));
+}
+
+/* A process that asks late is told as well, while none has its trace. */
+static void answer_all(struct torch_job *j)
+{
+	bool is_asking = true;
 	struct kineto_peer peer;
 
-	while (kineto_receive(j->socket, &peer)) {
-		bool is_free = peer.message.wants_trace && peer.pid > 0;
-		struct torch_part *part = is_free ? find_part(j, peer.pid) : NULL;
-		bool is_told = is_asking && is_free && !part && j->parts.n < PROCESSES_MOST &&
-			is_of_job(j, peer.pid);
-
-		if (part)
-			ask_again(j, part, now);
-		if (kineto_answer(j->socket, &peer, is_told ? &j->config : NULL) && is_told)
-			vec_push(&j->parts,
-				((struct torch_part){ .pid = peer.pid,
-					.own_pid = peer.message.own_pid,
-					.told_ns = now,
-					.pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0) }));
-	}
+	vec_each (&j->parts, p)
+		is_asking &= !p->is_written;
+	while (kineto_receive(j->socket, &peer))
+		answer(j, &peer, is_asking);
 }
 
 static bool is_over(const struct torch_job *j)
@@ -334,7 +346,7 @@ static void close_ended(struct torch_job *j, const struct pollfd *fds)
 		}
 }
 
-static void wait_for_news(struct torch_job *j, uint64_t until_ns, bool is_asking)
+static void wait_for_news(struct torch_job *j, uint64_t until_ns)
 {
 	VEC(struct pollfd) fds = VEC_INIT;
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
@@ -348,7 +360,7 @@ static void wait_for_news(struct torch_job *j, uint64_t until_ns, bool is_asking
 	if (poll(fds.v, fds.n, ms) > 0) {
 		close_ended(j, fds.v + 3);
 		j->is_interrupted = fds.v[2].revents != 0;
-		answer_all(j, is_asking);
+		answer_all(j);
 	}
 	look_for_files(j);
 	vec_done(&fds);
@@ -356,20 +368,20 @@ static void wait_for_news(struct torch_job *j, uint64_t until_ns, bool is_asking
 
 int torch_job_wait(struct torch_job *j, struct err *e)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	uint64_t now = now_ns(CLOCK_MONOTONIC), until;
 
-	while (!j->is_interrupted && now < j->give_up_ns &&
-		(now < j->asked_until_ns || !is_over(j))) {
-		bool is_asking = now < j->asked_until_ns;
-
-		wait_for_news(j, is_asking ? j->asked_until_ns : j->give_up_ns, is_asking);
-		now = now_ns(CLOCK_MONOTONIC);
-		if (now >= j->asked_until_ns && !j->parts.n)
+	while (!j->is_interrupted) {
+		until = !j->parts.n               ? j->deaf_until_ns
+			: now < j->asked_until_ns ? j->asked_until_ns
+						  : j->give_up_ns;
+		if (now >= until || (until == j->give_up_ns && is_over(j)))
 			break;
+		wait_for_news(j, until);
+		now = now_ns(CLOCK_MONOTONIC);
 	}
 	if (!j->parts.n && !j->is_interrupted)
 		return err_set(e, ERR_NOT_PREPARED,
-			"process %d did not ask for work within 5 s: was it started with "
+			"process %d did not ask for work within 15 s: was it started with "
 			"KINETO_USE_DAEMON=1, in this network namespace, and has it imported torch "
 			"(2.7 "
 			"or later)?",

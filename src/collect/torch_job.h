@@ -32,8 +32,8 @@ struct torch_part { /* a process that was told */
 	pid_t pid, own_pid;
 	int pidfd; /* -1: gone, or not to be had */
 	bool is_written;
-	bool is_missed; /* it asks for work again, and has written nothing: it did not hear us, or could not */
-	uint64_t told_ns; /* CLOCK_MONOTONIC */
+	bool is_missed; /* it asks for work again and again, and has written nothing: it could not */
+	unsigned n_asked; /* since it should have begun */
 };
 
 enum { TORCH_JOB_PATH = 512 };
@@ -45,7 +45,9 @@ struct torch_job {
 	char inside[TORCH_JOB_PATH];      /* its path as the job sees it */
 	char socket_path[TORCH_JOB_PATH]; /* of our socket, "" without a name */
 	struct buf config;
-	uint64_t asked_until_ns, give_up_ns; /* CLOCK_MONOTONIC */
+	uint64_t asked_until_ns; /* CLOCK_MONOTONIC, as the next: by then all have asked */
+	uint64_t start_ns; /* by then all have begun; 0: with steps, which may take any time */
+	uint64_t deaf_until_ns, give_up_ns; /* when nobody asks; when not all write */
 	bool is_interrupted;
 	VEC(struct torch_part) parts;
 };
