@@ -1,7 +1,9 @@
-"""Writes a C file that holds other files: python3 embed.py OUT.c NAME=PATH …, or embed.py OUT.c --one ARRAY HEADER PATH
+"""Writes a C file that holds other files: python3 embed.py OUT.c NAME=PATH …, embed.py OUT.c --one ARRAY HEADER PATH, or embed.py OUT.c --pages PATH …
 
-The result defines `embedded_files` (collect/embedded.h), in the order given; or one array and its size, n_ARRAY, which the header declares.
+The result defines `embedded_files` (collect/embedded.h), in the order given; or one array and its size, n_ARRAY, which the header declares; or `op_pages`
+(analyze/op_pages.h), each named after its file.
 """
+import json
 import pathlib
 import sys
 
@@ -28,9 +30,15 @@ def files(pairs: list[str]) -> str:
     )
 
 
+def pages(paths: list[str]) -> str:
+    rows = (f"\t{{ {json.dumps(pathlib.Path(path).stem)}, {json.dumps(pathlib.Path(path).read_text(), ensure_ascii=False)} }},\n" for path in paths)
+    return '#include "analyze/op_pages.h"\n\nconst struct op_page op_pages[] = {\n' + "".join(rows) + "};\nconst size_t n_op_pages = sizeof op_pages / sizeof *op_pages;\n"
+
+
 def main() -> None:
     out, *rest = sys.argv[1:]
-    pathlib.Path(out).write_text(one(*rest[1:]) if rest[:1] == ["--one"] else files(rest))
+    made = {"--one": lambda: one(*rest[1:]), "--pages": lambda: pages(rest[1:])}
+    pathlib.Path(out).write_text(made.get(rest[0], lambda: files(rest))())
 
 
 if __name__ == "__main__":

@@ -16,9 +16,17 @@
 #include "base/units.h"
 #include "base/banned.h"
 
+enum saves { /* which time: together no more of it than there is */
+	SAVES_HOST,
+	SAVES_IDLE, /* in which the device has nothing to do */
+	SAVES_BUSY, /* of what it does */
+	N_SAVES,
+};
+
 struct rule {
 	const char *name;
 	double threshold; /* a share; of no-grad a number */
+	enum saves saves;
 	/* Whether it speaks; then the evidence, the saving and, where it is not always the same, the change. */
 	bool (*check)(const struct op_facts *f, double threshold, struct op_finding *to);
 	const char *change;
@@ -158,66 +166,67 @@ static bool pageable(const struct op_facts *f, double threshold, struct op_findi
 }
 
 static const struct rule rules[] = {
-	{ "dataloader", 0.05, dataloader,
+	{ "dataloader", 0.05, SAVES_HOST, dataloader,
 		"give DataLoader more num_workers, or make loading a sample cheaper" },
-	{ "data-parallel", 0, data_parallel,
+	{ "data-parallel", 0, SAVES_HOST, data_parallel,
 		"use DistributedDataParallel with a process for each device" },
-	{ "backend", 0, backend, "use init_process_group(\"nccl\")" },
-	{ "communication", 0.10, communication,
+	{ "backend", 0, SAVES_HOST, backend, "use init_process_group(\"nccl\")" },
+	{ "communication", 0.10, SAVES_BUSY, communication,
 		"accumulate gradients over several batches (no_sync), compress them, or give each "
 		"device more to compute" },
-	{ "idle-device", 0.50, idle_device,
+	{ "idle-device", 0.50, SAVES_IDLE, idle_device,
 		"use larger batches; where the host cannot launch fast enough, torch.compile or "
 		"CUDA "
 		"graphs" },
-	{ "tensor-cores", 0, tensor_cores,
+	{ "tensor-cores", 0, SAVES_BUSY, tensor_cores,
 		"use torch.autocast, or torch.set_float32_matmul_precision(\"high\")" },
-	{ "memory", 0.90, memory,
+	{ "memory", 0.90, SAVES_HOST, memory,
 		"use torch.autocast or torch.utils.checkpoint before memory runs out" },
-	{ "pageable", 0.05, pageable,
+	{ "pageable", 0.05, SAVES_BUSY, pageable,
 		"give DataLoader pin_memory=True and copy with .to(device, non_blocking=True)" },
-	{ "sync", 0.05, op_rule_sync,
+	{ "sync", 0.05, SAVES_IDLE, op_rule_sync,
 		"ask for values of the device less often: keep sums as tensors, log every n-th "
 		"step, and avoid "
 		".item(), .cpu() and conditions on tensors in the loop" },
-	{ "blocking-copy", 0.05, op_rule_blocking_copy,
+	{ "blocking-copy", 0.05, SAVES_HOST, op_rule_blocking_copy,
 		"copy with .to(device, non_blocking=True)" },
-	{ "made-on-cpu", 0.01, op_rule_made_on_cpu,
+	{ "made-on-cpu", 0.01, SAVES_HOST, op_rule_made_on_cpu,
 		"make tensors where they are needed: torch.zeros(..., device=device)" },
-	{ "allocator", 0.02, op_rule_allocator,
+	{ "allocator", 0.02, SAVES_HOST, op_rule_allocator,
 		"keep shapes the same from step to step, leave out torch.cuda.empty_cache(), or "
 		"set "
 		"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True" },
-	{ "lazy-loading", 0.02, op_rule_lazy_loading,
+	{ "lazy-loading", 0.02, SAVES_HOST, op_rule_lazy_loading,
 		"profile after some steps of warm-up, or load kernels at the start with "
 		"CUDA_MODULE_LOADING=EAGER" },
-	{ "launch-bound", 0.50, op_rule_launch_bound,
+	{ "launch-bound", 0.50, SAVES_IDLE, op_rule_launch_bound,
 		"let torch.compile(mode=\"reduce-overhead\") or CUDA graphs launch it all at once, "
 		"or use larger "
 		"batches" },
-	{ "small-kernels", 0.20, op_rule_small_kernels,
+	{ "small-kernels", 0.20, SAVES_BUSY, op_rule_small_kernels,
 		"use larger batches, or put what is independent into one call" },
-	{ "pointwise", 0.05, op_rule_pointwise,
+	{ "pointwise", 0.05, SAVES_BUSY, op_rule_pointwise,
 		"let torch.compile make one kernel of them, or use a fused operator" },
-	{ "layout", 0.02, op_rule_layout,
+	{ "layout", 0.02, SAVES_BUSY, op_rule_layout,
 		"keep model and inputs in NHWC: .to(memory_format=torch.channels_last)" },
-	{ "fragmentation", 0.80, op_rule_fragmentation,
+	{ "fragmentation", 0.80, SAVES_HOST, op_rule_fragmentation,
 		"set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or keep shapes the same "
 		"from step to step" },
-	{ "zero-grad", 0.01, op_rule_zero_grad,
+	{ "zero-grad", 0.01, SAVES_HOST, op_rule_zero_grad,
 		"use zero_grad(set_to_none=True), which is the default" },
-	{ "optimizer-loop", 0.05, op_rule_optimizer_loop,
+	{ "optimizer-loop", 0.05, SAVES_HOST, op_rule_optimizer_loop,
 		"make the optimizer with fused=True or foreach=True" },
-	{ "conv-bias", 0.005, op_rule_conv_bias, "make the convolution with bias=False" },
-	{ "no-grad", 3, op_rule_no_grad,
+	{ "conv-bias", 0.005, SAVES_BUSY, op_rule_conv_bias,
+		"make the convolution with bias=False" },
+	{ "no-grad", 3, SAVES_HOST, op_rule_no_grad,
 		"put torch.inference_mode() or torch.no_grad() around it" },
-	{ "no-sync", 0.02, op_rule_no_sync,
+	{ "no-sync", 0.02, SAVES_BUSY, op_rule_no_sync,
 		"put model.no_sync() around all batches but the last before a step of the "
 		"optimizer" },
-	{ "recompiles", 0.05, op_rule_recompiles,
+	{ "recompiles", 0.05, SAVES_HOST, op_rule_recompiles,
 		"keep shapes, types and flags the same, or tell which dimensions vary "
 		"(torch._dynamo.mark_dynamic, dynamic=True); TORCH_LOGS=recompiles says why" },
-	{ "graph-breaks", 0, op_rule_graph_breaks,
+	{ "graph-breaks", 0, SAVES_HOST, op_rule_graph_breaks,
 		"take out what breaks the graph (.item(), print, unknown calls); "
 		"TORCH_LOGS=graph_breaks says what "
 		"and why" },
@@ -231,6 +240,16 @@ static int by_saving(const void *a, const void *b)
 	return p > q ? -1 : p < q;
 }
 
+/* Times of one kind are within each other, those of two kinds may be beside each other. */
+static double together(const struct op_steps *steps, const double sums[N_SAVES])
+{
+	double host = fmin(sums[SAVES_HOST], steps->seconds);
+	double idle = fmin(sums[SAVES_IDLE], fmax(steps->seconds - steps->busy_s, 0));
+	double all = host + idle + fmin(sums[SAVES_BUSY], steps->busy_s);
+
+	return all > 0 ? fmin(all, steps->seconds) : NAN;
+}
+
 const struct op_advice *op_advice_build(struct arena *a, struct op_events *x,
 	const struct op_steps *steps, const struct op_kernels *kernels, const struct ops *ops)
 {
@@ -238,16 +257,22 @@ const struct op_advice *op_advice_build(struct arena *a, struct op_events *x,
 	size_t most = sizeof rules / sizeof *rules;
 	struct op_finding *v = arena_new_n(a, struct op_finding, most);
 	struct op_advice *to = arena_new(a, struct op_advice);
+	double sums[N_SAVES] = { 0 };
 
 	op_facts_init(&f);
 	for (size_t i = 0; i < most; i++) {
 		v[to->n] = (struct op_finding){
 			.rule = rules[i].name, .change = rules[i].change, .saving_s = NAN
 		};
-		to->n += rules[i].check(&f, rules[i].threshold, &v[to->n]);
+		if (!rules[i].check(&f, rules[i].threshold, &v[to->n]))
+			continue;
+		if (!isnan(v[to->n].saving_s))
+			sums[rules[i].saves] += v[to->n].saving_s;
+		to->n++;
 	}
 	op_facts_done(&f);
 	qsort(v, to->n, sizeof *v, by_saving);
 	to->v = v;
+	to->together_s = together(steps, sums);
 	return to;
 }

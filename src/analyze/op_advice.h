@@ -23,6 +23,8 @@ struct op_finding {
 struct op_advice {
 	const struct op_finding *v; /* largest saving first, those without one last */
 	size_t n;
+	/* What all of them save at most: they overlap, so it is less than their sum; NAN where none can be told. */
+	double together_s;
 };
 
 /* ops: as ops_count makes them. */

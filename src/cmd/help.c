@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/op_pages.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -52,18 +53,18 @@ int command_overview(void)
 		"explains:\n ");
 	for (size_t i = 0; i < n_terms; i++)
 		buf_printf(&text, " %s", terms[i].word);
-	buf_adds(&text, "\n");
+	buf_adds(&text, "\nand each rule that 'report --overview' names for a trace of PyTorch.\n");
 	status = output_write(STDOUT_FILENO, &text);
 	buf_done(&text);
 	return status;
 }
 
-static int explain(const struct term *t)
+static int explain(const char *words)
 {
 	struct buf text = BUF_INIT;
 	int status;
 
-	buf_printf(&text, "%s\n", t->text);
+	buf_printf(&text, "%s%s", words, text_ends_with(words, "\n") ? "" : "\n");
 	status = output_write(STDOUT_FILENO, &text);
 	buf_done(&text);
 	return status;
@@ -73,6 +74,7 @@ static int run(const struct command *self, int argc, char **argv)
 {
 	const struct command *c;
 	const struct term *t;
+	const char *page;
 	struct err e = ERR_INIT;
 
 	if (argc < 2)
@@ -81,8 +83,9 @@ static int run(const struct command *self, int argc, char **argv)
 	if (c)
 		return command_usage(c);
 	t = term_find(argv[1]);
-	if (t)
-		return explain(t);
+	page = op_page_find(argv[1]);
+	if (t || page)
+		return explain(t ? t->text : page);
 	err_set(&e, ERR_USAGE, "there is no command or word '%s'", argv[1]);
 	return command_fail(self, &e);
 }

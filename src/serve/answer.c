@@ -22,10 +22,10 @@ static const struct {
 } answers[] = { /* alphabetical */
 	{ "bench", answer_bench }, { "bytecode", answer_bytecode }, { "diff", answer_diff },
 	{ "difftree", answer_difftree }, { "files", answer_files }, { "graph", answer_graph },
-	{ "overview", answer_overview }, { "ranks", answer_ranks }, { "sandwich", answer_sandwich },
-	{ "search", answer_search }, { "source", answer_source }, { "spread", answer_spread },
-	{ "table", answer_table }, { "timeline", answer_timeline }, { "torch", answer_torch },
-	{ "tree", answer_tree }
+	{ "ops_diff", answer_ops_diff }, { "overview", answer_overview }, { "ranks", answer_ranks },
+	{ "sandwich", answer_sandwich }, { "search", answer_search }, { "source", answer_source },
+	{ "spread", answer_spread }, { "table", answer_table }, { "timeline", answer_timeline },
+	{ "torch", answer_torch }, { "tree", answer_tree }
 };
 
 int answer_make(

@@ -74,8 +74,7 @@ static int parse_options(const struct params *p, struct diff_options *o, struct 
 	return 0;
 }
 
-/* The same request of the recording that "with" names. */
-static void ask_other(const struct params *p, struct params *ret)
+void params_of_other(const struct params *p, struct params *ret)
 {
 	const char *with = params_find(p, "with");
 
@@ -92,7 +91,7 @@ static int select_other(
 	struct params other;
 	int status;
 
-	ask_other(p, &other);
+	params_of_other(p, &other);
 	status = library_select(l, &other, LIBRARY_BLOCKS, ret, e);
 	params_done(&other);
 	return status;
@@ -105,7 +104,7 @@ bool comparison_is_large(const struct library *l, const struct params *p)
 	struct params other;
 	bool is_large;
 
-	ask_other(p, &other);
+	params_of_other(p, &other);
 	is_large = library_find(l, p, &r[0], &e) == 0 && library_find(l, &other, &r[1], &e) == 0 &&
 		r[0]->n_places + r[1]->n_places > QUICK_PLACES;
 	params_done(&other);

@@ -26,12 +26,14 @@ typedef int answer_fn(struct library *l, struct params *p, struct json_writer *w
 
 answer_fn answer_overview, answer_tree, answer_sandwich, answer_table, answer_search, answer_files,
 	answer_source, answer_bytecode, answer_timeline, answer_graph, answer_diff, answer_difftree,
-	answer_bench, answer_ranks, answer_spread, answer_torch;
+	answer_bench, answer_ops_diff, answer_ranks, answer_spread, answer_torch;
 
 struct comparison;
 void comparison_free(struct comparison *c); /* NULL is fine */
 struct op_ranks;
 void ranks_free(struct op_ranks *r); /* likewise */
+/* The same request of the recording that "with" names, 1 where it names none. */
+void params_of_other(const struct params *p, struct params *ret);
 /* Two so large that it takes a while. */
 bool comparison_is_large(const struct library *l, const struct params *p);
 

@@ -2,11 +2,15 @@
  * Answer "torch": the pages of a PyTorch trace, with the keys that `leadline report --json` has for them. */
 #include <string.h>
 
+#include "analyze/op_advice.h"
 #include "analyze/op_compile.h"
 #include "analyze/op_modules.h"
+#include "analyze/op_pages.h"
 #include "analyze/op_steps.h"
 #include "analyze/op_streams.h"
 #include "analyze/ops.h"
+#include "analyze/training.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "serve/answer_parts.h"
@@ -20,6 +24,7 @@
 #include "view/op_overview.h"
 #include "view/op_work.h"
 #include "view/ops.h"
+#include "view/training.h"
 #include "base/banned.h"
 
 enum { ROWS = 5000 };
@@ -178,6 +183,16 @@ static const struct {
 
 enum { PANES = sizeof panes / sizeof *panes };
 
+/* docs/advice, of the rules that speak. */
+static void write_pages(const struct op_advice *advice, struct json_writer *w)
+{
+	json_key(w, "advice_pages");
+	json_object_begin(w);
+	for (size_t i = 0; i < advice->n; i++)
+		json_kv_string(w, advice->v[i].rule, op_page_find(advice->v[i].rule));
+	json_object_end(w);
+}
+
 static int write_overview(
 	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
@@ -197,7 +212,19 @@ static int write_overview(
 	json_kv_u64(w, "world_size", t->x.world_size);
 	op_overview_json(&t->x, torch_steps(t), torch_advice(t), w);
 	op_work_json(torch_work(t), w);
+	write_pages(torch_advice(t), w);
 	return 0;
+}
+
+/* What the program told of its training, beside the trace. */
+static void write_training(const struct recording *r, struct json_writer *w)
+{
+	struct arena a = ARENA_INIT;
+	const struct training *t = r->tables ? training_build(&a, r->tables) : NULL;
+
+	if (t)
+		training_json(t, w);
+	arena_done(&a);
 }
 
 int answer_torch(struct library *l, struct params *p, struct json_writer *w, struct err *e)
@@ -216,6 +243,8 @@ int answer_torch(struct library *l, struct params *p, struct json_writer *w, str
 			continue;
 		if (*panes[i].missing(r->torch))
 			return err_set(e, ERR_UNSUPPORTED, "%s", panes[i].missing(r->torch));
+		if (panes[i].write == write_overview)
+			write_training(r, w);
 		return panes[i].write(r->torch, p, w, e);
 	}
 	return err_set(e, ERR_USAGE, "what: there is no '%.100s'", what);

@@ -354,6 +354,24 @@ static bool take_comparison(struct maker *m, size_t with, const char *normalize)
 	return is_whole;
 }
 
+/* Per step, as it is and as shares. */
+static void take_ops_comparison(struct maker *m, size_t with)
+{
+	static const char *const scales[] = { "", "absolute", "run" };
+	char number[24], key[80];
+
+	if (!m->library->recordings.v[m->r]->torch || !m->library->recordings.v[with]->torch)
+		return;
+	snprintf(number, sizeof number, "%zu", with);
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(
+			key, sizeof key, "&with=%s%s%s", number, i ? "&normalize=" : "", scales[i]);
+		if (TAKE(m, "ops_diff", key, 0.5, { "with", number }, { "normalize", scales[i] }) ==
+			TOO_LARGE)
+			drop(m, "comparison of operators");
+	}
+}
+
 /* Of two recordings both ways, of more the first with each other. */
 static void take_comparisons(struct maker *m)
 {
@@ -363,6 +381,7 @@ static void take_comparisons(struct maker *m)
 	for (m->r = 0; m->r < n && (m->r == 0 || n == 2); m->r++)
 		for (size_t with = 0; with < n; with++)
 			if (with != m->r) {
+				take_ops_comparison(m, with);
 				is_whole &= take_comparison(m, with, "");
 				is_whole &= take_comparison(m, with, "run");
 			}

@@ -18,6 +18,7 @@
 #include "analyze/op_timeline.h"
 #include "analyze/op_work.h"
 #include "analyze/ops.h"
+#include "analyze/ops_diff.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -143,6 +144,17 @@ const struct op_compile *torch_compile(struct torch *t)
 const struct op_work *torch_work(struct torch *t)
 {
 	return op_work_build(&t->arena, &t->x, torch_steps(t));
+}
+
+const struct ops_diff_source *torch_side(struct torch *t, const char *path)
+{
+	if (!t->side) {
+		struct ops_diff_source *side = arena_new(&t->arena, struct ops_diff_source);
+
+		*side = ops_diff_take(&t->arena, path, &t->x);
+		t->side = side;
+	}
+	return t->side;
 }
 
 const struct op_flows *torch_flows(struct torch *t)

@@ -22,6 +22,7 @@ struct op_streams;
 struct op_timeline;
 struct op_work;
 struct ops;
+struct ops_diff_source;
 struct reader;
 struct tables;
 
@@ -40,6 +41,7 @@ struct torch {
 	const struct op_compile *compile;
 	const struct op_flows *flows;
 	const struct op_timeline *timelines[2]; /* without Python functions, with them */
+	const struct ops_diff_source *side;     /* of a comparison with another one */
 };
 
 /* NULL where the file is no such trace, or cannot be read. */
@@ -59,6 +61,7 @@ const struct op_modules *torch_modules(struct torch *t);
 const struct op_allocations *torch_allocations(struct torch *t);
 const struct op_compile *torch_compile(struct torch *t);
 const struct op_work *torch_work(struct torch *t); /* NULL: not known */
+const struct ops_diff_source *torch_side(struct torch *t, const char *path);
 const struct op_flows *torch_flows(struct torch *t);
 const struct op_timeline *torch_timeline(struct torch *t, bool with_python);
 

@@ -70,9 +70,29 @@ static void print_parts(const struct op_steps *s, const struct ops_view *v, stru
 	table_free(table);
 }
 
+static void print_together(const struct op_advice *advice, size_t n, const struct op_steps *s,
+	const struct ops_view *v, struct buf *out)
+{
+	char saving[UNITS_TEXT], share[UNITS_TEXT];
+	struct buf text = BUF_INIT;
+
+	if (n > 1)
+		buf_printf(&text,
+			"Savings overlap and do not add up: together at most %s (%s of the "
+			"steps). ",
+			units_format(saving, UNIT_SECONDS, advice->together_s),
+			units_format(share, UNIT_SHARE, advice->together_s / s->seconds));
+	buf_printf(&text, "'leadline help %s' explains %s.", advice->v[0].rule,
+		advice->n > 1 ? "the first, and so on" : "it");
+	style_wrap(out, buf_str(&text), 0, v->width);
+	buf_done(&text);
+}
+
 static void print_advice(const struct op_advice *advice, const struct op_steps *s,
 	const struct ops_view *v, struct buf *out)
 {
+	size_t n_known = 0;
+
 	if (!advice->n)
 		return;
 	style_add(out, STYLE_BOLD, v->colour, "\nWhat to change\n");
@@ -89,7 +109,9 @@ static void print_advice(const struct op_advice *advice, const struct op_steps *
 		buf_printf(&text, "To do: %s.", f->change);
 		style_wrap(out, buf_str(&text), 3, v->width);
 		buf_done(&text);
+		n_known += units_is_known(f->saving_s);
 	}
+	print_together(advice, n_known, s, v, out);
 }
 
 /* How the steps were found, after their number. */
@@ -103,15 +125,17 @@ static const char *const found[] = {
 
 static void print_how(const struct op_steps *steps, const struct ops_view *v, struct buf *out)
 {
-	char total[UNITS_TEXT], median[UNITS_TEXT];
+	char total[UNITS_TEXT], median[UNITS_TEXT], rate[UNITS_TEXT];
 	struct buf text = BUF_INIT;
 
 	units_format(total, UNIT_SECONDS, steps->seconds);
 	if (steps->how == OP_STEPS_ALL)
 		buf_printf(&text, "%s %s", total, found[steps->how]);
 	else
-		buf_printf(&text, "%zu steps%s in %s, the median %s", steps->n, found[steps->how],
-			total, units_format(median, UNIT_SECONDS, steps->median_s));
+		buf_printf(&text, "%zu steps%s in %s (%s steps/s), the median %s", steps->n,
+			found[steps->how], total,
+			units_format(rate, UNIT_RATIO, (double)steps->n / steps->seconds),
+			units_format(median, UNIT_SECONDS, steps->median_s));
 	buf_adds(&text, "; each moment counts for the first of these that ran:");
 	style_wrap(out, buf_str(&text), 0, v->width);
 	buf_done(&text);
@@ -241,6 +265,9 @@ void op_overview_json(const struct op_events *x, const struct op_steps *steps,
 		json_object_end(w);
 	}
 	json_array_end(w);
+	json_kv_double(w, "together_s", advice->together_s);
+	json_kv_double(w, "steps_per_s",
+		steps->how == OP_STEPS_ALL ? NAN : (double)steps->n / steps->seconds);
 	json_object_end(w);
 }
 

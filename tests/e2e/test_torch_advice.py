@@ -200,3 +200,26 @@ def test_where_it_was_asked_for_is_told_where_python_functions_are(tool, tmp_pat
     events = sync(600)
     events.python("train.py(40): log", 1000 + 8050, 400)
     assert "train.py(40): log" in advice(tool, tmp_path, events)["sync"]["evidence"]
+
+
+def test_savings_that_overlap_are_bounded_together(tool, tmp_path):
+    """Idle time counts once, however many rules would save it; what is saved of the device's own time comes on top."""
+    def extra(t, at, k):
+        for i in range(100):
+            t.kernel("tiny", t.op("aten::relu", at + 80 * i, 20), at + 80 * i + 1, at + 80 * i + 8, 2, **{"blocks per SM": 4, "est. achieved occupancy %": 50})
+        t.kernel("void cudnn::ops::nchwToNhwcKernel<float>", t.op("aten::cudnn_convolution", at + 8300, 20), at + 8301, at + 8400, 500, **{"blocks per SM": 4, "est. achieved occupancy %": 50})
+    path = training(extra, busy=False).write(tmp_path / "t.json")
+    overview = page(tool, path, "--overview")["overview"]
+    savings = {a["rule"]: a["saving_s"] for a in overview["advice"] if a["saving_s"] is not None}
+    idle = overview["seconds"] - overview["busy_s"]
+    assert {"idle-device", "launch-bound", "layout"} <= set(savings) and savings["idle-device"] == pytest.approx(idle)
+    device = savings["layout"] + savings.get("tensor-cores", 0)
+    assert overview["together_s"] == pytest.approx(min(overview["seconds"], idle + min(device, overview["busy_s"])))
+    assert "do not add up" in " ".join(tool("report", "--overview", path).stdout.split())
+
+
+def test_help_tells_the_page_of_each_rule(tool):
+    pages = sorted((conftest.ROOT / "docs" / "advice").glob("*.md"))
+    assert len(pages) >= 25
+    for one in pages:
+        assert tool("help", one.stem).stdout == one.read_text()

@@ -102,7 +102,7 @@ test("the overview, kernels, steps and streams have the report's numbers", async
 		await go(page, `#/torch?r=${r}`);
 		const parts = () => page.$$eval("b[data-part]", (found) => Object.fromEntries(found.map((b) => [(b as HTMLElement).dataset.part, Number((b as HTMLElement).dataset.value)])));
 		await expect.poll(parts, { timeout: PATIENCE_MS }).toEqual(Object.fromEntries(Object.entries(all.overview.parts_s).filter(([, value]) => Number(value) > 0)));
-		expect(await page.$$eval(".advice b", (found) => found.map((b) => b.textContent))).toEqual(all.overview.advice.map((one: { rule: string }) => one.rule));
+		expect(await page.$$eval(".advice > li > b", (found) => found.map((b) => b.textContent))).toEqual(all.overview.advice.map((one: { rule: string }) => one.rule));
 		const facts = await page.$$eval("[data-fact]", (found) => Object.fromEntries(found.map((dd) => [(dd as HTMLElement).dataset.fact, Number((dd as HTMLElement).dataset.value)])));
 		if (all.overview.kernel_s) expect([facts.busy, facts["SM efficiency"], facts.occupancy]).toEqual([all.overview.busy_s, all.overview.sm_efficiency, all.overview.occupancy]);
 		await go(page, `#/torch?r=${r}&pane=steps`);
@@ -110,7 +110,7 @@ test("the overview, kernels, steps and streams have the report's numbers", async
 		const panes = await page.$$eval(".subtabs a", (found) => found.map((a) => a.textContent));
 		expect(panes.includes("Kernels")).toBe(all.kernels.length > 0);
 		expect([panes.includes("Modules"), panes.includes("Memory")]).toEqual([all.modules.length > 0, all.memory.devices.length > 0]);
-		expect([panes.includes("Compilation"), facts.flops_per_s]).toEqual([all.compilation.compilations.length > 0, all.work?.flops_per_s]);
+		expect([panes.includes("Compilation"), facts["FLOP/s"]]).toEqual([all.compilation.compilations.length > 0, all.work?.flops_per_s]);
 		if (all.compilation.compilations.length) {
 			await go(page, `#/torch?r=${r}&pane=compile`);
 			await same(page, { "compiled for": all.compilation.frames.map((row: Record<string, number>) => row.compile_s) });
@@ -256,6 +256,43 @@ test("ranks of a job stand side by side, with the numbers of report --distribute
 		await page.context().close();
 	}
 	await one.stop();
+});
+
+test("two traces are compared by operator, with the numbers of diff --ops, and changes add up to the total", async () => {
+	const file = join(FOLDER, "two.html");
+	tool("view", trace("h200_conv"), trace("conv_full"), "-o", file);
+	for (const url of [server.url, `file://${file}`]) {
+		const { page, errors, strangers } = await open(browser, url);
+		for (const per of ["", "absolute", "run"]) {
+			await go(page, `#/torch?r=0&pane=diff&with=1${per && `&per=${per}`}`);
+			const diff = JSON.parse(tool("diff", "--ops", "--json", ...(per ? [`--normalize=${per}`] : []), trace("h200_conv"), trace("conv_full")));
+			const rows: { name: string; a: Record<string, number>; b: Record<string, number> }[] = diff.operators;
+			await same(page, { operator: rows.map((row) => row.name), A: rows.map((row) => row.a.self_cpu), B: rows.map((row) => row.b.self_cpu), "GPU A": rows.map((row) => row.a.self_device) });
+			const changes = (await cells(page)).map((row) => Number(row.self));
+			const total = diff.b.total.self_cpu - diff.a.total.self_cpu;
+			if (rows.length <= 300) expect(changes.reduce((sum, one) => sum + one, 0)).toBeCloseTo(total, 9);
+			if (per !== "run") expect(await page.$$eval("[data-fact=cpu]", (found) => Number((found[0] as HTMLElement).dataset.value))).toBeCloseTo(total, 12);
+		}
+		expect([errors, strangers, await seriousIn(page, false)]).toEqual([[], [], []]);
+		await page.context().close();
+	}
+});
+
+test("what the training reached, what all advice saves together, and the page of each rule", async () => {
+	const { page, errors } = await open(browser, server.url);
+	const { overview, work } = report(trace("h200_conv"), "--overview");
+	await go(page, "#/torch?r=0");
+	const facts = () => page.$$eval("[data-fact]", (found) => Object.fromEntries(found.map((one) => [(one as HTMLElement).dataset.fact, Number((one as HTMLElement).dataset.value)])));
+	await expect.poll(facts, { timeout: PATIENCE_MS }).toMatchObject({ "steps/s": overview.steps_per_s, "FLOP/s": work.flops_per_s, MFU: work.mfu, together: overview.together_s });
+	expect(await page.locator("dt", { hasText: "MFU" }).textContent()).toContain(work.peak);
+	expect(overview.together_s).toBeLessThan(overview.advice.reduce((sum: number, one: { saving_s: number | null }) => sum + (one.saving_s ?? 0), 0));
+	for (const one of overview.advice) {
+		const item = page.locator(".advice > li", { has: page.locator("b", { hasText: one.rule }) }).first();
+		await item.locator("summary").click();
+		await item.locator(".prose >> text=It speaks when").waitFor();
+	}
+	expect([errors, await seriousIn(page, false)]).toEqual([[], []]);
+	await page.context().close();
 });
 
 test("a recording that holds operators shows the same, and no view it cannot fill", async () => {

@@ -36,7 +36,14 @@ export interface TorchOverview {
 		occupancy: number | null;
 		peak_bytes: number | null;
 		advice: Advice[];
+		/** What all of it saves at most: savings overlap. */
+		together_s?: number | null;
+		steps_per_s?: number | null;
 	};
+	/** docs/advice, of the rules that speak, as Markdown. */
+	advice_pages?: Record<string, string>;
+	/** What the program told with leadline.torch.step. */
+	training?: { steps: number; processes: number; steps_per_s: number; samples_per_s: number | null; tokens_per_s: number | null; median_s: number; p99_s: number; max_s: number };
 	/** Floating-point operations of the steps, and of which peak they are a share; null: not known. */
 	work?: { flops: number; flops_per_s: number; peak_flops_per_s: number | null; peak: string; mfu: number | null } | null;
 }
@@ -132,6 +139,20 @@ export interface Compilation {
 	frames: Row[];
 	compilations: Row[];
 	graph_breaks: Row[];
+}
+
+/** One side of a comparison; in the unit of `normalize`: seconds, or shares. */
+export interface OpsSide {
+	calls: number;
+	self_cpu: number;
+	self_device: number;
+}
+
+export interface OpsDiff {
+	normalize: "absolute" | "run" | "step";
+	a: { file: string; steps: number; step_s: number | null; total: OpsSide };
+	b: OpsDiff["a"];
+	operators: { name: string; is_annotation: boolean; a: OpsSide; b: OpsSide }[];
 }
 
 export interface Rank {

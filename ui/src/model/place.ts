@@ -48,6 +48,8 @@ export interface Place {
 	by: string;
 	module: string;
 	launches: boolean;
+	/* Of two traces: what is compared, "step" where it is "". */
+	per: string;
 	/* Of its timeline: the window ("0.1-0.2", seconds; "" all of it), the span selected, Python functions. */
 	win: string;
 	event?: number;
@@ -92,6 +94,7 @@ export const START: Place = {
 	by: "",
 	module: "",
 	launches: false,
+	per: "",
 	win: "",
 	python: false,
 	bench: "",

@@ -12,6 +12,10 @@ export interface Field {
 	hint?: string;
 	/** Left out where it is 0 in all rows. */
 	isOptional?: boolean;
+	/** Columns of one group have one unit. */
+	group?: string;
+	/** With its sign. */
+	isChange?: boolean;
 }
 
 export const OPERATOR_FIELDS: Field[] = [

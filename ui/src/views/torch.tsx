@@ -6,6 +6,7 @@ import { TorchOverview } from "../api/torch";
 import { Guard } from "../parts/guard";
 import { Notice, Wait } from "../parts/states";
 import { useAnswer, useOverview, usePlace, useStore } from "../store";
+import { ComparedPane } from "./torch/compared";
 import { CompilePane } from "./torch/compile";
 import { KernelsPane, StreamsPane } from "./torch/device";
 import { MemoryPane } from "./torch/memory";
@@ -31,6 +32,7 @@ const PANES: { name: string; title: string; body: ComponentType<PaneProps> }[] =
 	{ name: "memory", title: "Memory", body: MemoryPane },
 	{ name: "compile", title: "Compilation", body: CompilePane },
 	{ name: "distributed", title: "Distributed", body: DistributedPane },
+	{ name: "diff", title: "Diff", body: ComparedPane },
 	{ name: "timeline", title: "Timeline", body: SpansPane },
 ];
 
@@ -39,7 +41,11 @@ function Panes({ data }: { data: TorchOverview }) {
 	const store = useStore();
 	const { recordings } = useOverview();
 	const isJob = recordings.length > 1 && (data.world_size ?? 0) > 1;
-	const panes: Record<string, string> = { ...data.panes, distributed: isJob ? "" : "Open the traces of several ranks: leadline view DIR" };
+	const panes: Record<string, string> = {
+		...data.panes,
+		distributed: isJob ? "" : "Open the traces of several ranks: leadline view DIR",
+		diff: recordings.length > 1 ? "" : "Open two traces to compare them: leadline view before.json after.json",
+	};
 	const chosen = PANES.find((pane) => pane.name === (place.pane || "overview"));
 	const missing = chosen ? panes[chosen.name] : undefined;
 	const Body = chosen?.body;

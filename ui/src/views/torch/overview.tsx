@@ -3,6 +3,7 @@
 import { PARTS, Steps, TorchOverview } from "../../api/torch";
 import { amount, digits, percent, plural, ticks } from "../../model/format";
 import { columnsOf } from "../../model/torch";
+import { Prose } from "../../parts/prose";
 import { Wait } from "../../parts/states";
 import { useAnswer, usePlace, useSize, useStore } from "../../store";
 import { PART_NAMES, PartBar } from "./parts";
@@ -62,15 +63,6 @@ export function flopsInWords(perS: number): string {
 	return `${digits(perS / 1000 ** size)}\u00a0${unit[size]}FLOP/s`;
 }
 
-function Work({ work }: { work: NonNullable<TorchOverview["work"]> }) {
-	return (
-		<p>
-			<b data-fact="flops_per_s" data-value={work.flops_per_s}>{flopsInWords(work.flops_per_s)}</b> in the steps, by the shapes of operators with known formulas
-			{work.mfu !== null && work.peak_flops_per_s !== null && <>: <b data-fact="mfu" data-value={work.mfu}>{percent(work.mfu)}</b> of {flopsInWords(work.peak_flops_per_s)}, {work.peak} (MFU)</>}
-		</p>
-	);
-}
-
 function Device({ overview }: { overview: TorchOverview["overview"] }) {
 	const { busy_s, kernel_s, tensor_core_s } = overview;
 	if (kernel_s === null || !(kernel_s > 0)) return <p class="soft">Nothing ran on a device, or it was not profiled.</p>;
@@ -96,20 +88,50 @@ function Device({ overview }: { overview: TorchOverview["overview"] }) {
 	);
 }
 
-function Recommendations({ overview }: { overview: TorchOverview["overview"] }) {
+function Recommendations({ data }: { data: TorchOverview }) {
+	const { overview } = data;
 	if (!overview.advice.length) return <p class="soft">No rule that this trace can decide has anything to say.</p>;
+	const known = overview.advice.filter((one) => one.saving_s !== null).length;
 	return (
-		<ol class="advice">
-			{overview.advice.map((one) => (
-				<li key={one.rule}>
-					<b>{one.rule}</b>{" "}
-					{one.saving_s !== null && <span class="saving num" data-value={one.saving_s}>at most {amount(one.saving_s, "s")}, {percent(one.saving_s / overview.seconds)} of the steps</span>}
-					<p class="evidence">{one.evidence}.</p>
-					<p><span class="soft">To do:</span> {one.change}.</p>
-					<p class="soft small">More in <code>docs/advice/{one.rule}.md</code></p>
-				</li>
+		<>
+			{known > 1 && overview.together_s != null && <p class="soft">Savings overlap and do not add up: together at most <b data-fact="together" data-value={overview.together_s}>{amount(overview.together_s, "s")}</b>, {percent(overview.together_s / overview.seconds)} of the steps.</p>}
+			<ol class="advice">
+				{overview.advice.map((one) => (
+					<li key={one.rule}>
+						<b>{one.rule}</b>{" "}
+						{one.saving_s !== null && <span class="saving num" data-value={one.saving_s}>at most {amount(one.saving_s, "s")}, {percent(one.saving_s / overview.seconds)} of the steps</span>}
+						<p class="evidence">{one.evidence}.</p>
+						<p><span class="soft">To do:</span> {one.change}.</p>
+						{data.advice_pages?.[one.rule] && <details class="small"><summary>More of this rule</summary><Prose text={data.advice_pages[one.rule]} /></details>}
+					</li>
+				))}
+			</ol>
+		</>
+	);
+}
+
+/** Numbers of the training: by the steps of the trace, and what the program told of itself. */
+function Training({ data }: { data: TorchOverview }) {
+	const { training, overview, work } = data;
+	const facts: [string, number | null | undefined, string, string][] = [
+		["steps/s", overview.steps_per_s, digits(overview.steps_per_s ?? 0), "steps of the trace, by their time"],
+		["steps/s told", training?.steps_per_s, digits(training?.steps_per_s ?? 0), "by leadline.torch.step(), of one process"],
+		["samples/s", training?.samples_per_s, digits(training?.samples_per_s ?? 0), "of all processes together"],
+		["tokens/s", training?.tokens_per_s, digits(training?.tokens_per_s ?? 0), "of all processes together"],
+		["FLOP/s", work?.flops_per_s, flopsInWords(work?.flops_per_s ?? 0), "in the steps, by the shapes of operators with known formulas"],
+		["MFU", work?.mfu, percent(work?.mfu ?? 0), work?.peak_flops_per_s ? `of ${flopsInWords(work.peak_flops_per_s)}, the ${work.peak}` : ""],
+	];
+	const known = facts.filter(([, value]) => value !== null && value !== undefined);
+	if (!known.length) return <p class="soft">Steps are not marked, and none could be found: prof.step() marks them.</p>;
+	return (
+		<dl class="facts device">
+			{known.map(([name, value, text, why]) => (
+				<div key={name}>
+					<dt title={why}>{name} <span class="small">{why}</span></dt>
+					<dd data-fact={name} data-value={value}>{text}</dd>
+				</div>
 			))}
-		</ol>
+		</dl>
 	);
 }
 
@@ -133,12 +155,15 @@ export function TorchOverviewPane({ data }: { data: TorchOverview }) {
 			</section>
 			<section aria-labelledby="torch-change">
 				<h2 id="torch-change">What to change</h2>
-				<Recommendations overview={overview} />
+				<Recommendations data={data} />
 			</section>
 			<section aria-labelledby="torch-device">
 				<h2 id="torch-device">Device</h2>
 				<Device overview={overview} />
-				{data.work && <Work work={data.work} />}
+			</section>
+			<section aria-labelledby="torch-training">
+				<h2 id="torch-training">Training</h2>
+				<Training data={data} />
 			</section>
 		</div>
 	);

@@ -20,6 +20,7 @@ const PART_HINTS: Record<Part, string> = {
 };
 
 function cellText(field: Field, value: Row[string], scale: ReturnType<typeof scaleFor>): string {
+	if (field.isChange) return value === 0 ? "·" : (Number(value) < 0 ? "−" : "+") + cellText({ ...field, isChange: false }, Math.abs(Number(value)), scale);
 	if (field.kind === "yes") return value ? "yes" : "";
 	if (value === undefined || value === null) return field.kind === "text" ? "" : "–";
 	if (field.kind === "text") return String(value);
@@ -32,7 +33,8 @@ function cellText(field: Field, value: Row[string], scale: ReturnType<typeof sca
 export function cellsOf(fields: Field[], rows: Row[], buttonKey: string, depthKey?: string): Cell<Row>[] {
 	return fields.map((field) => {
 		const isNumber = field.kind !== "text" && field.kind !== "yes";
-		const largest = rows.reduce((most, row) => Math.max(most, Math.abs(Number(row[field.key] ?? 0)) || 0), 0);
+		const alike = fields.filter((one) => one === field || (field.group && one.group === field.group));
+		const largest = rows.reduce((most, row) => Math.max(most, ...alike.map((one) => Math.abs(Number(row[one.key] ?? 0)) || 0)), 0);
 		const scale = scaleFor(largest, field.kind === "bytes" ? "bytes" : "s");
 		const hasUnit = field.kind === "s" || field.kind === "bytes";
 		return {
