@@ -366,6 +366,7 @@ static void set_costs(struct tracer *t, uint64_t pace)
 		*all[i].at = (uint64_t)((double)all[i].calibrated * slower);
 }
 
+/* It is the tracing's own time, and in that of the function that has just begun. */
 void tree_check(struct tracer *t, uint64_t now)
 {
 	uint64_t pace = now && t->first ? pace_measure(tree_clock) : 0;
@@ -376,6 +377,8 @@ void tree_check(struct tracer *t, uint64_t now)
 		set_costs(t, pace);
 	}
 	t->check_at = quiet_check(now);
+	if (now)
+		t->top->node->cost += (clock_read(tree_clock) - now) << 8;
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */

@@ -356,6 +356,31 @@ static void sums_of_the_agent_count_before_means(void **state)
 	rig_done(&m);
 }
 
+static void a_cost_beyond_a_callees_time_is_its_callers(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	writer_meta(m.w, "trace_cost_ns", "1000 1000 1000 1000");
+	rig_node(&m, 0, 'm',
+		(struct rec_node){
+			.id = 1, .calls = 1, .inclusive_ns = 100 * MS, .self_ns = 90 * MS });
+	rig_node(&m, 0, 'f',
+		(struct rec_node){ .id = 2,
+			.parent = 1,
+			.calls = 1000,
+			.inclusive_ns = 10 * MS,
+			.self_ns = 10 * MS,
+			.cost_ns = 30 * MS });
+	x = build(&m);
+	assert_ms(get(x, "f")->cost.self_s, 0);
+	assert_ms(get(x, "m")->cost.self_s, 70);
+	assert_ms(get(x, "m")->cost.total_s, 70);
+	rig_done(&m);
+}
+
 static void a_cost_that_is_not_known_is_not_taken_off(void **state)
 {
 	static const char *const errors[] = { "0.24 1.00", "0.26 1.00", "nan", "inf" };
@@ -521,6 +546,7 @@ int main(void)
 		cmocka_unit_test(resumptions_are_counted_apart),
 		cmocka_unit_test(the_cost_of_tracing_is_taken_off),
 		cmocka_unit_test(sums_of_the_agent_count_before_means),
+		cmocka_unit_test(a_cost_beyond_a_callees_time_is_its_callers),
 		cmocka_unit_test(a_cost_that_is_not_known_is_not_taken_off),
 		cmocka_unit_test(slower_code_is_told_of_within_reason),
 		cmocka_unit_test(a_row_that_is_mostly_cost_is_doubtful),

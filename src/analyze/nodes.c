@@ -186,8 +186,14 @@ static void charge_costs(const struct builder *b, struct node *v, size_t n)
 	for (size_t i = 0; i < n && !is_known; i++) /* what nobody knows is not taken off */
 		v[i].cost.self_s = 0;
 	for (size_t i = n; i-- > 0;) { /* children before parents */
-		if (v[i].cost.self_s > v[i].raw.self_s)
-			v[i].cost.self_s = v[i].raw.self_s;
+		double more = v[i].cost.self_s - v[i].raw.self_s;
+
+		/* An event's cost is known better than on which side of its stamp it is. */
+		if (more > 0) {
+			v[i].cost.self_s -= more;
+			if (v[i].parent)
+				v[v[i].parent - 1].cost.self_s += more;
+		}
 		v[i].cost.total_s += v[i].cost.self_s;
 		if (v[i].parent)
 			v[v[i].parent - 1].cost.total_s += v[i].cost.total_s;
