@@ -289,17 +289,10 @@ void ops_begin(const struct ops_name *name)
 	o->start = clock_read(all.clock);
 }
 
-void ops_end(void)
+static void put_row(struct ops *t, const struct open_op *o, uint64_t now)
 {
-	uint64_t now = clock_read(all.clock);
-	struct ops *t = mine;
-	const struct open_op *o;
-	uint64_t n;
+	uint64_t n = t->block->n;
 
-	if (unlikely(!t || !t->depth) || unlikely(--t->depth >= OPS_DEPTH))
-		return;
-	o = &t->open[t->depth];
-	n = t->block->n;
 	t->rows[n] = (struct op_row){ .start = o->start,
 		.ticks = now > o->start ? now - o->start : 0,
 		.name = o->name,
@@ -307,6 +300,25 @@ void ops_end(void)
 	__atomic_store_n(&t->block->n, n + 1, __ATOMIC_RELEASE);
 	if (unlikely(n + 1 == OP_BLOCK_ROWS))
 		send_block(t);
+}
+
+void ops_end(void)
+{
+	uint64_t now = clock_read(all.clock);
+	struct ops *t = mine;
+
+	if (unlikely(!t || !t->depth) || unlikely(--t->depth >= OPS_DEPTH))
+		return;
+	put_row(t, &t->open[t->depth], now);
+}
+
+void ops_add(const struct ops_name *name, uint64_t start)
+{
+	uint64_t now = clock_read(all.clock);
+	struct ops *t = mine;
+
+	if (t || (t = attach()))
+		put_row(t, &(struct open_op){ .start = start, .name = name->number }, now);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

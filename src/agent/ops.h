@@ -38,6 +38,8 @@ struct ops_name *ops_name(const char *text);
 
 void ops_begin(const struct ops_name *name);
 void ops_end(void);
+/* A span of another kind that began at `start` and ends now. */
+void ops_add(const struct ops_name *name, uint64_t start);
 
 /* In a forked child: what was is the parent's. */
 void ops_forget(void);

@@ -70,6 +70,29 @@ PyObject *torch_module_gap(PyObject *self, PyObject *since)
 	Py_RETURN_NONE;
 }
 
+PyObject *torch_module_span(PyObject *self, PyObject *args)
+{
+	unsigned long long since;
+	const char *name;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "Ks", &since, &name))
+		return NULL;
+	ops_add(ops_name(name), since);
+	Py_RETURN_NONE;
+}
+
+PyObject *torch_module_compiled(PyObject *self, PyObject *text)
+{
+	Py_ssize_t n = 0;
+	const char *json = PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, &n) : NULL;
+
+	(void)self;
+	PyErr_Clear();
+	return PyBool_FromLong(json && n <= OP_COMPILED_BYTES &&
+		leadline_link_emit(TRACE_RECORD_OP_COMPILED, json, (uint32_t)n));
+}
+
 PyObject *torch_module_open(PyObject *self, PyObject *folder)
 {
 	static char path[4096]; /* for good */

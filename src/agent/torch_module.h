@@ -5,6 +5,8 @@
  *	torch_load(path)		names the library at path as ITT's collector, None: no more; False when another
  *					one is named already
  *	torch_state(on, text, n)	tells the tool what became of it (wire/op_area.h)
+ *	torch_span(since, name)		adds a span to the operators; since: what torch_now() was
+ *	torch_compiled(text)		tells what torch.compile did, JSON
  *	torch_gap(since)		tells of a time without operators; since: what torch_now() was; None: nothing
  *	torch_now()
  *	torch_open(folder)		takes ranges of the torch that lies there from now on; False: torch has not taken the collector
@@ -21,6 +23,8 @@
 PyObject *torch_module_load(PyObject *self, PyObject *path);
 PyObject *torch_module_state(PyObject *self, PyObject *args);
 PyObject *torch_module_gap(PyObject *self, PyObject *since);
+PyObject *torch_module_span(PyObject *self, PyObject *args);
+PyObject *torch_module_compiled(PyObject *self, PyObject *text);
 PyObject *torch_module_now(PyObject *self, PyObject *unused);
 PyObject *torch_module_open(PyObject *self, PyObject *folder);
 PyObject *torch_module_in_main(PyObject *self, PyObject *function);
@@ -31,6 +35,8 @@ PyObject *torch_module_in_main(PyObject *self, PyObject *function);
 	{ "torch_load", torch_module_load, METH_O, "name the collector" },                    \
 		{ "torch_state", torch_module_state, METH_VARARGS, "what became of it" },     \
 		{ "torch_gap", torch_module_gap, METH_O, "a time without operators" },        \
+		{ "torch_span", torch_module_span, METH_VARARGS, "a span that ends now" },    \
+		{ "torch_compiled", torch_module_compiled, METH_O, "what was compiled" },     \
 		{ "torch_now", torch_module_now, METH_NOARGS, "the session's clock" },        \
 		{ "torch_open", torch_module_open, METH_O, "take ranges" },                   \
 		{ "torch_in_main", torch_module_in_main, METH_O, "call in the main thread" }, \

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/op_compile_told.h"
 #include "analyze/ops_tree.h"
 #include "base/arena.h"
 #include "base/map.h"
@@ -142,6 +143,7 @@ static void begin_compilation(struct gathering *g, uint32_t node, const struct o
 	g->compilation[node] = (uint32_t)g->compilations.n;
 	vec_push(&g->compilations,
 		(struct op_compilation){ .id = "",
+			.reason = "",
 			.at_s = (double)(e->start_ns - g->tree.x->zero_ns) / 1e9,
 			.seconds = (double)e->duration_ns / 1e9,
 			.is_tuning = begins(name, TUNING),
@@ -346,6 +348,27 @@ static void find_breaks(struct gathering *g)
 	free(n);
 }
 
+/* The latest of a number: after torch._dynamo.reset() they begin anew. */
+static void take_told(struct gathering *g)
+{
+	const struct op_told *told = op_told_read(g->arena, &g->tree.x->compiled);
+
+	g->to->told = told;
+	for (size_t i = 0; i < told->n_frames; i++) {
+		const struct op_told_frame *f = &told->frames[i];
+		uint64_t number, at;
+
+		vec_each (&g->compilations, c)
+			if (*f->reason && !c->is_backward && strcmp(c->id, f->id) == 0)
+				c->reason = f->reason;
+		if (*f->function &&
+			text_parse_u64(
+				arena_strndup(g->arena, f->id, strcspn(f->id, "/")), &number) &&
+			map_find(&g->frame_of, number, &at))
+			g->frames.v[at].told = f;
+	}
+}
+
 static void find_span(struct gathering *g)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN;
@@ -370,6 +393,7 @@ const struct op_compile *op_compile_build(struct arena *a, struct op_events *x)
 	sum_stages(&g);
 	time_frames(&g);
 	find_breaks(&g);
+	take_told(&g);
 	find_span(&g);
 	g.to->v = arena_copy(a, g.compilations.v, g.compilations.n * sizeof *g.compilations.v);
 	g.to->n = g.compilations.n;

@@ -5,7 +5,8 @@
  * A compilation is the outermost span of dynamo's ("dynamo", "entire_frame_compile", "… (dynamo_timed)"); its number "2/1" is that of the
  * frame (a function, or what is left of it after a graph break) and how often that was compiled before. Code that runs is
  * "Torch-Compiled Region: 2/1"; one that begins within another goes on after a graph break. Why a graph broke or was compiled again
- * is not in a trace, nor how long the code would take without being compiled. */
+ * is not in a trace of torch's, but in what leadline asks of torch in the program (op_compile_told.h). How long the code would
+ * take without being compiled, nobody knows. */
 #ifndef ANALYZE_OP_COMPILE_H
 #define ANALYZE_OP_COMPILE_H
 
@@ -15,6 +16,7 @@
 
 struct arena;
 struct op_events;
+struct op_told_frame;
 
 enum op_stage {
 	OP_STAGE_TRACING,  /* Python's instructions become a graph */
@@ -37,6 +39,8 @@ struct op_compilation {
 	bool is_tuning;       /* kernels are measured to choose one, when they are first used */
 	bool is_cached;       /* what it needed had been compiled by an earlier process */
 	double stages_s[OP_N_STAGES]; /* together its seconds */
+	const char
+		*reason; /* why the code there was did not do; "": not known, or it is the first */
 };
 
 struct op_frame {
@@ -44,8 +48,9 @@ struct op_frame {
 	const char *within; /* the frame whose graph broke before it; "": none */
 	uint64_t n_compiled, n_calls;
 	double compile_s;
-	double first_s;     /* the first call, without compiling; NAN: none */
-	double later_s;     /* the median of the others; NAN: none */
+	double first_s;                   /* the first call, without compiling; NAN: none */
+	double later_s;                   /* the median of the others; NAN: none */
+	const struct op_told_frame *told; /* its function; NULL: not known */
 	double equal_calls; /* how many later calls take as long as compiling did; NAN: not known */
 };
 
@@ -65,7 +70,8 @@ struct op_compile {
 	uint64_t n_calls, n_breaks;    /* of compiled code; of those, after a graph break */
 	const struct op_break *breaks; /* where the trace tells it (with_stack=True) */
 	size_t n_places;
-	double triton_s; /* kernels on the device that inductor wrote */
+	const struct op_told *told; /* what torch.compile says of itself */
+	double triton_s;            /* kernels on the device that inductor wrote */
 };
 
 const struct op_compile *op_compile_build(struct arena *a, struct op_events *x);

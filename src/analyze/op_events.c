@@ -19,6 +19,7 @@ void op_events_done(struct op_events *x)
 	vec_done(&x->memory_written);
 	vec_done(&x->marks);
 	vec_done(&x->properties);
+	buf_done(&x->compiled);
 	intern_done(&x->texts);
 	buf_done(&x->numbers);
 }

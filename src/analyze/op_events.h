@@ -69,6 +69,8 @@ struct op_mark { /* an event that is no span: a flow, a counter, a thread's name
 	struct op_written written;
 };
 
+#define OP_COMPILED_KEY "leadline_compile" /* the property that `compiled` is read from */
+
 struct op_property {  /* what a file says beside its events */
 	uint32_t key; /* in texts, as value, which is JSON */
 	uint32_t value;
@@ -105,6 +107,8 @@ struct op_events {
 	uint64_t n_lost, n_repaired;   /* events that could not be read, or only after a repair */
 	bool is_cut;                   /* the file ends before its events do */
 	struct op_collected collected; /* of a recording */
+	struct buf
+		compiled; /* what torch.compile says of itself: JSON, op_compile_told.h; or empty */
 
 	/* Whoever writes a trace again sets this before it is read; otherwise what follows stays empty. */
 	bool keeps_all;

@@ -443,6 +443,22 @@ static void read_facts(struct loading *l)
 	record_iter_done(&it);
 }
 
+/* Of a program, or of the trace that torch's own profiler wrote in it. */
+static void read_compiled(struct loading *l)
+{
+	struct record_iter metas = record_iter(l->t, RECORD_meta);
+	struct record_iter properties = record_iter(l->t, RECORD_op_property);
+
+	for (const struct rec_meta *m; (m = record_next(&metas));)
+		if (strcmp(tables_string(l->t, m->key), "torch_compiled") == 0)
+			buf_add(&l->to->compiled, m->value.p, m->value.n);
+	for (const struct rec_op_property *r; (r = record_next(&properties));)
+		if (!l->to->compiled.n && strcmp(tables_string(l->t, r->key), OP_COMPILED_KEY) == 0)
+			buf_add(&l->to->compiled, r->value.p, r->value.n);
+	record_iter_done(&metas);
+	record_iter_done(&properties);
+}
+
 static void read_rest(struct loading *l)
 {
 	struct record_iter marks = record_iter(l->t, RECORD_op_mark);
@@ -492,6 +508,8 @@ int op_record_read(struct tables *t, struct op_events *to, struct err *e)
 	status = read_spans(&l);
 	if (status == 0)
 		status = read_memory(&l);
+	if (status == 0)
+		read_compiled(&l);
 	if (status == 0 && to->keeps_all)
 		read_rest(&l);
 	if (status == 0 && !to->v.n)

@@ -212,6 +212,8 @@ static void torch_end(struct trace *t, struct traced *p)
 		memcpy(t->torch.cannot, o->cannot, sizeof t->torch.cannot);
 	if (o->version[0])
 		memcpy(t->torch.version, o->version, sizeof t->torch.version);
+	if (o->compiled.n && !t->torch.compiled.n)
+		buf_add(&t->torch.compiled, o->compiled.data, o->compiled.n);
 	t->torch.n_processes += o->version[0] || o->n_ops; /* a forked one has not imported it */
 	t->torch.n_ops += o->n_ops;
 	t->torch.n_lost += o->n_lost;
@@ -462,6 +464,9 @@ static void write_torch(struct trace *t)
 		return;
 	writer_meta(t->c.writer, "torch", t->torch.version);
 	writer_meta(t->c.writer, "torch_cannot", t->torch.cannot);
+	if (t->torch.compiled.n)
+		writer_meta(t->c.writer, "torch_compiled", buf_str(&t->torch.compiled));
+	buf_done(&t->torch.compiled);
 	write_number(t->c.writer, "torch_operators", t->torch.n_ops);
 	write_number(t->c.writer, "torch_lost", t->torch.n_lost);
 	write_number(t->c.writer, "torch_processes", t->torch.n_processes);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/json_read.h"
 #include "base/xalloc.h"
 #include "collect/sources.h"
 #include "collect/tick_map.h"
@@ -112,9 +114,27 @@ static bool add_gap(struct trace_ops *o, const struct op_gap *r)
 	return true;
 }
 
+/* It is written again as it is, so it has to be what it says it is. */
+static bool add_compiled(struct trace_ops *o, const void *text, size_t n)
+{
+	struct json_reader r;
+	struct err e = ERR_INIT;
+	enum json_token end;
+	bool is_json;
+
+	json_reader_init_memory(&r, text, n);
+	is_json = n <= OP_COMPILED_BYTES && json_skip(&r, &e) == 0 &&
+		json_next(&r, &end, &e) == 0 && end == JSON_END;
+	json_reader_done(&r);
+	buf_clear(&o->compiled);
+	if (is_json)
+		buf_add(&o->compiled, text, n);
+	return is_json;
+}
+
 bool trace_ops_is_own(uint16_t kind)
 {
-	return kind >= TRACE_RECORD_OPS && kind <= TRACE_RECORD_TORCH;
+	return kind >= TRACE_RECORD_OPS && kind <= TRACE_RECORD_OP_COMPILED;
 }
 
 bool trace_ops_add(struct trace_ops *o, uint16_t kind, const void *data, size_t n)
@@ -133,6 +153,8 @@ bool trace_ops_add(struct trace_ops *o, uint16_t kind, const void *data, size_t 
 	case TRACE_RECORD_TORCH:
 		return n >= sizeof(struct op_torch) &&
 			add_torch(o, data, n - sizeof(struct op_torch));
+	case TRACE_RECORD_OP_COMPILED:
+		return add_compiled(o, data, n);
 	default:
 		return false;
 	}
@@ -272,6 +294,7 @@ void trace_ops_done(struct trace_ops *o)
 	vec_done(&o->codes);
 	vec_done(&o->places);
 	buf_done(&o->blocks);
+	buf_done(&o->compiled);
 	map_done(&o->sent);
 	map_done(&o->lost);
 }

@@ -50,6 +50,7 @@ struct trace_ops {
 	char version[40]; /* of torch; "": it was not imported, or cannot be asked */
 	char cannot[304]; /* why not */
 	uint32_t n_threads_unseen;
+	struct buf compiled; /* what torch.compile did: JSON, or empty */
 };
 
 /* Where operators go. */

@@ -232,6 +232,10 @@ static void the_state_of_torch_is_kept(void **state)
 	assert_true(trace_ops_add(&o, TRACE_RECORD_OP_GAP, &(struct op_gap){ 5, 100 }, 16));
 	assert_int_equal(o.n_gaps, 1);
 	assert_int_equal(o.gap_ticks, 100);
+	assert_true(trace_ops_add(&o, TRACE_RECORD_OP_COMPILED, "{\"breaks\": []}", 14));
+	assert_string_equal(buf_str(&o.compiled), "{\"breaks\": []}");
+	assert_false(trace_ops_add(&o, TRACE_RECORD_OP_COMPILED, "{\"breaks\": [", 12));
+	assert_int_equal(o.compiled.n, 0);
 	trace_ops_done(&o);
 }
 

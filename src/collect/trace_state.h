@@ -45,6 +45,7 @@ struct traced {
 struct trace_torch {
 	uint64_t n_ops, n_lost, n_processes, n_gaps, gap_ns;
 	uint32_t n_threads_unseen;
+	struct buf compiled; /* of the first process that compiled something */
 	char version[40], cannot[304];
 };
 

@@ -74,6 +74,8 @@ void torch_facts_take(
 {
 	bool is_set = scan_is(value, "1");
 
+	if (scan_is(key, OP_COMPILED_KEY) && !to->compiled.n)
+		buf_add(&to->compiled, value->p, value->n);
 	if (scan_is(key, "profile_memory"))
 		to->has_memory |= is_set;
 	else if (scan_is(key, "with_flops"))

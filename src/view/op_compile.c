@@ -3,11 +3,14 @@
 #include "view/op_compile.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "analyze/op_compile.h"
+#include "analyze/op_compile_told.h"
 #include "base/buf.h"
 #include "base/json_write.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "view/ops.h"
 #include "view/style.h"
@@ -76,10 +79,25 @@ static void print_stages(const struct op_compile *x, const struct ops_view *v, s
 	table_free(table);
 }
 
+/* What goes on after a graph break is called torch_dynamo_resume_in_f_at_8. */
+static void add_frame(struct table *table, const struct op_frame *f)
+{
+	static const char resume[] = "torch_dynamo_resume_in_";
+	const char *name = f->told ? f->told->function : "", *line = NULL;
+
+	if (strncmp(name, resume, strlen(resume)) == 0)
+		for (const char *at = name += strlen(resume); (at = strstr(at, "_at_")); at++)
+			line = at;
+	if (line)
+		table_cell(table, "%s %.*s from %s", f->id, (int)(line - name), name, line + 4);
+	else
+		table_cell(table, "%s %s", f->id, name);
+}
+
 static void print_frames(const struct op_compile *x, const struct ops_view *v, struct buf *out)
 {
 	static const struct table_column columns[] = {
-		{ "frame", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "frame", TABLE_LEFT, TEXT_CUT_END, 5 },
 		{ "compiled", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "times", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "calls", TABLE_RIGHT, TEXT_CUT_END, 0 },
@@ -94,7 +112,7 @@ static void print_frames(const struct op_compile *x, const struct ops_view *v, s
 		const struct op_frame *f = &x->frames[i];
 		char calls[UNITS_TEXT];
 
-		table_cell(table, "%s", f->id);
+		add_frame(table, f);
 		table_cell_unit(table, UNIT_SECONDS, f->compile_s);
 		table_cell_unit(table, UNIT_COUNT, (double)f->n_compiled);
 		table_cell_unit(table, UNIT_COUNT, (double)f->n_calls);
@@ -148,6 +166,48 @@ static void print_list(const struct op_compile *x, const struct ops_view *v, str
 	if (x->n > v->limit)
 		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n",
 			x->n - v->limit);
+	for (size_t i = 0, n = 0; i < x->n && n < v->limit; i++) {
+		struct buf text = BUF_INIT;
+
+		if (!*x->v[i].reason)
+			continue;
+		buf_printf(&text, "%s%s because ", n++ ? "" : "\n", x->v[i].id);
+		text_add_printable(&text, x->v[i].reason, strlen(x->v[i].reason));
+		style_wrap(out, buf_str(&text), 0, v->width);
+		buf_done(&text);
+	}
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Why graphs broke, where the program was asked. */
+static void print_told(const struct op_told *told, const struct ops_view *v, struct buf *out)
+{
+	struct buf text = BUF_INIT;
+
+	for (size_t i = 0; i < told->n_breaks && i < v->limit; i++) {
+		const struct op_told_break *b = &told->breaks[i];
+
+		buf_clear(&text);
+		buf_printf(&text, "graph break at %s: %s, line %" PRIu64 ": ", base_name(b->file),
+			b->function, b->line);
+		text_add_printable(&text, b->reason, strlen(b->reason));
+		buf_addc(out, '\n');
+		style_wrap(out, buf_str(&text), 0, v->width);
+	}
+	for (size_t i = 0; i < told->n_explained && i < v->limit; i++) {
+		buf_clear(&text);
+		buf_adds(&text, "torch says: ");
+		text_add_printable(
+			&text, told->explained[i].reason, strlen(told->explained[i].reason));
+		style_wrap(out, buf_str(&text), 2, v->width);
+	}
+	buf_done(&text);
 }
 
 void op_compile_print(const struct op_compile *x, const struct ops_view *v, struct buf *out)
@@ -158,12 +218,16 @@ void op_compile_print(const struct op_compile *x, const struct ops_view *v, stru
 		return;
 	}
 	print_sums(x, v, out);
-	print_stages(x, v, out);
+	if (x->stages_s[OP_STAGE_OTHER] < x->seconds * 0.999)
+		print_stages(x, v, out);
+	else if (x->n)
+		buf_adds(out, "in which stages: leadline run --torch=full tells\n");
 	if (x->n_frames)
 		print_frames(x, v, out);
 	for (size_t i = 0; i < x->n_places && i < v->limit; i++)
 		buf_printf(out, "%sgraph break at %s: gone on after it %" PRIu64 " times\n",
 			i ? "" : "\n", x->breaks[i].where, x->breaks[i].n_times);
+	print_told(x->told, v, out);
 	if (x->n)
 		print_list(x, v, out);
 }
@@ -189,6 +253,13 @@ static void frames_json(const struct op_compile *x, const struct ops_view *v, st
 		json_object_begin(w);
 		json_kv_string(w, "id", *f->id ? f->id : NULL);
 		json_kv_string(w, "after_break_of", *f->within ? f->within : NULL);
+		json_kv_string(w, "function", f->told ? f->told->function : NULL);
+		json_kv_string(w, "file", f->told ? f->told->file : NULL);
+		json_key(w, "line");
+		if (f->told)
+			json_u64(w, f->told->line);
+		else
+			json_null(w);
 		json_kv_u64(w, "compiled", f->n_compiled);
 		json_kv_u64(w, "calls", f->n_calls);
 		json_kv_double(w, "compile_s", f->compile_s);
@@ -209,6 +280,23 @@ static void frames_json(const struct op_compile *x, const struct ops_view *v, st
 	json_array_end(w);
 }
 
+static void told_json(
+	const char *key, const struct op_told_break *v, size_t n, struct json_writer *w)
+{
+	json_key(w, key);
+	json_array_begin(w);
+	for (size_t i = 0; i < n; i++) {
+		json_object_begin(w);
+		json_kv_string(w, "reason", v[i].reason);
+		json_kv_string(w, "file", *v[i].file ? v[i].file : NULL);
+		json_kv_string(w, "function", *v[i].function ? v[i].function : NULL);
+		json_kv_u64(w, "line", v[i].line);
+		json_kv_u64(w, "times", v[i].n_times);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
 void op_compile_json(const struct op_compile *x, const struct ops_view *v, struct json_writer *w)
 {
 	json_key(w, "compilation");
@@ -224,6 +312,8 @@ void op_compile_json(const struct op_compile *x, const struct ops_view *v, struc
 	json_kv_double(w, "triton_s", x->triton_s);
 	stages_json(x->stages_s, w);
 	frames_json(x, v, w);
+	told_json("break_reasons", x->told->breaks, x->told->n_breaks, w);
+	told_json("explained", x->told->explained, x->told->n_explained, w);
 	json_key(w, "compilations");
 	json_array_begin(w);
 	for (size_t i = 0; i < x->n && i < v->limit; i++) {
@@ -233,6 +323,7 @@ void op_compile_json(const struct op_compile *x, const struct ops_view *v, struc
 		json_kv_string(w, "id", *c->id ? c->id : NULL);
 		json_kv_double(w, "at_s", c->at_s);
 		json_kv_double(w, "seconds", c->seconds);
+		json_kv_string(w, "reason", *c->reason ? c->reason : NULL);
 		json_kv_bool(w, "backward", c->is_backward);
 		json_kv_bool(w, "again", c->is_again);
 		json_kv_bool(w, "cached", c->is_cached);

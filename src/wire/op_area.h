@@ -20,6 +20,8 @@ enum {
 	OP_NAME_BYTES = 1024,     /* at most, of one name */
 	OP_NAMES_MOST = 1 << 20,  /* further ones share number OP_NAMES_MOST */
 	OP_PLACES_MOST = 1 << 20, /* further ones are 0: not known */
+	OP_COMPILED_BYTES = 48
+		<< 10, /* at most, of TRACE_RECORD_OP_COMPILED: what torch.compile did and why, JSON (analyze/op_compile_told.h) */
 	OP_TEXT_BYTES = 16 << 10, /* at most, of a place's file, name and line table each */
 };
 

@@ -61,6 +61,7 @@ enum trace_record {
 	TRACE_RECORD_OP_PLACE,
 	TRACE_RECORD_OP_GAP,
 	TRACE_RECORD_TORCH,
+	TRACE_RECORD_OP_COMPILED,
 };
 
 /* A Python function. The parts hold file, qualified name, line table, instructions (as compiled, not as

@@ -97,6 +97,54 @@ def test_the_report_says_what_there_is(training):
     assert "not seen" not in training.report and "lost:" not in training.report
 
 
+COMPILED = """
+import json
+import torch
+
+
+@torch.compile(backend="eager")
+def broken(x):
+    y = x * 2
+    if y.sum() > 0:  # it breaks here
+        y = y + 1
+    return y.sin()
+
+
+@torch.compile(backend="eager", dynamic=False)
+def shaped(x):
+    return torch.relu(x @ x.T)
+
+
+for n in (4, 5, 6):
+    shaped(torch.ones(n, 3))
+for _ in range(7):
+    broken(torch.ones(3))
+from torch._dynamo.utils import get_compilation_metrics
+print(json.dumps([(m.compile_id, m.co_name, getattr(m, "recompile_reason", None)) for m in get_compilation_metrics()]))
+"""
+
+
+def test_what_torch_compile_did_and_why(tmp_path):
+    pytest.importorskip("torch")
+    script = tmp_path / "compiled.py"
+    script.write_text(COMPILED)
+    subprocess.run([conftest.LEADLINE, "run", "--torch", "-o", tmp_path / "x.lead", f"--report={tmp_path}/report", "--", sys.executable, script],
+                   check=True, stdout=(tmp_path / "out").open("w"), timeout=SECONDS)
+    truth = json.loads((tmp_path / "out").read_text())
+    shown = subprocess.run([conftest.LEADLINE, "report", "--compile", "--limit=0", tmp_path / "x.lead"], capture_output=True, text=True, check=True).stdout
+    seen = json.loads(subprocess.run([conftest.LEADLINE, "report", "--compile", "--json", "--limit=0", tmp_path / "x.lead"], capture_output=True, text=True, check=True).stdout)["compilation"]
+    assert [(c["id"], c["reason"]) for c in seen["compilations"]] == [(number, reason) for number, _, reason in truth] and len(truth) == 5
+    assert [c["again"] for c in seen["compilations"]] == [False, True, True, False, False] and seen["again"] == 2
+    assert "size mismatch" in seen["compilations"][1]["reason"]
+    functions = {number.partition("/")[0]: name for number, name, _ in truth}
+    assert {f["id"]: f["function"] for f in seen["frames"]} == functions
+    assert {f["function"]: (f["compiled"], f["calls"]) for f in seen["frames"] if "resume" not in f["function"]} == {"shaped": (3, 3), "broken": (1, 7)}
+    assert all(f["first_s"] < f["compile_s"] for f in seen["frames"])  # without compiling, which is a span of its own
+    [at] = seen["break_reasons"]
+    assert (at["file"], at["function"], at["line"]) == (str(script), "broken", line_of(script, "it breaks here")) and at["reason"]
+    assert f"graph break at compiled.py: broken, line {at['line']}: {at['reason']}" in " ".join(shown.split())
+
+
 OWN_PROFILERS = """
 import threading
 import torch

@@ -112,7 +112,7 @@ def _torch(session, folder, agent, library):
 
 
 def _run_for_torch(posix, folder, file, names):
-    for part in ("torch_import.py", file):
+    for part in ("torch_import.py", "torch_compile.py", file):
         exec(compile(_read(posix, folder + "/" + part), "<frozen importlib._bootstrap_external>", "exec"), names)
 
 

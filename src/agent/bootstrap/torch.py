@@ -1,6 +1,6 @@
 """Operators of PyTorch in a program that is recorded: run by sitecustomize when the session asks for it.
 
-Gets `agent` (the module), `library` (its path) and torch_import's names as its globals. Waits for `import torch`, lets torch load the agent as its
+Gets `agent` (the module), `library` (its path) and the names of torch_import and torch_compile as its globals. Waits for `import torch`, lets torch load the agent as its
 collector of ITT ranges, and switches these on: in the thread that imports it, in the main thread and in threads made later.
 While the program's own profiler is on in a thread, ours is off there, since torch allows one. Whatever fails here is nothing
 to the program.
@@ -29,6 +29,7 @@ class _State(_thread._local):
     is_on = False  # ours
     n_own = 0  # profilers of the program's that are on
     since = None  # when ours was switched off for them
+    compiling = None  # since when torch.compile does
 
 
 _state = _State()
@@ -75,6 +76,42 @@ def _after_disable(is_done):
         _switch_on()
         agent.torch_gap(_state.since)
         _state.since = None
+
+
+# ---- torch.compile, whose own spans are for torch's profilers alone
+
+
+def _compile_begins(*_):
+    _state.compiling = agent.torch_now()
+
+
+def _compile_ends(*args):
+    since, _state.compiling = _state.compiling, None
+    if since is None or not _state.is_on:
+        return
+    try:
+        kind = "backward" if "BACKWARD" in str(args[0].callback_trigger) else "frame"
+        number = " compile_id=%.20s" % args[0].compile_id
+    except Exception:
+        kind, number = "frame", ""  # older ones tell nothing
+    agent.torch_span(since, "entire_%s_compile%s (dynamo_timed)" % (kind, number))
+
+
+def _around_callbacks(module, execute):
+    _bootstrap._call_with_frames_removed(execute, module)
+    try:
+        module.callback_handler.register_start_callback(_compile_begins)
+        module.callback_handler.register_end_callback(_compile_ends)
+    except Exception:
+        pass  # older ones have none: their spans are not seen
+
+
+def _at_exit():
+    _switch_off()
+    try:
+        agent.torch_compiled(_compiled())
+    except Exception:
+        pass
 
 
 # ---- once, after torch was imported
@@ -146,7 +183,8 @@ def _begin(torch, is_named):
     _wrap_profilers(torch, profiler, native)
     _wrap_threads()
     _switch_on()
-    atexit.register(_switch_off)
+    sys.meta_path.insert(0, _Finder(_around_callbacks, "torch._dynamo.callback"))
+    atexit.register(_at_exit)
     if _thread.get_ident() != _main:
         unseen -= agent.torch_in_main(_switch_on)
     return agent.torch_state(True, version, max(unseen, 0))

@@ -1,6 +1,6 @@
 """Drives torch's own profiler in a program that is recorded: run by sitecustomize when the session asks for it.
 
-Gets `wish` and torch_import's names as its globals. `wish`: the folder for traces, and when to record, "all" or three numbers of steps (wait, warm up, record). A step ends
+Gets `wish` and the names of torch_import and torch_compile as its globals. `wish`: the folder for traces, and when to record, "all" or three numbers of steps (wait, warm up, record). A step ends
 when the optimizer first seen has made one. Waits for `import torch`. A profiler of the program's own has precedence: ours ends
 when one begins. What keeps a trace from being made is told in a note beside where it would be; nothing of it reaches the program.
 """
@@ -71,6 +71,12 @@ def _call(method, **options):
         _state.is_ours = False
 
 
+def _tell_compiled():
+    told = _compiled()
+    if told is not None and _is_enabled():
+        _state.prof.add_metadata_json("leadline_compile", told)
+
+
 def _end():
     """Writes what there is; called at most once in a process."""
     import os
@@ -78,6 +84,7 @@ def _end():
     is_mine = _state.pid == os.getpid()
     _state.pid = 0
     if is_mine:
+        _safely(_tell_compiled)
         if _state.hook is not None:
             _state.hook.remove()
         _call(_state.prof.stop)

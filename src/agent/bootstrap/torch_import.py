@@ -1,6 +1,6 @@
-"""Waits for `import torch`: run by sitecustomize before torch.py or torch_full.py, in the same globals.
+"""Waits for `import torch`, or of a part of it: run by sitecustomize before torch.py or torch_full.py, in the same globals.
 
-The code of all three bears the name of importlib's own file, so that tracebacks leave its frames out as they do importlib's.
+The code of all of them bears the name of importlib's own file, so that tracebacks leave its frames out as they do importlib's.
 """
 
 import sys
@@ -9,13 +9,13 @@ import _frozen_importlib as _bootstrap
 
 
 class _Finder:
-    """First in sys.meta_path until torch is found, and no longer. around(module, execute) has to call execute(module)."""
+    """First in sys.meta_path until the module is found, and no longer. around(module, execute) has to call execute(module)."""
 
-    def __init__(self, around):
-        self.around = around
+    def __init__(self, around, name="torch"):
+        self.around, self.name = around, name
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch":
+        if name != self.name:
             return None
         try:
             sys.meta_path.remove(self)
