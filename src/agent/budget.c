@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See budget.h. A thread of our own, which runs no Python code, keeps the time: it asks for windows (a pending call of the
- * interpreter, or the next event of any thread, opens one), ends them, and sums up what they saw. */
+ * interpreter, or the next event of any thread, opens one) and sums up what they saw. The events in a window end it: our
+ * thread would be late where the machine is busy. */
 #include "agent/budget.h"
 
 #include <pthread.h>
@@ -17,14 +18,27 @@
 #include "agent/tree.h"
 
 enum {
-	TICK_US = 40000, /* of CPU time between two windows, in the mean; as are … */
-	WINDOW_US = 1500,
-	SETTLE_US = 400,    /* of each window: code is instrumented anew, nothing is counted */
-	WAIT_MS = 200,      /* for a window to open: the program may wait, too */
-	CALLS_LEAST = 2048, /* a function that was called less is never off */
+	TICK_US = 40000, /* of CPU time between two windows, in the mean, at least; … */
+	TICKS_MOST = 8,  /* … and so many times that at most */
+	WINDOW_US = 2000,
+	SETTLE_US = 400,      /* before it: code is instrumented anew, nothing is counted */
+	LONGEST_US = 100000,  /* of either, where no event ends it */
+	WAIT_MS = 200,        /* for a window to open: the program may wait, too */
+	CALLS_LEAST = 4096,   /* a function that was called less is not off … */
+	CALLS_AT_ONCE = 2048, /* … unless in one tick it was called so often */
 	FRAMES_MOST = 64,
-	SHARES = 25, /* the part of the budget that one function may use up */
+	QUOTA_LEAST = 512,
+	/* Of the budget, in percent: what calls outside of windows may use up, and those in windows. The rest is for the start, and
+	 * for what instructions cost until the interpreter has specialised them again. */
+	OUTSIDE_SHARE = 30,
+	WINDOWS_SHARE = 30,
+	FUNCTION_SHARE = 2, /* … and one function, as long as all together are within theirs */
+	REAL_COST = 2,      /* times what was calibrated: see estimate.h */
+	OPENING_US = 150,   /* what a window costs beside its events */
 };
+
+/* Of a window. TURNING: somebody is at it. */
+enum phase { CLOSED, SETTLING, TURNING, COUNTING };
 
 static struct {
 	unsigned percent;
@@ -34,16 +48,68 @@ static struct {
 	pthread_t thread;
 	bool has_thread;
 	_Atomic bool is_due, is_over;
-	_Atomic bool is_open;     /* a window: nothing is switched off … */
-	_Atomic bool is_counting; /* … and, when it has settled, what is off is summed up */
+	_Atomic enum phase phase; /* but for CLOSED nothing is switched off */
+	uint64_t opened_at;       /* when counting began, in the session's clock */
+	_Atomic uint64_t ends_at; /* the phase, likewise */
+	uint64_t settle_ticks, window_ticks;
+	struct budget_window window; /* the last one, or the one that is open */
+	uint64_t settle_cost;        /* before it */
 	_Atomic uint32_t tick;
-	_Atomic uint32_t quota;       /* events of one function in one tick */
+	_Atomic uint32_t quota;       /* events of one function in one tick … */
+	uint32_t quota_most;          /* … at most */
 	uint64_t n_calls, n_builtins; /* watched since the last sum, in or out of a window */
-	uint64_t opened_at;           /* in the session's clock */
-	uint64_t tick_began;          /* CPU time of the process, ns */
+	uint64_t n_last;     /* of them in this tick, those of functions that are off now */
+	uint64_t tick_began; /* CPU time of the process, ns */
 } budget;
 
 static bool open_window(void);
+
+/* ---- costs ----------------------------------------------------------------------------------- */
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What was watched since it was last asked, in ns, as calibrated. */
+static uint64_t cost_ns(void)
+{
+	return tree_ns(
+		(budget.n_calls * budget.call_cost + budget.n_builtins * budget.builtin_cost) >> 8);
+}
+
+static uint64_t take_cost(void)
+{
+	uint64_t cost = cost_ns();
+
+	budget.n_calls = budget.n_builtins = 0;
+	return cost;
+}
+
+/* ---- the phases of a window ------------------------------------------------------------------ */
+
+/* One of those who find that a phase is over ends it. */
+static void end_phase(enum phase from, uint64_t now)
+{
+	if (from != SETTLING && from != COUNTING)
+		return;
+	if (!atomic_compare_exchange_strong(&budget.phase, &from, TURNING))
+		return;
+	if (from == SETTLING) {
+		budget.settle_cost = take_cost();
+		budget.window.began = cpu_ns();
+		budget.opened_at = now;
+		budget.ends_at = now + budget.window_ticks;
+		atomic_store(&budget.phase, COUNTING);
+	} else {
+		budget.window.ended = cpu_ns();
+		budget.window.cost = take_cost();
+		atomic_store(&budget.phase, CLOSED);
+	}
+}
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
@@ -72,55 +138,48 @@ static void strip(struct tracer *t)
 	}
 }
 
-static bool is_counting(void)
+static enum phase phase(void)
 {
-	return atomic_load_explicit(&budget.is_counting, memory_order_relaxed);
+	return atomic_load_explicit(&budget.phase, memory_order_relaxed);
 }
 
-/* The time since the last event is the top's. */
-static uint64_t charge(struct tracer *t)
+static bool is_window(void)
+{
+	return phase() != CLOSED;
+}
+
+static bool is_counting(void)
+{
+	return phase() == COUNTING;
+}
+
+/* The time since the last event is the top's. `top` is what is known of it, NULL: to be looked up. */
+static uint64_t charge(struct tracer *t, struct budgeted *top)
 {
 	uint64_t before = t->last, now = tree_charge(t);
-	struct budgeted *b;
 
 	if (unlikely(t->off_seen != budget_table_n_off()))
 		recount(t);
-	if (likely(!t->n_off))
-		return now;
-	b = budget_table_find(t->top->key);
-	if (!atomic_load_explicit(&budget.is_open, memory_order_relaxed))
+	if (likely(!is_window())) {
 		strip(t);
-	else if (b && b->entry && is_counting() && before >= budget.opened_at)
-		b->window_self += now - before;
+		return now;
+	}
+	if (t->n_off && is_counting() && before >= budget.opened_at) {
+		top = top ? top : budget_table_find(t->top->key);
+		if (top && top->entry)
+			top->window_self += now - before;
+	}
+	if (unlikely(now >= budget.ends_at))
+		end_phase(phase(), now);
 	return now;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static bool is_window(void)
-{
-	return atomic_load_explicit(&budget.is_open, memory_order_relaxed);
-}
-
 static PyObject *disable(void)
 {
 	Py_INCREF(budget.monitor->disable);
 	return budget.monitor->disable;
-}
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec t = { 0 };
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* What was watched since it was last asked, in ns, as calibrated. */
-static uint64_t cost_ns(void)
-{
-	return tree_ns(
-		(budget.n_calls * budget.call_cost + budget.n_builtins * budget.builtin_cost) >> 8);
 }
 
 static bool switch_off(struct budgeted *b, const struct function *f)
@@ -129,6 +188,7 @@ static bool switch_off(struct budgeted *b, const struct function *f)
 	uint64_t span = now > budget.tick_began ? now - budget.tick_began : 1;
 	double net = span > cost + span / 5 ? (double)(span - cost) : (double)span / 5;
 
+	budget.n_last += b->in_tick;
 	return budget_table_off(b, f, now, b->in_tick / net);
 }
 
@@ -143,7 +203,7 @@ static bool is_too_often(struct budgeted *b)
 	}
 	b->n_seen++;
 	return ++b->in_tick > atomic_load_explicit(&budget.quota, memory_order_relaxed) &&
-		b->n_seen > CALLS_LEAST && !is_window();
+		(b->n_seen > CALLS_LEAST || b->in_tick > CALLS_AT_ONCE) && !is_window();
 }
 
 static void push(struct tracer *t, struct budgeted *b, void *callable, bool resumes, uint64_t now)
@@ -174,7 +234,7 @@ static PyObject *begin(struct tracer *t, const void *key, void *callable, bool r
 
 	if (unlikely(atomic_load_explicit(&budget.is_due, memory_order_relaxed)))
 		open_window();
-	now = charge(t);
+	now = charge(t, NULL);
 	if (!b)
 		return NULL;
 	if (unlikely(b->entry && !is_window()))
@@ -201,7 +261,7 @@ static void end_top(struct tracer *t, const struct budgeted *b, uint64_t now, bo
 static PyObject *end(struct tracer *t, const void *key, bool is_over)
 {
 	struct budgeted *b = budget_table_find(key);
-	uint64_t now = charge(t);
+	uint64_t now = charge(t, t->top->key == key ? b : NULL);
 
 	if (b && b->entry) { /* only the top can be meant: many of them were never seen to begin */
 		if (t->top->key == key)
@@ -261,15 +321,11 @@ CALLBACK(on_c_call, false, {
 	const PyMethodDef *def = c_function(args[2], args[3], budget.missing);
 	uint32_t offset = compat_small_int(args[1]);
 
-	if (!def) {
-		answer = pass(args[2]);
-	} else {
-		answer = begin(t, def, args[2], false);
-		if (answer)
-			budget_table_site_off(args[0], offset, cpu_ns());
-		else if (unlikely(is_window()))
-			budget_table_site_seen(args[0], offset, def, args[2]);
-	}
+	answer = def ? begin(t, def, args[2], false) : pass(args[2]);
+	if (answer)
+		budget_table_site_off(args[0], offset, cpu_ns());
+	else if (unlikely(def && is_window()))
+		budget_table_site_seen(args[0], offset, def, args[2]);
 })
 
 CALLBACK(on_c_return, false, {
@@ -322,9 +378,11 @@ static bool open_window(void)
 
 	if (!atomic_exchange(&budget.is_due, false) || !t)
 		return false;
-	atomic_store(&budget.is_open, true);
+	budget.window.outside_cost = take_cost();
+	budget.ends_at = UINT64_MAX;
+	atomic_store(&budget.phase, SETTLING);
 	monitor_restart(budget.monitor);
-	charge(t);
+	budget.ends_at = charge(t, NULL) + budget.settle_ticks;
 	seed_off(t);
 	return true;
 }
@@ -338,14 +396,6 @@ static int on_pending(void *unused)
 		open_window();
 	compat_error_put(error);
 	return 0;
-}
-
-static uint64_t take_cost(void)
-{
-	uint64_t cost = cost_ns();
-
-	budget.n_calls = budget.n_builtins = 0;
-	return cost;
 }
 
 static void sleep_us(uint64_t us)
@@ -372,51 +422,74 @@ static void sleep_cpu_us(uint64_t us, unsigned most)
 /* The window has been opened; false: nobody ran Python code, or the program ends. */
 static bool wait_for_window(void)
 {
-	for (int i = 0; i < WAIT_MS * 10 && !budget.is_over; i++) {
-		if (budget.is_open)
+	for (int i = 0; i < WAIT_MS * 5 && !budget.is_over; i++) {
+		if (!budget.is_due)
 			return true;
-		sleep_us(100);
+		sleep_us(200);
 	}
 	return false;
 }
 
-static void watch_window(void)
+/* Until events, or the want of them, have ended the window. False: the program ends. */
+static bool wait_for_end(void)
 {
-	struct budget_window w = { .outside_cost = take_cost() };
+	enum phase seen = CLOSED;
 
-	sleep_cpu_us(SETTLE_US, 50);
-	take_cost();
-	w.began = cpu_ns();
-	budget.opened_at = clock_read(tree_clock);
-	atomic_store(&budget.is_counting, true);
-	sleep_cpu_us(WINDOW_US, 50);
-	w.ended = cpu_ns();
-	atomic_store(&budget.is_counting, false);
-	atomic_store(&budget.is_open, false);
-	w.cost = take_cost();
-	budget_table_sum(&w);
+	for (uint64_t us = WINDOW_US, waited = 0; is_window(); us = WINDOW_US / 4) {
+		if (budget.is_over)
+			return false;
+		sleep_us(us);
+		waited = seen == phase() ? waited + us : 0;
+		seen = phase();
+		if (waited > LONGEST_US)
+			end_phase(seen, clock_read(tree_clock));
+	}
+	return true;
 }
 
-/* More than the budget allows: each function may use up less of it. */
+static void new_tick(void)
+{
+	budget.tick_began = cpu_ns();
+	budget.n_last = 0;
+	budget.tick++;
+}
+
+/* What is on costs more than the budget allows: each function may use up less of it; and more again when that is far from
+ * being so. */
 static void steer(void)
 {
-	uint64_t now = cpu_ns(), span = now - budget.tick_began;
+	uint64_t now = cpu_ns(), span = now - budget.tick_began, all = cost_ns();
+	uint64_t last = tree_ns(budget.n_last * budget.call_cost >> 8);
+	uint64_t cost = (all > last ? all - last : 0) * REAL_COST * 100 * 100;
+	uint64_t most = span * budget.percent * OUTSIDE_SHARE;
 	uint32_t quota = budget.quota;
 
-	if (cost_ns() * 100 > span * budget.percent / 2 && quota > 64)
+	if (cost > most && quota > QUOTA_LEAST)
 		budget.quota = quota - quota / 4;
+	else if (cost < most / 4 && quota < budget.quota_most)
+		budget.quota = quota + quota / 8;
 	budget_table_last(now);
-	budget.tick_began = now;
-	budget.tick++;
+	new_tick();
+}
+
+/* CPU time until the next window, in the mean: so much that the last one was within its share. */
+static uint64_t tick_us(void)
+{
+	uint64_t cost_us =
+		(budget.settle_cost + budget.window.cost) * REAL_COST / 1000 + OPENING_US;
+	uint64_t us = cost_us * 100 * 100 / (budget.percent * WINDOWS_SHARE);
+
+	return us < TICK_US ? TICK_US : us < TICK_US * TICKS_MOST ? us : TICK_US * TICKS_MOST;
 }
 
 static void *keep_time(void *unused)
 {
 	unsigned seed = (unsigned)clock_read(tree_clock);
+	uint64_t us = TICK_US;
 
 	(void)unused;
 	while (!budget.is_over) {
-		sleep_cpu_us(TICK_US / 2 + (unsigned)rand_r(&seed) % TICK_US, 1000);
+		sleep_cpu_us(us / 2 + (unsigned)rand_r(&seed) % us, 1000);
 		if (budget.is_over || compat_is_finalizing() || !leadline_link_is_live())
 			break;
 		steer();
@@ -426,8 +499,11 @@ static void *keep_time(void *unused)
 			continue;
 		atomic_store(&budget.is_due, true);
 		Py_AddPendingCall(on_pending, NULL);
-		if (wait_for_window())
-			watch_window();
+		if (wait_for_window() && wait_for_end()) {
+			budget_table_sum(&budget.window);
+			us = tick_us();
+			new_tick();
+		}
 	}
 	return NULL;
 }
@@ -476,7 +552,11 @@ void budget_start(const struct monitor *m, PyObject *missing)
 	budget.missing = missing;
 	budget.is_over = false;
 	budget.tick_began = cpu_ns();
-	budget.quota = (uint32_t)(tick * budget.percent / 100 / SHARES * 256 / budget.call_cost);
+	budget.settle_ticks = tick * SETTLE_US / TICK_US;
+	budget.window_ticks = tick * WINDOW_US / TICK_US;
+	budget.quota_most = (uint32_t)(tick * budget.percent / 100 * FUNCTION_SHARE / 100 * 256 /
+		budget.call_cost);
+	budget.quota = budget.quota_most;
 	if (!is_registered)
 		is_registered = Py_AtExit(at_exit) == 0;
 	if (is_registered && !budget.has_thread)

@@ -3,6 +3,7 @@
 #include "analyze/estimate.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "base/units.h"
 #include "wire/records.h"
@@ -10,8 +11,9 @@
 
 /* What watching may really have cost, as a part of the calibrated cost: caches are cold and code is not specialised when a
  * window opens. */
-static const double COST_LEAST = 0.9, COST_LIKELY = 1.5, COST_MOST = 2.25;
-static const double NET_LEAST = 0.1; /* part of a window that is the program's at least */
+static const double COST_LEAST = 1, COST_LIKELY = 1.9, COST_MOST = 2.8;
+static const double SPELLS_LEAST = 3; /* windows with calls, were they alike in these */
+static const double NET_LEAST = 0.1;  /* part of a window that is the program's at least */
 
 /* Of Student's t with n − 1 degrees of freedom, 97.5 %. */
 static double quantile(double n)
@@ -19,6 +21,15 @@ static double quantile(double n)
 	double d = n - 1;
 
 	return 1.96 + 2.4 / d + 8.0 / (d * d * d);
+}
+
+/* Calls came in spells so rare that windows may as well have missed most of them. */
+static bool is_rare(const struct rec_budget *r)
+{
+	double calls = (double)r->calls, windows = (double)r->n_windows;
+	double seen_in = r->calls_squared > 0 ? calls * calls / r->calls_squared : 0;
+
+	return seen_in < SPELLS_LEAST && seen_in < windows / 2;
 }
 
 static double net_of(const struct rec_budget *r, double cost_factor)
@@ -62,7 +73,8 @@ struct estimate estimate_of(const struct rec_budget *r, double inside_ns)
 	/* None seen is not none there: a spell as long as between two windows may have been missed. */
 	spread = fmax(spread_of(r) * net_of(r, 1) / net, 3 / net) * off + half;
 	e.calls_low = fmax(calls / net_of(r, COST_LEAST) * off + gap - spread, 0);
-	e.calls_high = calls / net_of(r, COST_MOST) * off + gap + spread;
+	if (!is_rare(r))
+		e.calls_high = calls / net_of(r, COST_MOST) * off + gap + spread;
 	if (calls + (double)r->resumes <= 0)
 		return e;
 	each_s = (double)r->self_ns / (calls + (double)r->resumes) / 1e9;

@@ -2,8 +2,9 @@
  *
  * What a function did while a budget had switched it off (rec_budget), estimated from the windows that saw it. A window is a
  * sample of time: calls per ns of a window, less what watching cost, times the ns outside of windows. Intervals are of
- * 95 %: the spread between windows, with the quantile of as few as there were, and 0.9 to 2.25 times the
- * calibrated cost (1.5 times is likely), which is what cold caches and instrumentation make of it. */
+ * 95 %: the spread between windows, with the quantile of as few as there were, and 1 to 2.8 times the
+ * calibrated cost (1.9 times is likely), which is what cold caches, instrumentation and the budget's own hooks make of it. A function
+ * that fewer than three windows saw much of has no upper bound: it comes in spells that are mostly missed. */
 #ifndef ANALYZE_ESTIMATE_H
 #define ANALYZE_ESTIMATE_H
 
@@ -12,7 +13,7 @@ struct rec_budget;
 struct estimate {
 	double calls, resumes, self_s; /* beyond what was seen */
 	double calls_low,
-		calls_high; /* of them; high is unknown where fewer than two windows were */
+		calls_high; /* of them; high is unknown where fewer than two windows were, or few saw any */
 	double self_low_s, self_high_s;
 };
 
