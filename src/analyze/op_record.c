@@ -358,7 +358,7 @@ static int read_spans(struct loading *l)
 		struct op_event x = { .start_ns = time_of(r->t_ns),
 			.duration_ns = time_of(r->duration_ns),
 			.link = r->link,
-			.is_backward = r->is_backward,
+			.is_backward = r->is_backward != 0,
 			.category = r->category };
 
 		if (x.category >= OP_N_CATEGORIES) { /* of a later version */
@@ -400,7 +400,7 @@ static int read_memory(struct loading *l)
 			.bytes = (int64_t)r->bytes,
 			.total_bytes = r->total_bytes,
 			.device_type = r->device_type,
-			.is_failure = r->is_failure,
+			.is_failure = r->is_failure != 0,
 			.reserved_bytes = r->reserved_bytes,
 			.address = r->address,
 			.device = (int16_t)(r->device <= INT16_MAX ? r->device - 1 : -1) };

@@ -7,19 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analyze/op_advice.h"
-#include "analyze/op_allocations.h"
-#include "analyze/op_compile.h"
 #include "analyze/op_events.h"
-#include "analyze/op_kernels.h"
-#include "analyze/op_modules.h"
 #include "analyze/op_record.h"
-#include "analyze/op_slow.h"
-#include "analyze/op_steps.h"
-#include "analyze/op_streams.h"
 #include "analyze/op_written.h"
-#include "analyze/ops.h"
-#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "formats/input.h"
@@ -27,48 +17,9 @@
 #include "store/reader.h"
 #include "store/tables.h"
 #include "store/writer.h"
-#include "view/op_allocations.h"
-#include "view/op_compile.h"
-#include "view/op_modules.h"
-#include "view/op_overview.h"
-#include "view/ops.h"
+#include "look_at_ops.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static void look(struct op_events *x, bool by_shape)
-{
-	struct ops_options o = { .by_shape = by_shape };
-	struct ops_view v = { .limit = 50, .tree_limit = 50, .width = 80, .by_launch = by_shape };
-	struct arena a = ARENA_INIT;
-	struct buf text = BUF_INIT;
-	struct ops_torch torch;
-	struct ops *ops;
-	const struct op_steps *steps;
-	const struct op_kernels *kernels;
-
-	ops_torch_version(x, NULL, &torch);
-	ops = ops_as_torch(&a, x, &o, &torch);
-	ops_sort(ops, "self_cuda_time_total");
-	ops_print_torch(ops, &torch, &v, &text);
-	ops = ops_count(&a, x, &o);
-	ops_sort(ops, "self_cpu_time_total");
-	for (size_t i = 0; i < ops->n; i++)
-		if (ops->v[i].self_cpu_us < 0)
-			abort();
-	ops_print(ops, &v, "x", &text);
-	steps = op_steps_build(&a, x);
-	kernels = op_kernels_build(&a, x);
-	op_overview_print(x, steps, op_advice_build(&a, x, steps, kernels, ops), &v, &text);
-	op_steps_print(steps, &v, &text);
-	op_slow_print(op_slow_build(&a, x, steps), steps, &v, &text);
-	op_kernels_print(by_shape ? op_kernels_by_launch(&a, x) : kernels, &v, &text);
-	op_modules_print(op_modules_build(&a, x), &v, &text);
-	op_allocations_print(op_allocations_build(&a, x), &v, &text);
-	op_compile_print(op_compile_build(&a, x), &v, &text);
-	op_streams_print(op_streams_build(&a, x), &v, &text);
-	buf_done(&text);
-	arena_done(&a);
-}
 
 static void check_same(const struct op_events *x, const struct op_events *y)
 {
@@ -124,8 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		abort();
 	input_init(&in, fd);
 	if (torch_trace_read(&in, &x, &e) == 0) {
-		look(&x, false);
-		look(&x, true);
+		look_at_all_ops(&x);
 		record(&x);
 	}
 	input_done(&in);
