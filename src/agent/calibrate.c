@@ -15,10 +15,12 @@
 
 enum {
 	FROM = 1000, /* smaller numbers exist once and need no memory: programs have others, too */
+	WARM = 64,   /* … calls, until the interpreter has specialised a loop */
 	CALLS = 400,
-	FIBS = 465,
-	FARS = 150,
-	MIXES = 120,
+	FIBS = 3193,
+	FARS = CALLS,
+	MIXES = CALLS,
+	ITEMS = 4 * CALLS,
 	OTHERS = 2 * CALLS,
 	ROUNDS = 9,
 	ROUNDS_MOST = 45,
@@ -43,11 +45,11 @@ static const char source[] = "def f(): pass\n"
 			     "        return self.x\n"
 			     "    def far(self, d): return self.step(d) + self.step(-d)\n"
 			     "def calls(r, p=P()):\n"
-			     "    fib(12)\n"
-			     "    for i in r[:150]: p.far(i)\n"
+			     "    fib(16 if len(r) > 64 else 8)\n"
+			     "    for i in r: p.far(i)\n"
 			     "def builtins(r, word='calibrate', table={1: 2}):\n"
 			     "    items = [0] * 300\n"
-			     "    for i in r[:120]:\n"
+			     "    for i in r:\n"
 			     "        items.append(ord('a'))\n"
 			     "        len(items)\n"
 			     "        abs(i)\n"
@@ -59,7 +61,7 @@ static const char source[] = "def f(): pass\n"
 			     "def doubled(r):\n"
 			     "    for i in r: yield i + i\n"
 			     "def resumes(r):\n"
-			     "    for i in doubled(numbers(r)): pass\n"
+			     "    for i in doubled(numbers(range(1000, 1000 + 4 * len(r)))): pass\n"
 			     "def others(r, c=list, d=float):\n"
 			     "    for i in r:\n"
 			     "        c()\n"
@@ -90,14 +92,14 @@ static const struct {
 	[BUILTIN] = { "builtin", CALLS },
 	[MANY_CALLS] = { "calls", FIBS + FARS * 3 },
 	[MANY_BUILTINS] = { "builtins", MIXES * 7 },
-	[MANY_RESUMES] = { "resumes", 2 * CALLS },
+	[MANY_RESUMES] = { "resumes", 2 * ITEMS },
 	[MANY_OTHERS] = { "others", OTHERS },
 	[CODE] = { "code", 0 },
 };
 
 /* Of a round: a loop's time in units of the pace it ran at. */
 struct bench {
-	PyObject *space, *range; /* owned */
+	PyObject *space, *range, *warm; /* owned */
 	bool has_failed;
 	size_t n_rounds;
 	double pace[ROUNDS_MOST * 2 * SHAPES];
@@ -119,11 +121,12 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static struct timed run_once(struct bench *b, enum shape shape, const struct trace_node *node)
+static struct timed run_once(
+	struct bench *b, enum shape shape, PyObject *range, const struct trace_node *node)
 {
 	PyObject *function = PyDict_GetItemString(b->space, shapes[shape].name);
 	uint64_t self = node ? node->self : 0, cpu = cpu_ns(), began = clock_read(tree_clock);
-	PyObject *result = function ? PyObject_CallFunctionObjArgs(function, b->range, NULL) : NULL;
+	PyObject *result = function ? PyObject_CallFunctionObjArgs(function, range, NULL) : NULL;
 	uint64_t took = clock_read(tree_clock) - began;
 
 	cpu = cpu_ns() - cpu;
@@ -138,11 +141,11 @@ static double run_paced(struct bench *b, enum shape shape, bool is_traced, doubl
 	struct timed best = { 0 };
 	double pace = 0, off = 0;
 
-	run_once(b, shape, NULL); /* until the interpreter has specialised it */
+	run_once(b, shape, b->warm, NULL);
 	for (int i = 0; i < TRIES; i++) {
-		const struct trace_node *node = is_traced ? tree_rehearsal_find(CALLS) : NULL;
+		const struct trace_node *node = is_traced ? tree_rehearsal_find(WARM) : NULL;
 		double before = (double)pace_measure(tree_clock), after, apart;
-		struct timed now = run_once(b, shape, node);
+		struct timed now = run_once(b, shape, b->range, node);
 
 		after = (double)pace_measure(tree_clock);
 		apart = (before > after ? before / after : after / before) + now.is_torn;
@@ -186,7 +189,8 @@ static bool prepare(struct bench *b)
 
 	b->space = PyDict_New();
 	b->range = PyObject_CallFunction((PyObject *)&PyRange_Type, "ii", FROM, FROM + CALLS);
-	if (!b->space || !b->range ||
+	b->warm = PyObject_CallFunction((PyObject *)&PyRange_Type, "ii", FROM, FROM + WARM);
+	if (!b->space || !b->range || !b->warm ||
 		PyDict_SetItemString(b->space, "__builtins__", PyEval_GetBuiltins()) < 0)
 		return false;
 	done = PyRun_String(source, Py_file_input, b->space, b->space);
@@ -286,6 +290,7 @@ bool calibrate(struct trace_cost *ret)
 		conclude(&b, ret);
 	Py_XDECREF(b.space);
 	Py_XDECREF(b.range);
+	Py_XDECREF(b.warm);
 	PyErr_Clear();
 	return is_measured;
 }
