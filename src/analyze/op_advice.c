@@ -180,6 +180,14 @@ static const struct rule rules[] = {
 		"graphs" },
 	{ "tensor-cores", 0, SAVES_BUSY, tensor_cores,
 		"use torch.autocast, or torch.set_float32_matmul_precision(\"high\")" },
+	{ "float64", 0.05, SAVES_HOST, op_rule_float64,
+		"make tensors float32 (dtype=torch.float32, .float()); NumPy's arrays are float64 "
+		"unless told otherwise" },
+	{ "float32", 0.05, SAVES_BUSY, op_rule_float32,
+		"put it under torch.autocast, too, or use "
+		"torch.set_float32_matmul_precision(\"high\")" },
+	{ "odd-sizes", 0.05, SAVES_BUSY, op_rule_odd_sizes,
+		"make batch, layers and vocabulary multiples of 8 (of 64 where you can)" },
 	{ "memory", 0.90, SAVES_HOST, memory,
 		"use torch.autocast or torch.utils.checkpoint before memory runs out" },
 	{ "pageable", 0.05, SAVES_BUSY, pageable,

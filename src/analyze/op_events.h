@@ -85,8 +85,8 @@ struct op_events {
 	VEC(struct op_sequence) sequences; /* by event */
 	struct intern launches;            /* each a struct op_launch */
 	struct intern names, shapes,
-		tracks;  /* shapes: as written, a convolution's arguments after a NUL;
-					      * tracks: pid, NUL, tid */
+		tracks; /* shapes: as written; of products and convolutions then NUL, a convolution's
+					      * arguments, NUL, the types; tracks: pid, NUL, tid */
 	int64_t zero_ns; /* when profiling began; else the first event */
 	bool has_zero;
 	/* What the file says of itself. */

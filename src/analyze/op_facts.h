@@ -30,8 +30,8 @@ enum op_name_kind {
 	OP_NAME_FOREACH = 1 << 10, /* works on many tensors at once */
 	OP_NAME_CONVOLUTION = 1 << 11,
 	OP_NAME_BATCH_NORM = 1 << 12,
-	OP_NAME_ADDS = 1 << 13, /* aten::add_ */
-	OP_NAME_PRODUCT = 1 << 14,
+	OP_NAME_ADDS = 1 << 13,        /* aten::add_ */
+	OP_NAME_PRODUCT = 1 << 14,     /* of matrices */
 	OP_NAME_FROM_PINNED = 1 << 15, /* a copy to the device, of memory that is pinned */
 	OP_NAME_TO_HOST = 1 << 16,     /* a copy from it */
 	OP_NAME_TO_DEVICE = 1 << 17,
@@ -98,5 +98,9 @@ bool op_rule_no_grad(const struct op_facts *f, double threshold, struct op_findi
 bool op_rule_no_sync(const struct op_facts *f, double threshold, struct op_finding *to);
 bool op_rule_recompiles(const struct op_facts *f, double threshold, struct op_finding *to);
 bool op_rule_graph_breaks(const struct op_facts *f, double threshold, struct op_finding *to);
+
+bool op_rule_float64(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_float32(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_odd_sizes(const struct op_facts *f, double threshold, struct op_finding *to);
 
 #endif

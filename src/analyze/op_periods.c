@@ -111,7 +111,7 @@ static void leave_out_set_up(const struct ops_tree *t, struct op_periods *to)
 		if (e->start_ns < to->v.v[0].end_ns)
 			vec_push(&starts, e->start_ns);
 	}
-	if (starts.n >= times) /* each track is in the order of time */
+	if (times && starts.n >= times) /* each track is in the order of time */
 		to->v.v[0].start_ns = starts.v[starts.n - times];
 	vec_done(&starts);
 }

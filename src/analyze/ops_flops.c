@@ -121,7 +121,7 @@ uint64_t ops_flops(const char *name, const char *shapes, size_t n)
 		if (!arguments)
 			return 0;
 		x = parse(shapes, n_shapes);
-		y = parse(arguments + 1, n - n_shapes - 1);
+		y = parse(arguments + 1, strnlen(arguments + 1, n - n_shapes - 1));
 		return convolve(&x, &y);
 	}
 	if (strcmp(name, "mm") == 0 || strcmp(name, "addmm") == 0 || strcmp(name, "bmm") == 0 ||
@@ -133,4 +133,42 @@ uint64_t ops_flops(const char *name, const char *shapes, size_t n)
 		return 0;
 	x = parse(shapes, n_shapes);
 	return x.n ? product(&x.v[0]) : 0;
+}
+
+/* ---- types ----------------------------------------------------------------------------------- */
+
+enum ops_type ops_type(const char *shapes, size_t n)
+{
+	static const struct {
+		const char *word;
+		enum ops_type type;
+	} words[] = { { "double", OPS_DOUBLE }, { "float", OPS_FLOAT }, { "c10::Half", OPS_HALF },
+		{ "c10::BFloat16", OPS_HALF } };
+	const char *at = memchr(shapes, '\0', n), *end = shapes + n, *quote;
+
+	at = at ? memchr(at + 1, '\0', (size_t)(end - at - 1)) : NULL;
+	while (at && (at = memchr(at, '"', (size_t)(end - at))) &&
+		(quote = memchr(at + 1, '"', (size_t)(end - at - 1)))) {
+		size_t length = (size_t)(quote - at - 1);
+
+		for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+			if (strlen(words[i].word) == length &&
+				memcmp(words[i].word, at + 1, length) == 0)
+				return words[i].type;
+		at = quote + 1;
+	}
+	return OPS_NO_TYPE;
+}
+
+bool ops_shapes_are_odd(const char *shapes, size_t n)
+{
+	struct lists x = parse(shapes, strnlen(shapes, n));
+
+	for (size_t i = 0; i < x.n; i++) {
+		const struct list *l = &x.v[i];
+
+		if (l->n >= 2 && !l->is_bad && (l->v[l->n - 1] % 8 || l->v[l->n - 2] % 8))
+			return true;
+	}
+	return false;
 }

@@ -76,6 +76,8 @@ static void take_argument(
 	case 10:
 		if (scan_is(key, "Input Dims") || scan_is(key, "Input dims"))
 			f->dims = *value;
+		else if (scan_is(key, "Input type"))
+			f->types = *value;
 		break;
 	case 11:
 		if (scan_is(key, "External id") || scan_is(key, "external id"))

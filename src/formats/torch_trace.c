@@ -36,7 +36,7 @@ struct trace {
 	struct buf text; /* a name being decoded */
 	struct buf form;
 	uint64_t n_foreign; /* spans that are none of torch's */
-	uint32_t conv2d;    /* its name's number + 1, once seen */
+	VEC(uint8_t) kept;  /* by name: which arguments are kept with its shapes, enum kept */
 };
 
 /* ---- what it becomes ------------------------------------------------------------------------- */
@@ -69,20 +69,45 @@ static int track_of(struct trace *t, const struct torch_event *f, uint16_t *ret)
 	return 0;
 }
 
-/* Shapes are kept as written; of a convolution the arguments, too, which its FLOPs depend on. */
+enum kept { KEPT_ARGUMENTS = 1, KEPT_TYPES = 2, KEPT_UNKNOWN = 255 };
+
+static uint8_t kept_of(const struct scan_text *name)
+{
+	static const struct {
+		const char *name;
+		uint8_t kept;
+	} rows[] = { { "aten::mm", KEPT_TYPES }, { "aten::addmm", KEPT_TYPES },
+		{ "aten::bmm", KEPT_TYPES }, { "aten::baddbmm", KEPT_TYPES },
+		{ "aten::conv2d", KEPT_ARGUMENTS | KEPT_TYPES } };
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (scan_is(name, rows[i].name))
+			return rows[i].kept;
+	return 0;
+}
+
+/* Shapes are kept as written; of a convolution the arguments, too, which its FLOPs depend on, and of what multiplies the types. */
 static uint32_t shapes_of(struct trace *t, const struct torch_event *f, uint32_t name)
 {
-	struct buf *both = &t->text;
+	struct buf *all = &t->text;
+	uint8_t kept;
 
-	if (!t->conv2d && scan_is(&f->name, "aten::conv2d"))
-		t->conv2d = name + 1;
-	if (name + 1 != t->conv2d || !f->concrete.n)
+	while (t->kept.n <= name)
+		vec_push(&t->kept, KEPT_UNKNOWN);
+	if (t->kept.v[name] == KEPT_UNKNOWN)
+		t->kept.v[name] = kept_of(&f->name);
+	kept = t->kept.v[name];
+	if (!kept || !(f->concrete.n || f->types.n))
 		return intern_add(&t->to->shapes, f->dims.p, f->dims.n, NULL) + 1;
-	buf_clear(both);
-	buf_add(both, f->dims.p, f->dims.n);
-	buf_addc(both, '\0');
-	buf_add(both, f->concrete.p, f->concrete.n);
-	return intern_add(&t->to->shapes, both->data, both->n, NULL) + 1;
+	buf_clear(all);
+	buf_add(all, f->dims.p, f->dims.n);
+	buf_addc(all, '\0');
+	if (kept & KEPT_ARGUMENTS && f->concrete.n)
+		buf_add(all, f->concrete.p, f->concrete.n);
+	buf_addc(all, '\0');
+	if (f->types.n)
+		buf_add(all, f->types.p, f->types.n);
+	return intern_add(&t->to->shapes, all->data, all->n, NULL) + 1;
 }
 
 /* "[128, 1, 1]" */
@@ -482,6 +507,7 @@ int torch_trace_read(struct input *in, struct op_events *to, struct err *e)
 		op_events_find_zero(to);
 	buf_done(&t.text);
 	buf_done(&t.form);
+	vec_done(&t.kept);
 	scan_window_done(&t.w);
 	return status;
 }

@@ -141,7 +141,16 @@ def breaking(within):
     return training(extra)
 
 
+def typed(kind, length, shapes=((64, 128), (128, 64)), kernel="simt_sgemm"):
+    """A product of that type in each step, beside the one on tensor cores."""
+    args = {"Input Dims": [list(s) for s in shapes], "Input type": [kind, kind]}
+    return training(lambda t, at, k: t.kernel(kernel, t.op("aten::mm", at + 8000, 20, **args), at + 8005, at + 8100, length, **{"blocks per SM": 4, "est. achieved occupancy %": 50}))
+
+
 CASES = {  # rule: what makes it speak, the saving of all steps in µs, what nearly does
+    "float64": (typed("double", 600), 3 * 600, [typed("double", 400), typed("float", 400), typed("c10::Half", 600)]),
+    "float32": (typed("float", 600), 3 * 600, [typed("float", 400), typed("c10::BFloat16", 600), typed("float", 600, kernel="sm90_xmma_gemm_f32f32_tf32")]),
+    "odd-sizes": (typed("c10::BFloat16", 600, ((64, 127), (127, 64))), 3 * 600, [typed("c10::BFloat16", 600), typed("c10::Half", 400, ((64, 127), (127, 64))), typed("float", 400, ((64, 127), (127, 64)))]),
     "sync": (sync(600), 3 * 600, [sync(400)]),
     "blocking-copy": (copy(600), 3 * 600, [copy(400), copy(400, "Pageable")]),
     "made-on-cpu": (made(60), 3 * 120, [made(45), made(60, on_device=True)]),
