@@ -85,6 +85,8 @@ def parse(words: List[str]) -> Tuple[Optional[str], Any, bool, List[str]]:
     """Options up to the program, as cProfile has them: -o FILE, -s SORT, -m. Raises ValueError."""
     import getopt
 
+    from leadline._stats import sort_key
+
     try:
         options, rest = getopt.getopt(words, "o:s:m", ["outfile=", "sort="])
     except getopt.GetoptError as error:
@@ -92,18 +94,7 @@ def parse(words: List[str]) -> Tuple[Optional[str], Any, bool, List[str]]:
     given = {{"--outfile": "-o", "--sort": "-s"}.get(name, name): value for name, value in options}
     if not rest:
         raise ValueError("which program?")
-    sort = given.get("-s", "2")
-    check_sort(sort)
-    return given.get("-o"), int(sort) if sort.lstrip("-").isdigit() else sort, "-m" in given, rest
-
-
-def check_sort(sort: str) -> None:
-    """Before the program runs, not after."""
-    import pstats
-
-    keys = set(pstats.Stats.sort_arg_dict_default) | {"-1", "0", "1", "2"}
-    if sort not in keys:
-        raise ValueError(f"there is no sort key '{sort}'; there are: {', '.join(sorted(keys))}")
+    return given.get("-o"), sort_key(given.get("-s", "2")), "-m" in given, rest
 
 
 def script_code(program: List[str]) -> Tuple[Any, Dict[str, Any]]:

@@ -7,7 +7,7 @@ import html
 import io
 import linecache
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple, Union
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope
@@ -102,7 +102,7 @@ def sampled_tables(document: Dict[str, Any], limit: int) -> List[str]:
             table("Lines", ["self", "time", "total", "line"], lines)]
 
 
-def traced_table(stats: _stats.Stats, sort: str, limit: int) -> str:
+def traced_table(stats: _stats.Stats, sort: Union[str, int], limit: int) -> str:
     """The columns of pstats, in its order."""
     stats.sort_stats(sort)
     rows = []
@@ -139,11 +139,11 @@ class LeadlineMagics(Magics):
     def lead(self, line: str, cell: Optional[str] = None, local_ns: Optional[Dict[str, Any]] = None) -> None:
         """Runs the statement or cell under the sampler and shows where its time went."""
         options, code, names = self._prepare(line, cell, "r:s:n:o:qp", local_ns)
+        limit = self._rows(options)
         recorder = _CellSampler(self.shell, options.get("r"))
         self._run(recorder, code, names, options)
         if self._is_shown(recorder, options):
             return
-        limit = self._rows(options)
         text = recorder.report("--sort", options.get("s", "self"), "--limit", str(limit), "--no-legend")
         display(Report(text, sampled_tables(recorder.json(), limit)))
 
@@ -152,11 +152,15 @@ class LeadlineMagics(Magics):
     def leadtrace(self, line: str, cell: Optional[str] = None, local_ns: Optional[Dict[str, Any]] = None) -> None:
         """Runs the statement or cell under the tracer and shows its calls, as %prun does."""
         options, code, names = self._prepare(line, cell, "s:n:o:qp", local_ns)
+        limit = self._rows(options)
+        try:
+            sort = _stats.sort_key(options.get("s", "tottime"))
+        except ValueError as error:
+            raise UsageError(f"-s: {error}") from None
         recorder = _CellTracer(self.shell)
         self._run(recorder, code, names, options)
         if self._is_shown(recorder, options):
             return
-        limit, sort = self._rows(options), options.get("s", "tottime")
         stats, text = recorder.stats, io.StringIO()
         stats.stream = text  # type: ignore[attr-defined]
         stats.sort_stats(sort).print_stats(limit)

@@ -117,6 +117,14 @@ def _code(function: Function) -> Union[Code, str]:
     return function[2] if function[0] == BUILTIN_FILE else Code(*function)
 
 
+def sort_key(text: str) -> Union[str, int]:
+    """What pstats sorts by, as given on a command line. Raises ValueError, which lists the keys, for what is none."""
+    keys = set(pstats.Stats.sort_arg_dict_default) | {"-1", "0", "1", "2"}
+    if text not in keys:
+        raise ValueError(f"there is no sort key '{text}'; there are: {', '.join(sorted(keys))}")
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
 def printed(stats: pstats.Stats, sort: Any, strip: bool = True) -> None:
     """As cProfile.Profile.print_stats does it."""
     keys = sort if isinstance(sort, tuple) else (sort,)

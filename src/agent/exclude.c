@@ -32,7 +32,7 @@ bool exclude_means(const char *file, size_t n_file, const char *name, size_t n_n
 	snprintf(path, sizeof path, "%.*s", (int)(n_file < TEXT_MOST ? n_file : TEXT_MOST), file);
 	snprintf(called, sizeof called, "%.*s", (int)(n_name < TEXT_MOST ? n_name : TEXT_MOST),
 		name);
-	return leadline_select_match(&chosen, &subject) >= 0;
+	return leadline_select_match(&chosen, &subject) != 0;
 }
 
 bool exclude_has(const void *code)

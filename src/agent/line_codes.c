@@ -117,9 +117,8 @@ static const char *text_of(PyObject *o)
 	return text ? text : "";
 }
 
-/* By which pattern, from 1, or 0 because the program did, this code object was chosen; -1: by nobody. The
- * function that runs now must be the one: its module is asked for. */
-static int chosen_by(PyCodeObject *code)
+/* By the user's patterns, or by the program. The function that runs now must be the one: its module is asked for. */
+static bool is_chosen(PyCodeObject *code, uint64_t *ret_patterns)
 {
 	struct compat_error error = compat_error_take();
 	PyObject *globals = PyEval_GetGlobals(); /* borrowed */
@@ -127,21 +126,20 @@ static int chosen_by(PyCodeObject *code)
 		.module = text_of(globals ? PyDict_GetItemString(globals, "__name__") : NULL),
 		.name = text_of(compat_code_name(code)) };
 	char qualified[512];
-	int found = is_added(code) ? 0 : -1;
 
+	*ret_patterns = 0;
 	subject.is_library = is_library(subject.file);
-	if (found < 0 && chosen.select.n) {
+	if (chosen.select.n) {
 		if (!COMPAT_HAS_QUALNAME && globals &&
 			leadline_select_may_mean(&chosen.select, text_of(code->co_name)) &&
 			line_names_find(globals, code, qualified, sizeof qualified))
 			subject.name = qualified;
 		pthread_mutex_lock(&chosen.lock);
-		found = leadline_select_match(&chosen.select, &subject);
-		found = found < 0 ? -1 : found + 1;
+		*ret_patterns = leadline_select_match(&chosen.select, &subject);
 		pthread_mutex_unlock(&chosen.lock);
 	}
 	compat_error_put(error);
-	return found;
+	return *ret_patterns || is_added(code);
 }
 
 long line_codes_found(uint32_t i)
@@ -253,15 +251,13 @@ static void judge(struct line_thread *m, struct line_code *c, PyCodeObject *code
 {
 	struct line_block block = { 0 };
 	struct span span = { .first = UINT32_MAX };
-	int pattern;
 
 	*c = (struct line_code){ .key = code,
 		.name = code->co_name,
 		.file = code->co_filename,
 		.first_line = code->co_firstlineno,
 		.version = line_codes_version };
-	pattern = chosen_by(code);
-	if (pattern < 0)
+	if (!is_chosen(code, &block.patterns))
 		return;
 	compat_code_each_line(code, widen, &span);
 	if (span.first > span.last || span.last - span.first >= LINE_CELLS_MAX - 1)
@@ -279,7 +275,6 @@ static void judge(struct line_thread *m, struct line_code *c, PyCodeObject *code
 	block.code = c->function->number;
 	block.first_line = span.first;
 	block.n_cells = c->lines.n_cells;
-	block.pattern = (uint32_t)pattern;
 	if (line_wants & LINE_WANT_OPCODES)
 		take_units(m, c, code);
 	c->is_counted = leadline_link_emit(TRACE_RECORD_LINES, &block, sizeof block);

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "agent/calls.h"
 #include "agent/line_codes.h"
 #include "agent/line_hooks.h"
 #include "agent/link.h"
+#include "agent/tree.h"
 #include "wire/session_layout.h"
 #include "wire/trace.h"
 
@@ -48,20 +50,61 @@ static PyObject *at_exit(PyObject *self, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+static bool register_at_exit(PyMethodDef *method, PyObject *self)
+{
+	PyObject *module = PyImport_ImportModule("atexit");
+	PyObject *function = module ? PyCFunction_New(method, self) : NULL;
+	PyObject *done = function ? PyObject_CallMethod(module, "register", "O", function) : NULL;
+	bool is_registered = done != NULL;
+
+	Py_XDECREF(done);
+	Py_XDECREF(function);
+	Py_XDECREF(module);
+	PyErr_Clear();
+	return is_registered;
+}
+
 static void register_end(void)
 {
 	static PyMethodDef method = { "leadline_lines_end", at_exit, METH_NOARGS,
 		"tells whether lines were counted to the end" };
 	static bool is_registered;
-	PyObject *module = is_registered ? NULL : PyImport_ImportModule("atexit");
-	PyObject *function = module ? PyCFunction_New(&method, NULL) : NULL;
-	PyObject *done = function ? PyObject_CallMethod(module, "register", "O", function) : NULL;
 
-	is_registered |= done != NULL;
-	Py_XDECREF(done);
-	Py_XDECREF(function);
-	Py_XDECREF(module);
+	is_registered = is_registered || register_at_exit(&method, NULL);
+}
+
+/* Calls the function it is bound to where a pattern has found nothing. Functions of ours are not the program's: while it runs,
+ * calls are not traced. */
+static PyObject *explain(PyObject *function, PyObject *unused)
+{
+	const struct session_header *h = leadline_link_header();
+	bool is_traced = h && h->agent_options & TRACE_CALLS, is_missing = false;
+	char why[200];
+
+	(void)unused;
+	for (uint32_t i = 0; line_codes_found(i) >= 0; i++)
+		is_missing |= line_codes_found(i) == 0;
+	if (!is_missing)
+		Py_RETURN_NONE;
+	if (is_traced) {
+		calls_stop();
+		tree_pause();
+	}
+	Py_XDECREF(PyObject_CallObject(function, NULL));
 	PyErr_Clear();
+	if (is_traced)
+		calls_start(false, !(h->agent_options & TRACE_NO_CLOCK), why, sizeof why);
+	PyErr_Clear();
+	Py_RETURN_NONE;
+}
+
+PyObject *line_module_at_end(PyObject *self, PyObject *function)
+{
+	static PyMethodDef method = { "leadline_lines_explain", explain, METH_NOARGS,
+		"tells what patterns may have meant" };
+
+	(void)self;
+	return answer(register_at_exit(&method, function));
 }
 
 /* ---- the beginning --------------------------------------------------------------------------- */

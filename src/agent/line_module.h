@@ -24,6 +24,7 @@ PyObject *line_module_start(PyObject *self, PyObject *args);
 PyObject *line_module_add(PyObject *self, PyObject *code);
 PyObject *line_module_found(PyObject *self, PyObject *pattern);
 PyObject *line_module_near(PyObject *self, PyObject *args);
+PyObject *line_module_at_end(PyObject *self, PyObject *function);
 PyObject *line_module_replaced(PyObject *self, PyObject *unused);
 PyObject *line_module_stop(PyObject *self, PyObject *unused);
 
@@ -34,6 +35,8 @@ PyObject *line_module_stop(PyObject *self, PyObject *unused);
 		{ "lines_add", line_module_add, METH_O, "count the lines of a code object" }, \
 		{ "lines_found", line_module_found, METH_O, "code objects a pattern chose" }, \
 		{ "lines_near", line_module_near, METH_VARARGS, "what it may have meant" },   \
+		{ "lines_at_end", line_module_at_end, METH_O,                                 \
+			"call this at the end, if a pattern chose nothing" },                 \
 		{ "lines_replaced", line_module_replaced, METH_NOARGS,                        \
 			"whether the program traces itself" },                                \
 	{                                                                                     \

@@ -149,15 +149,17 @@ static bool means(const struct select_pattern *p, const struct select_subject *s
 	return !s->is_library && means_function(p->what, s->name);
 }
 
-int leadline_select_match(struct select *s, const struct select_subject *subject)
+uint64_t leadline_select_match(struct select *s, const struct select_subject *subject)
 {
+	uint64_t found = 0;
+
 	for (uint32_t i = 0; i < s->n; i++) {
 		if (means(&s->patterns[i], subject)) {
 			s->patterns[i].n_found++;
-			return (int)i;
+			found |= (uint64_t)1 << i;
 		}
 	}
-	return -1;
+	return found;
 }
 
 bool leadline_select_may_mean(const struct select *s, const char *name)

@@ -51,8 +51,8 @@ struct select_subject {
  * taken. */
 bool leadline_select_init(struct select *s, const char *text);
 
-/* The first pattern that means it, counted as found; -1: none. */
-int leadline_select_match(struct select *s, const struct select_subject *subject);
+/* The patterns that mean it, a bit each from the first on, and counts them as having found something; 0: none does. */
+uint64_t leadline_select_match(struct select *s, const struct select_subject *subject);
 
 /* Whether a function whose own name (after the last dot) is this could be meant: asked before its
  * qualified name is looked for where the interpreter does not tell it. */

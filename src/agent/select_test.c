@@ -20,7 +20,7 @@ static bool selects(const char *pattern, const struct select_subject *subject)
 	struct select s;
 
 	assert_true(leadline_select_init(&s, pattern));
-	return leadline_select_match(&s, subject) == 0;
+	return leadline_select_match(&s, subject) != 0;
 }
 
 static void names_of_functions(void **state)
@@ -86,9 +86,9 @@ static void patterns_in_turn(void **state)
 	(void)state;
 	assert_true(leadline_select_init(&s, "\nnothing\n,Model.step,step\n"));
 	assert_int_equal(s.n, 3);
-	assert_int_equal(leadline_select_match(&s, &step), 1);
-	assert_int_equal(leadline_select_match(&s, &inner), 2);
-	assert_int_equal(leadline_select_match(&s, &library), -1);
+	assert_int_equal(leadline_select_match(&s, &step), 1 << 1 | 1 << 2);
+	assert_int_equal(leadline_select_match(&s, &inner), 1 << 2);
+	assert_int_equal(leadline_select_match(&s, &library), 0);
 	assert_int_equal(s.patterns[0].n_found, 0);
 	assert_int_equal(s.patterns[1].n_found, 1);
 	assert_true(leadline_select_may_mean(&s, "step"));

@@ -18,6 +18,7 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 		.interpreter = "",
 		.no_python = "",
 		.no_trace = "",
+		.trace = "",
 		.trace_notes = "",
 		.excluded = "",
 		.rate_asked_hz = UNITS_UNKNOWN,
@@ -55,6 +56,8 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 			f.interpreter = value;
 		else if (strcmp(key, "no_python") == 0)
 			f.no_python = value;
+		else if (strcmp(key, "trace") == 0)
+			f.trace = value;
 		else if (strcmp(key, "no_trace") == 0)
 			f.no_trace = value;
 		else if (strcmp(key, "lines") == 0)

@@ -15,6 +15,7 @@ struct fidelity {
 	const char *
 		no_python; /* why nothing was sampled, as found in the program itself; "" unknown */
 	const char *trace_notes; /* what could not be traced, lines; "" none */
+	const char *trace;       /* "calls", or "counts" of them, were to be traced; "" otherwise */
 	const char *no_trace;    /* why nothing was, though it was asked for; "" otherwise */
 	const char *lines;       /* whose lines were to be counted, as asked for; NULL: nobody's */
 	const char *excluded;    /* patterns of what was not traced, as asked for; "" nothing */

@@ -362,6 +362,8 @@ static void add_nothing(const struct recording *r, const struct fidelity *f, str
 			*f->lines ? "no function that --lines names was called"
 				  : "no function decorated with @profile was called; "
 				    "--lines=FUNCTION names one");
+	else if (*f->trace && !*f->engine)
+		buf_adds(out, "No calls were traced: the program ended before its first one.\n");
 	else
 		buf_printf(out, "No Python stacks were seen: %s.\n",
 			*f->no_python         ? f->no_python

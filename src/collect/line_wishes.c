@@ -8,10 +8,9 @@
 #include "base/text.h"
 #include "base/banned.h"
 
-void line_wishes_found(struct line_wishes *w, uint32_t i)
+void line_wishes_found(struct line_wishes *w, uint64_t patterns)
 {
-	if (i > 0 && i <= LINE_WISHES_MOST)
-		w->is_found[i - 1] = true;
+	w->found |= patterns;
 }
 
 bool line_wishes_near(struct line_wishes *w, const void *data, uint32_t n_bytes)
@@ -35,7 +34,7 @@ void line_wishes_tell(const struct line_wishes *w, struct buf *out)
 	for (int i = 0; *line && i < LINE_WISHES_MOST; i++) {
 		size_t n = strcspn(line, ",\n");
 
-		if (!w->is_found[i])
+		if (!(w->found >> i & 1))
 			buf_printf(out, "--lines=%.*s: no function that matches was called%s%s\n",
 				(int)n, line, w->near[i][0] ? "; " : "", w->near[i]);
 		line += n + (line[n] != '\0');

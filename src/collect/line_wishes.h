@@ -14,12 +14,12 @@ enum { LINE_WISHES_MOST = 64, LINE_WISH_NEAR_BYTES = 400 };
 
 struct line_wishes {
 	const char *patterns; /* as in agent/select.h, borrowed; NULL: none */
-	bool is_found[LINE_WISHES_MOST];
+	uint64_t found;       /* a bit each */
 	char near[LINE_WISHES_MOST][LINE_WISH_NEAR_BYTES]; /* what a process said */
 };
 
-/* Pattern `i`, from 1, chose a function; other numbers are ignored. */
-void line_wishes_found(struct line_wishes *w, uint32_t i);
+/* These patterns, a bit each, chose a function. */
+void line_wishes_found(struct line_wishes *w, uint64_t patterns);
 /* A record TRACE_RECORD_LINES_NEAR; false when it makes no sense. */
 bool line_wishes_near(struct line_wishes *w, const void *data, uint32_t n_bytes);
 /* Adds a line for each pattern that chose nothing. */

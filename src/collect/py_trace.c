@@ -258,7 +258,7 @@ static bool on_lines_record(struct trace *t, struct traced *p, const struct sess
 		return line_wishes_near(&t->wishes, ev->data, ev->n_bytes);
 	if (!trace_lines_add(&p->lines, ev->thread->tid, ev->data, ev->n_bytes))
 		return false;
-	line_wishes_found(&t->wishes, ((const struct line_block *)ev->data)->pattern);
+	line_wishes_found(&t->wishes, ((const struct line_block *)ev->data)->patterns);
 	return true;
 }
 
@@ -403,6 +403,16 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 	return 0;
 }
 
+static bool has_agent(const void *ctx, pid_t pid)
+{
+	const struct trace *t = ctx;
+
+	for (size_t i = 0; i < t->processes.n; i++)
+		if (t->processes.v[i]->process->pid == pid)
+			return true;
+	return false;
+}
+
 static uint64_t trace_drain(void *state, uint64_t now_ns)
 {
 	struct trace *t = state;
@@ -415,6 +425,7 @@ static uint64_t trace_drain(void *state, uint64_t now_ns)
 	vec_each (&t->processes, p)
 		trace_rows_ops(t, *p, false);
 	snapshot_all(t, now_ns);
+	untraced_look(&t->untraced, t->c.tree, session_dir(t->session), has_agent, t, now_ns);
 	regions_file_take(&t->regions, t->c.writer);
 	return now_ns + (trace_has_timeline(t) ? LOOK_TIMELINE_MS : LOOK_MS) * MS;
 }
@@ -486,6 +497,8 @@ static void trace_stop(void *state)
 	t->n_notes += bootstrap_missing(session_dir(t->session),
 		NOTES_MOST > t->n_notes ? NOTES_MOST - t->n_notes : 0, &t->notes);
 	line_wishes_tell(&t->wishes, &t->notes);
+	if (stats->n_processes) /* else write_no_process tells of all */
+		untraced_tell(&t->untraced, &t->notes);
 	write_number(t->c.writer, "trace_processes", stats->n_processes);
 	if (trace_has_timeline(t)) {
 		write_number(t->c.writer, "timeline_events", t->n_events);

@@ -22,6 +22,7 @@
 #include "collect/trace_opcodes.h"
 #include "collect/trace_ops.h"
 #include "collect/trace_tree.h"
+#include "collect/untraced.h"
 #include "sys/clocksource.h"
 #include "wire/trace.h"
 
@@ -58,6 +59,7 @@ struct trace {
 	uint32_t next_id;
 	uint64_t next_snapshot_ns;
 	struct line_wishes wishes;
+	struct untraced untraced;
 	uint64_t n_events, n_event_bytes,
 		n_events_lost; /* of the timeline, of processes that have ended */
 	struct regions_file regions;

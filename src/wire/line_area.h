@@ -40,9 +40,10 @@ enum { LINE_CELLS_MAX = 1 << 20 };
 
 struct line_block {
 	uint64_t cells_offset, last_offset; /* in the sparse area */
-	uint32_t code;                      /* the agent's number of the code object */
+	uint64_t
+		patterns; /* which of the user's chose it, a bit each from the first on; none: the program itself */
+	uint32_t code; /* the agent's number of the code object */
 	uint32_t first_line, n_cells;
-	uint32_t pattern; /* which of the user's patterns chose it, from 1; 0: the program itself */
 };
 
 /* Instructions, counted by code unit (2 bytes): `hits` times they were begun, then as many words of how often they were

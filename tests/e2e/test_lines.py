@@ -72,6 +72,16 @@ def run(label, what, *files, arguments=(), options=(), script=None, check=True):
         return lines
 
 
+@pytest.mark.parametrize("label", ["3.8", "3.11", "3.13"])
+def test_patterns_that_mean_the_same_function_have_all_found_it(label):
+    """Also one that the program decorates; what is at fault is told without functions of ours among the traced ones."""
+    script = "@profile\ndef work(): return 1\nwork()\n"
+    lines = run(label, "program.py:work,work,program.py,wrok", script=script, options=("--trace",))
+    assert [line for line in lines.result.stderr.splitlines() if line.startswith("Tracing:")] == [
+        "Tracing: --lines=wrok: no function that matches was called; near names: work"]
+    assert {n["name"] for n in lines.nodes if n["name"] and "<" not in n["name"]} == {"work", "profile", "_codes"}
+
+
 @pytest.mark.parametrize("what, said", [
     ("", "No lines were counted: no function decorated with @profile was called"),
     ("nobody", "No lines were counted: no function that --lines names was called"),

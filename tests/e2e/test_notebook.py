@@ -34,6 +34,8 @@ CELLS = [
     "%leadtime -n many slow(1)",
     "%lead -p slow(5000000)",
     "import leadline\nrecorder = leadline.sample()\nprint(recorder._repr_html_())\nwith recorder:\n    slow(5000000)\n    print(recorder._repr_html_())\nrecorder",
+    "%leadtrace -s nonsense untouched = 1",
+    "print('untouched' in globals())",
 ]
 
 
@@ -117,6 +119,8 @@ def test_what_is_wrong_is_one_line(notebook):
     assert "UsageError: -n wants a number of rows, not 'many'" in shown(cells[8])
     assert shown(cells[9]).strip().startswith("leadline: --rate wants a number")
     assert "ZeroDivisionError" in shown(cells[10])
+    assert "UsageError: -s: there is no sort key 'nonsense'; there are: " in shown(cells[-2])
+    assert shown(cells[-1]).strip() == "False"  # said before the statement runs
 
 
 def test_statements_and_cells_are_timed(notebook):

@@ -347,6 +347,30 @@ work()
 """
 
 
+def test_a_child_that_keeps_the_agent_out_is_named():
+    """Children are looked at when they are a second old; they end when leadline has woken often enough after that."""
+    child = "import sys; sys.stdin.read()"
+    program = f"""
+import os, subprocess, sys, time
+left = {{k: v for k, v in os.environ.items() if k != "PYTHONPATH"}}
+all = [subprocess.Popen([sys.executable, *options, "-c", {child!r}], stdin=subprocess.PIPE, env=env)
+       for options, env in (([], left), (["-I"], None), ([], None))]
+def wakes():
+    with open("/proc/%d/status" % os.getppid()) as status:
+        return int(status.read().partition("\\nvoluntary_ctxt_switches:")[2].split()[0])
+print(*(p.pid for p in all), flush=True)
+time.sleep(1.2)
+enough = wakes() + 30
+while wakes() < enough:
+    time.sleep(0.02)
+for p in all: p.communicate()
+"""
+    t = trace("3.12", program)
+    alone, isolated, _ = t.result.stdout.split()
+    assert (f"Tracing: processes {alone} (python3.12), {isolated} (python3.12) kept the agent out "
+            "(PYTHONPATH set anew, or python -I, -E, -S): nothing of them is counted") in t.result.stderr
+
+
 @pytest.mark.parametrize("launcher", (["-I"], ["-E"]))
 def test_what_cannot_be_traced_is_sampled(launcher, tmp_path):
     python = require("3.13").exe
@@ -377,6 +401,9 @@ def test_a_syntax_error_is_the_programs_own(tmp_path):
         r = subprocess.run([LEADLINE, "run", what, "-o", tmp_path / f"x{what[2:4]}.lead", "--python", require("3.13").exe, script],
                            capture_output=True, text=True, check=False, timeout=SECONDS)
         assert r.returncode == 1 and "SyntaxError" in r.stderr and "wrong.py" in r.stderr
+    r = subprocess.run([LEADLINE, "run", "--trace", "-o", tmp_path / "y.lead", "--python", require("3.8").exe, script],
+                       capture_output=True, text=True, check=False, timeout=SECONDS)  # where telling of it needs no call
+    assert r.returncode == 1 and "No calls were traced: the program ended before its first one." in r.stderr
 
 
 CHAINED = """

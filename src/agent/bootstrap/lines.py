@@ -4,7 +4,6 @@ Gets `agent` (the module), `patterns` (separated by commas) and `folder` as its 
 the program.
 """
 
-import atexit
 import builtins
 import os
 import sys
@@ -154,4 +153,4 @@ if patterns == "auto":
         _start_waiting()
         os.register_at_fork(after_in_child=lambda: patterns or _start_waiting())
 elif _begin() and patterns:
-    atexit.register(_at_exit)
+    agent.lines_at_end(_at_exit)
