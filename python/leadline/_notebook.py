@@ -7,7 +7,7 @@ import html
 import io
 import linecache
 import time
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, List, Optional, Tuple
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope
@@ -102,7 +102,7 @@ def sampled_tables(document: Dict[str, Any], limit: int) -> List[str]:
             table("Lines", ["self", "time", "total", "line"], lines)]
 
 
-def traced_table(stats: _stats.Stats, sort: Union[str, int], limit: int) -> str:
+def traced_table(stats: _stats.Stats, sort: Any, limit: int) -> str:
     """The columns of pstats, in its order."""
     stats.sort_stats(sort)
     rows = []

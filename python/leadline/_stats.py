@@ -117,7 +117,7 @@ def _code(function: Function) -> Union[Code, str]:
     return function[2] if function[0] == BUILTIN_FILE else Code(*function)
 
 
-def sort_key(text: str) -> Union[str, int]:
+def sort_key(text: str) -> Any:
     """What pstats sorts by, as given on a command line. Raises ValueError, which lists the keys, for what is none."""
     keys = set(pstats.Stats.sort_arg_dict_default) | {"-1", "0", "1", "2"}
     if text not in keys:
