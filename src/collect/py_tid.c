@@ -20,30 +20,6 @@ enum {
 	TASKS_MOST = 1 << 16,
 };
 
-/* The id in the innermost namespace: the last number after "NSpid:". */
-static uint64_t inner_id(pid_t pid, uint64_t tid)
-{
-	char text[4096];
-	const char *line;
-	uint64_t id = tid;
-
-	if (proc_read(text, sizeof text, "/proc/%d/task/%llu/status", (int)pid,
-		    (unsigned long long)tid) <= 0)
-		return 0;
-	line = strstr(text, "\nNSpid:");
-	if (!line)
-		return id; /* a kernel without: there is only one namespace to see */
-	for (const char *p = line + strlen("\nNSpid:"); *p == '\t' || *p == ' ';) {
-		char *end;
-
-		id = strtoull(p, &end, 10);
-		if (end == p)
-			break;
-		p = end;
-	}
-	return id;
-}
-
 static void list_tasks(struct py_tids *t)
 {
 	const struct dirent *entry;
@@ -57,7 +33,7 @@ static void list_tasks(struct py_tids *t)
 	dir = opendir(path);
 	while (dir && t->ours.n < TASKS_MOST && (entry = readdir(dir))) {
 		uint64_t tid = strtoull(entry->d_name, NULL, 10),
-			 inner = tid ? inner_id(t->pid, tid) : 0;
+			 inner = tid ? proc_inner_id(t->pid, tid) : 0;
 
 		if (inner)
 			map_put(&t->ours, inner, tid);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "collect/dynolog.h"
 #include "collect/kineto.h"
 #include "sys/environ.h"
 #include "sys/maps.h"
@@ -42,6 +43,14 @@ static uint64_t now_ns(clockid_t clock)
 
 	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+static void add_part(struct torch_job *j, pid_t pid, pid_t own_pid)
+{
+	vec_push(&j->parts,
+		((struct torch_part){ .pid = pid,
+			.own_pid = own_pid,
+			.pidfd = (int)syscall(SYS_pidfd_open, pid, 0) }));
 }
 
 /* ---- can it be asked ------------------------------------------------------------------------- */
@@ -138,12 +147,10 @@ static int open_socket(struct torch_job *j, pid_t pid, struct err *e)
 			snprintf(j->socket_path, sizeof j->socket_path, "%s/dynolog", folder);
 		return 0;
 	}
-	return e->sys == EADDRINUSE
-		? err_set(e, ERR_SYSTEM,
-			  "another program (dynolog, or a leadline attach --torch) answers the "
-			  "jobs of "
-			  "this machine already; end it, or ask it for the trace")
-		: -(int)e->code;
+	if (e->sys != EADDRINUSE)
+		return -(int)e->code;
+	*e = (struct err)ERR_INIT; /* somebody else has it, who can be asked */
+	return 0;
 }
 
 /* The folder that torch lets such traces be in, as the job sees it, whose user must be able to write there. It is kept open: its path
@@ -188,6 +195,82 @@ static void take_signals(struct torch_job *j)
 	j->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* ---- through a dynolog ----------------------------------------------------------------------- */
+
+static void add_told(struct torch_job *j, const struct dynolog_answer *a,
+	const struct tree_process *all, size_t n)
+{
+	for (size_t i = 0; i < n && i < PROCESSES_MOST; i++) {
+		pid_t own = (pid_t)proc_inner_id(all[i].pid, (uint64_t)all[i].pid);
+
+		for (size_t k = 0; k < a->told.n; k++)
+			if (a->told.v[k] == own) {
+				add_part(j, all[i].pid, own);
+				break;
+			}
+	}
+}
+
+static int check_told(const struct torch_job *j, const struct dynolog_answer *a, struct err *e)
+{
+	if (j->parts.n)
+		return 0;
+	return a->n_known
+		? err_set(e, ERR_NOT_PREPARED,
+			  "the dynolog that answers jobs here has a trace to ask of process %d "
+			  "already; try again when that is written",
+			  (int)j->wish.pid)
+		: err_set(e, ERR_NOT_PREPARED,
+			  "the dynolog that answers jobs here has not heard of process %d, which "
+			  "asks it every 5 s once it has imported torch (2.7 or later); try again",
+			  (int)j->wish.pid);
+}
+
+static int64_t slurm_job(pid_t pid)
+{
+	char text[32];
+
+	return environ_find(pid, "SLURM_JOB_ID", text, sizeof text) > 0 ? strtoll(text, NULL, 10)
+									: 0;
+}
+
+/* All processes of the job, by the numbers they see: who has one of them among its ancestors is told too. */
+static int ask_dynolog(struct torch_job *j, pid_t prepared, struct err *e)
+{
+	struct tree_options o = {
+		.no_connector = true, .is_running = true, .is_single = j->wish.is_single
+	};
+	struct dynolog_wish wish = { .config = &j->config, .job = slurm_job(prepared) };
+	struct dynolog_answer answer = { 0 };
+	const struct tree_process *all;
+	VEC(pid_t) pids = VEC_INIT;
+	struct tree *tree;
+	size_t n;
+	int status;
+
+	if (tree_open(&tree, &o, e) < 0)
+		return -(int)e->code;
+	tree_add_root(tree, j->wish.pid, 0);
+	all = tree_processes(tree, &n);
+	for (size_t i = 0; i < n && i < PROCESSES_MOST; i++)
+		vec_push(&pids, (pid_t)proc_inner_id(all[i].pid, (uint64_t)all[i].pid));
+	wish.pids = pids.v;
+	wish.n_pids = pids.n;
+	status = dynolog_ask(&wish, &answer, e);
+	if (status < 0)
+		status = err_note(e,
+			"another program answers the jobs of this machine already, and is no "
+			"dynolog that could be asked (end it, or wait for it)");
+	add_told(j, &answer, all, n);
+	if (status == 0)
+		status = check_told(j, &answer, e);
+	j->asked_until_ns = 0; /* no others will come */
+	tree_close(tree);
+	dynolog_done(&answer);
+	vec_done(&pids);
+	return status;
+}
+
 int torch_job_begin(struct torch_job *j, const struct torch_wish *wish, struct err *e)
 {
 	struct look look;
@@ -220,7 +303,7 @@ int torch_job_begin(struct torch_job *j, const struct torch_wish *wish, struct e
 		j->start_ns = j->asked_until_ns + (1 + text.warm_up_s) * SECOND_NS;
 	j->give_up_ns = j->asked_until_ns +
 		(wish->n_steps ? STEPS_NS : wish->length_ns + 2 * SECOND_NS + WRITE_NS);
-	return 0;
+	return j->socket < 0 ? ask_dynolog(j, look.prepared, e) : 0;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -310,21 +393,18 @@ static void answer(struct torch_job *j, const struct kineto_peer *peer, bool is_
 	if (part && !has_heard(j, part))
 		return;
 	if (kineto_answer(j->socket, peer, is_told ? &j->config : NULL) && is_told)
-		vec_push(&j->parts,
-			((struct torch_part){ .pid = peer->pid,
-				.own_pid = peer->message.own_pid,
-				.pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0) }));
+		add_part(j, peer->pid, peer->message.own_pid);
 }
 
-/* A process that asks late is told as well, while none has its trace. */
+/* A process that asks too late is told as well, while none has its trace. */
 static void answer_all(struct torch_job *j)
 {
-	bool is_asking = true;
+	bool is_early = now_ns(CLOCK_MONOTONIC) < j->asked_until_ns, is_asking = true;
 	struct kineto_peer peer;
 
 	vec_each (&j->parts, p)
-		is_asking &= !p->is_written;
-	while (kineto_receive(j->socket, &peer))
+		is_asking &= is_early || !p->is_written;
+	while (j->socket >= 0 && kineto_receive(j->socket, &peer))
 		answer(j, &peer, is_asking);
 }
 

@@ -40,7 +40,8 @@ enum { TORCH_JOB_PATH = 512 };
 
 struct torch_job {
 	struct torch_wish wish;
-	int socket, watch, signals;       /* -1: none, as the next */
+	int socket;                       /* -1: a dynolog has it, which was asked */
+	int watch, signals;               /* -1: none, as the next */
 	int folder, parent;               /* where traces are written, and the folder that is in */
 	char inside[TORCH_JOB_PATH];      /* its path as the job sees it */
 	char socket_path[TORCH_JOB_PATH]; /* of our socket, "" without a name */

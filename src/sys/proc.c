@@ -172,3 +172,27 @@ void proc_pressure(const char *what, uint64_t *ret_some_us, uint64_t *ret_full_u
 	*ret_some_us = pressure_total(text, "some ");
 	*ret_full_us = pressure_total(text, "full ");
 }
+
+/* The last number after "NSpid:". */
+uint64_t proc_inner_id(pid_t pid, uint64_t tid)
+{
+	char text[4096];
+	const char *line;
+	uint64_t id = tid;
+
+	if (proc_read(text, sizeof text, "/proc/%d/task/%llu/status", (int)pid,
+		    (unsigned long long)tid) <= 0)
+		return 0;
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return id; /* a kernel without: there is only one namespace to see */
+	for (const char *p = line + strlen("\nNSpid:"); *p == '\t' || *p == ' ';) {
+		char *end;
+
+		id = strtoull(p, &end, 10);
+		if (end == p)
+			break;
+		p = end;
+	}
+	return id;
+}

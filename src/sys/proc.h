@@ -54,4 +54,7 @@ bool proc_command(pid_t pid, char *to, size_t size);
 /* Total µs of "some" (and "full") in /proc/pressure/WHAT; PROC_UNKNOWN without PSI. */
 void proc_pressure(const char *what, uint64_t *ret_some_us, uint64_t *ret_full_us);
 
+/* The id of a thread (or, where they are the same, a process) in the innermost namespace it is in: what it sees itself. 0: it has ended. */
+uint64_t proc_inner_id(pid_t pid, uint64_t tid);
+
 #endif

@@ -5,9 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 
 import pytest
-from conftest import LEADLINE, wait_until
+from conftest import LEADLINE, ROOT, wait_until
 
 TRAIN = """
 import time, torch
@@ -115,6 +116,52 @@ def test_steps_are_counted_by_the_optimizer(tool, jobs, asked):
     assert f"launch.torch/{path.name}" in text
     rows = {r["name"]: r["calls"] for r in json.loads(tool("report", "--ops", "--json", "--limit=0", path).stdout)["operators"]}
     assert rows["Optimizer.step#SGD.step"] == 3
+
+
+# ---- what stands in for torch, and for a dynolog
+
+
+STANDIN = ROOT / "tests" / "targets" / "kineto_standin.py"
+
+
+@contextlib.contextmanager
+def standin(folder, what, *roles, prefix=(), **environment):
+    """The job's process and those of the roles, once all have asked for work."""
+    (folder / "tmp").mkdir()
+    env = {**os.environ, "KINETO_USE_DAEMON": "1", "TMPDIR": str(folder / "tmp"), **environment}
+    p = subprocess.Popen([*prefix, sys.executable, STANDIN, what, folder, *roles], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        yield [p.pid, *map(int, p.stdout.readline().split()[1:])]
+    finally:
+        p.stdin.close()
+        p.wait()
+        p.stdout.close()
+
+
+def test_who_hears_late_is_waited_for_and_who_makes_no_steps_is_named(tool, tmp_path):
+    with tempfile.TemporaryDirectory() as short, standin(tmp_path, "job", "late", "idle", KINETO_IPC_SOCKET_DIR=short) as (pid, late, idle):
+        done = tool("attach", "--torch", "--steps=3", "--json", "-o", "out", pid, cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr == (f"leadline: process {idle} had made no step of an optimizer when it was asked, so its trace is not of 3 steps; "
+                                                    "ask again when it trains, or with --seconds\n")
+    rows = {p["pid"]: {r["name"]: r["calls"] for r in p["operators"]} for p in json.loads(done.stdout)["processes"]}
+    assert rows == {late: {"aten::add": 4, "Optimizer.step#SGD.step": 3}, idle: {"aten::add": 4}}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a network of its own, with dynolog's port free in it, needs root")
+def test_a_dynolog_that_has_the_jobs_is_asked(tool, tmp_path):
+    with standin(tmp_path, "dynolog", "plain", "plain", "silent", prefix=["unshare", "--net"], SLURM_JOB_ID="77") as (pid, first, second, silent):
+        done = tool("attach", "--torch", "--steps=3", "--json", "-o", "out", pid, cwd=tmp_path)
+        alone = tool("attach", "--torch", "--seconds=0.1", "--json", "-o", "alone", second, cwd=tmp_path)
+        unheard = tool("attach", "--torch", "--single", silent, cwd=tmp_path)
+    assert (done.returncode, done.stderr, alone.returncode, alone.stderr) == (0, "", 0, "")
+    rows = {p["pid"]: {r["name"]: r["calls"] for r in p["operators"]} for p in json.loads(done.stdout)["processes"]}
+    assert rows == {p: {"aten::add": 4, "Optimizer.step#SGD.step": 3} for p in (first, second)}
+    assert [p["pid"] for p in json.loads(alone.stdout)["processes"]] == [second]
+    assert unheard.returncode == 6 and f"has not heard of process {silent}, which asks it every 5 s" in unheard.stderr and unheard.stderr.count("\n") == 1
+    questions = [json.loads(line) for line in (tmp_path / "questions").read_text().splitlines()]
+    assert [(q["fn"], q["job_id"]) for q in questions] == [("setKinetOnDemandRequest", 77)] * 3
+    assert {pid, first, second} < set(questions[0]["pids"]) and questions[1]["pids"] == [second]
+    assert not list((tmp_path / "tmp").iterdir())
 
 
 def blocked(pid):
