@@ -44,7 +44,8 @@ static struct page page_of(
 		const struct exact_function *f = &x->functions[p->functions[i].exact];
 
 		g.has_resumes |= f->cost.resumes > 0;
-		g.has_doubtful |= f->is_doubtful && !is_raw;
+		g.has_doubtful |= f->is_doubtful && !is_raw && !f->is_mixed &&
+			!f->range.is_estimated; /* which have a mark of their own */
 		g.has_mixed |= f->is_mixed;
 	}
 	g.has_awaited = g.has_resumes && x->is_timed && v->width >= NARROW;
