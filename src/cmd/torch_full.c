@@ -176,8 +176,10 @@ static void keep_other(const char *from, const char *name, const char *recording
 	buf_done(&text);
 }
 
-static void add_note(const char *path, struct buf *notes)
+/* has_traces: that a launcher makes no steps of its own is no news. */
+static void add_note(const char *path, bool has_traces, struct buf *notes)
 {
+	static const char no_steps[] = "the optimizer made 0 steps,";
 	struct buf text = BUF_INIT;
 	struct err ignored = ERR_INIT;
 	const char *line;
@@ -186,12 +188,23 @@ static void add_note(const char *path, struct buf *notes)
 		for (line = buf_str(&text); *line;) {
 			size_t n = strcspn(line, "\n");
 
-			buf_adds(notes, "Operators: ");
-			text_add_printable(notes, line, n);
-			buf_adds(notes, ".\n");
+			if (!has_traces || strncmp(line, no_steps, strlen(no_steps)) != 0) {
+				buf_adds(notes, "Operators: ");
+				text_add_printable(notes, line, n);
+				buf_adds(notes, ".\n");
+			}
 			line += n + (line[n] == '\n');
 		}
 	buf_done(&text);
+}
+
+static void tell_ranks(const char *recording, struct buf *notes)
+{
+	size_t n = strlen(recording) - (text_ends_with(recording, ".lead") ? 5 : 0);
+
+	buf_printf(notes,
+		"Ranks side by side: leadline report %s %.*s.*.pt.trace.json --distributed\n",
+		recording, (int)n, recording);
 }
 
 void torch_full_join(struct torch_full *t, struct writer *w, const char *path, struct buf *notes)
@@ -210,11 +223,13 @@ void torch_full_join(struct torch_full *t, struct writer *w, const char *path, s
 	}
 	for (size_t i = 0; i < told.n; i++) {
 		snprintf(from, sizeof from, "%s/%s", t->folder, told.v[i]);
-		add_note(from, notes);
+		add_note(from, traces.n > 0, notes);
 	}
 	if (traces.n)
 		buf_printf(notes, "Operators: leadline report %s --overview --ops\n", path);
-	else if (!told.n)
+	if (traces.n > 1)
+		tell_ranks(path, notes);
+	if (!traces.n && !told.n)
 		buf_adds(notes,
 			"Operators: none, the program imported no torch or did not come to its "
 			"end.\n");

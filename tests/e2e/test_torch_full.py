@@ -110,6 +110,57 @@ def test_a_profiler_of_the_programs_own_goes_first(tool, tmp_path):
     assert rows(tool, tmp_path / "x.lead")["aten::addmm"]["calls"] == 2 * 2
 
 
+EARLIER = """
+with profile() as plain:  # while ours waits: it goes on waiting
+    step()
+    step()
+step()
+with profile() as warm:  # while ours warms up: it begins anew
+    step()
+for _ in range(9):
+    step()
+for prof in (plain, warm):
+    print({r.key: r.count for r in prof.key_averages()}["aten::addmm"])
+"""
+
+
+def test_ours_begins_after_a_profiler_of_the_programs_own(tool, tmp_path):
+    out, error = record(tmp_path, TRAIN.replace("range(8)", "range(1)") + EARLIER, "full:2,1,3")
+    assert out[-2:] == ["4", "2"] and "made way" not in error
+    seen = rows(tool, tmp_path / "x.lead")
+    assert {name: seen[name]["calls"] for name in ("ProfilerStep*", "forward", "aten::addmm")} == {"ProfilerStep*": 3, "forward": 3, "aten::addmm": 6}
+
+
+RANKS = """
+import os, torch, torch.distributed as dist, torch.multiprocessing as mp
+
+def work(rank, file):
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method="file://" + file, rank=rank, world_size=2)
+    net = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(5, 5))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(4):
+        net(torch.randn(3, 5)).sum().backward()
+        optimizer.step()
+    dist.destroy_process_group()
+
+if __name__ == "__main__":
+    mp.spawn(work, (os.path.abspath("meet"),), nprocs=2)
+"""
+
+
+def test_ranks_lie_side_by_side(tool, tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "x.py").write_text(RANKS)
+    done = tool("run", "--torch=full:1,1,2", "--python", sys.executable, "-o", "x.lead", "x.py", cwd=tmp_path)
+    error = done.stderr  # gloo has its own say in it where a host does not know its name
+    assert done.returncode == 0, error
+    assert "Ranks side by side: leadline report x.lead x.*.pt.trace.json --distributed" in error and "0 steps" not in error
+    [other] = tmp_path.glob("x.*.pt.trace.json")
+    ranks = json.loads(tool("report", "--distributed", "--json", tmp_path / "x.lead", other).stdout)["distributed"]["ranks"]
+    assert sorted((r["rank"], r["steps"]) for r in ranks) == [(0, 2), (1, 2)]
+
+
 @pytest.mark.parametrize("text", ["print(1)", "import os\nos._exit(0)"])
 def test_without_torch_there_are_samples_and_a_word(tool, tmp_path, text):
     (tmp_path / "x.py").write_text(text)

@@ -1,8 +1,8 @@
 """Drives torch's own profiler in a program that is recorded: run by sitecustomize when the session asks for it.
 
 Gets `wish` and the names of torch_import and torch_compile as its globals. `wish`: the folder for traces, and when to record, "all" or three numbers of steps (wait, warm up, record). A step ends
-when the optimizer first seen has made one. Waits for `import torch`. A profiler of the program's own has precedence: ours ends
-when one begins. What keeps a trace from being made is told in a note beside where it would be; nothing of it reaches the program.
+when the optimizer first seen has made one. Waits for `import torch`. A profiler of the program's own has precedence: steps under it
+do not count, ours begins anew after it where it had recorded no step yet, and ends otherwise. What keeps a trace from being made is told in a note beside where it would be; nothing of it reaches the program.
 """
 
 import sys
@@ -17,10 +17,12 @@ def _around(module, execute):
 
 class _State:
     pid = 0  # 0: over, also in a forked child
-    prof = None
+    prof = None  # None: it begins anew when the program's own is over
     is_ours = False  # what is called now is called by us
     optimizer = None  # whose steps count
     n_steps = 0
+    n_own = 0  # steps under the program's own profiler
+    is_discarded = False  # what is recorded now
     hook = None
 
 
@@ -53,6 +55,8 @@ def _save(prof):
     """When it has recorded all that was asked for, or ends."""
     import os
 
+    if _state.is_discarded:
+        return
     path = "%s/%d.pt.trace.json" % (_folder, os.getpid())
     prof.export_chrome_trace(path + ".tmp")
     os.rename(path + ".tmp", path)
@@ -73,7 +77,7 @@ def _call(method, **options):
 
 def _tell_compiled():
     told = _compiled()
-    if told is not None and _is_enabled():
+    if told is not None and _state.prof is not None and _is_enabled():
         _state.prof.add_metadata_json("leadline_compile", told)
 
 
@@ -87,7 +91,8 @@ def _end():
         _safely(_tell_compiled)
         if _state.hook is not None:
             _state.hook.remove()
-        _call(_state.prof.stop)
+        if _state.prof is not None:
+            _call(_state.prof.stop)
 
 
 def _after_step(optimizer, args, kwargs):
@@ -107,18 +112,38 @@ def _count(optimizer):
         _state.optimizer = who
     if _state.optimizer != who:
         return
-    _state.n_steps += 1
-    if _is_enabled() and _state.n_steps <= _first:
-        _yield_to()
+    if _is_enabled() and not _is_begun():
+        _state.n_own += 1
         return
+    if _state.prof is None:
+        _start()
+        return
+    _state.n_steps += 1
     _call(_state.prof.step)
     if _state.n_steps >= _last:
         _end()
 
 
+def _is_begun():
+    """Ours is on, were it to warm up."""
+    return _state.prof is not None and _state.n_steps >= _first
+
+
 def _yield_to():
+    if not _is_begun():
+        return  # it waits, and counts no steps meanwhile
+    if _when != "all" and _state.n_steps <= _first + _warm_up:  # none is recorded yet
+        _state.is_discarded = True
+        _call(_state.prof.stop)
+        _state.prof, _state.is_discarded, _state.n_steps = None, False, 0
+        return
     _note("the program's own profiler began after %d steps: ours made way for it, and records no more" % _state.n_steps)
     _end()
+
+
+def _start():
+    _state.prof = _call(_profile, schedule=_plan, on_trace_ready=_save, record_shapes=True, profile_memory=True, with_stack=True)
+    _call(_state.prof.start)
 
 
 def _before_own():
@@ -144,7 +169,7 @@ def _begin(torch):
     import atexit
     import os
 
-    global _first, _last, _is_enabled
+    global _first, _warm_up, _last, _is_enabled, _profile, _plan
     version = str(getattr(torch, "__version__", "?"))
     if not hasattr(getattr(torch, "profiler", None), "schedule"):
         return _note("torch %s has no profiler of this kind, which came with 1.8.1" % version)
@@ -152,20 +177,20 @@ def _begin(torch):
 
     register = getattr(optimizer, "register_optimizer_step_post_hook", None)
     if _when == "all":
-        plan, _first, _last = None, 0, sys.maxsize
+        _plan, _first, _warm_up, _last = None, 0, 0, sys.maxsize
     else:
-        wait, warm_up, active = map(int, _when.split())
-        plan = _call(torch.profiler.schedule, wait=wait, warmup=warm_up, active=active, repeat=1)
-        _first, _last = wait, wait + warm_up + active
+        _first, _warm_up, active = map(int, _when.split())
+        _plan = _call(torch.profiler.schedule, wait=_first, warmup=_warm_up, active=active, repeat=1)
+        _last = _first + _warm_up + active
         if register is None:
             return _note("torch %s does not tell when an optimizer steps: --torch=full:all records all of the run" % version)
     _is_enabled = torch.autograd._profiler_enabled
-    _state.prof = _call(torch.profiler.profile, schedule=plan, on_trace_ready=_save, record_shapes=True, profile_memory=True, with_stack=True)
+    _profile = torch.profiler.profile
     _wrap(torch.autograd.profiler, "_prepare_profiler")
     _wrap(torch.autograd.profiler, "_enable_profiler")
     _state.pid = os.getpid()
     atexit.register(_safely, _at_exit)
-    _call(_state.prof.start)
+    _start()
     if _when != "all":
         _state.hook = register(_after_step)
     return None
@@ -174,8 +199,10 @@ def _begin(torch):
 def _at_exit():
     import os
 
-    if _state.pid == os.getpid() and _when != "all" and _state.n_steps <= _first:
-        _note("the optimizer made %d steps, and recording begins after %d: --torch=full:all records all of the run" % (_state.n_steps, _first))
+    if _state.pid == os.getpid() and _when != "all":
+        if _state.n_steps <= _first:
+            own = ", not counting %d under the program's own profiler" % _state.n_own if _state.n_own else ""
+            _note("the optimizer made %d steps%s, and recording begins after %d: --torch=full:all records all of the run" % (_state.n_steps, own, _first))
     _end()
 
 
