@@ -42,12 +42,20 @@ def repeat(name, size, path, rng=None):
         out.write(text[end:])
 
 
+SMALL = """
+import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3)
+sys.exit(status != 0)
+"""
+
+
 def cpu(*command):
-    """CPU seconds and peak MB of one run."""
-    pid = os.posix_spawn(str(command[0]), list(map(str, command)), os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
-    _, status, usage = os.wait4(pid, 0)
-    assert status == 0
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1e3
+    """CPU seconds and peak MB of one run, started by a small process: a child's peak begins with its parent's size."""
+    said = subprocess.run([sys.executable, "-S", "-c", SMALL, *map(str, command)], check=True, capture_output=True, text=True).stdout
+    seconds, memory = said.split()
+    return float(seconds), float(memory)
 
 
 def reading(size):

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/folder.h"
 #include "cmd/report_ops.h"
 #include "cmd/report_ranks.h"
 #include "cmd/result.h"
@@ -400,6 +401,11 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE, "--group-by-stack is of our own table; leave out --torch");
 	else if (o.as_torch && asks_for_trace(&o) > 1)
 		err_set(&e, ERR_USAGE, "--torch prints one table alone: leave out the other pages");
+	else if (folder_is(argv[first]))
+		err_set(&e, ERR_USAGE,
+			"%s is a folder: --distributed compares the traces of ranks in it, "
+			"leadline view shows all that it holds",
+			argv[first]);
 	if (e.code)
 		return command_fail(self, &e);
 	if (results_are_in(argv[first]))
