@@ -104,7 +104,7 @@ def test_a_folder_and_recordings_will_do(tool, tmp_path):
     (tmp_path / "host_0.16999.pt.trace.json").write_text("an older one of the same worker, never read")
     done = tool("report", "--distributed", "--json", tmp_path)
     ours = json.loads(done.stdout)["distributed"]
-    assert "1 older traces" in done.stderr and ours == distributed(tool, *paths)
+    assert "1 older trace of" in done.stderr and ours == distributed(tool, *paths)
     for k, path in enumerate(paths):
         tool("export", path, "-o", tmp_path / f"{k}.lead")
     leads = distributed(tool, *(tmp_path / f"{k}.lead" for k in range(3)))
