@@ -26,7 +26,7 @@ struct calltree_node {
 	uint32_t function; /* number (frames.h) */
 	bool is_recursive;
 	uint64_t self_n, total_n; /* samples */
-	uint64_t n_calls;         /* exactly traced: calls and resumptions */
+	uint64_t n_calls;         /* exactly traced; resumptions of generators are none */
 	double self_s, total_s;
 	const struct calltree_node *const *children; /* by total time, falling */
 	size_t n_children;

@@ -263,7 +263,7 @@ static void take_nodes(struct builder *b)
 			vec_push(&b->places,
 				(struct stack_place){ .stack = (uint32_t)i + 1,
 					.thread = r->index - 1,
-					.n_calls = x->calls + x->resumes,
+					.n_calls = x->calls, /* resumptions are none */
 					.seconds = x->raw.self_s - x->cost.self_s });
 	}
 }

@@ -71,7 +71,7 @@ struct stack_place {
 	uint32_t number;                        /* blocks.h; not with nodes */
 	bool is_off_cpu;                        /* and without the GIL */
 	uint64_t n_samples;
-	uint64_t n_calls; /* with nodes: calls and resumptions */
+	uint64_t n_calls; /* with nodes; resumptions of generators are none */
 	double seconds;
 	double squares; /* sum of the samples' seconds² */
 };
