@@ -30,9 +30,9 @@ enum {
 	QUOTA_LEAST = 512,
 	/* Of the budget, in percent: what calls outside of windows may use up, and those in windows. The rest is for the start, and
 	 * for what instructions cost until the interpreter has specialised them again. */
-	OUTSIDE_SHARE = 30,
-	WINDOWS_SHARE = 30,
-	FUNCTION_SHARE = 2, /* … and one function, as long as all together are within theirs */
+	OUTSIDE_SHARE = 25,
+	WINDOWS_SHARE = 25,
+	FUNCTION_SHARE = 1, /* … and one function, as long as all together are within theirs */
 	REAL_COST = 2,      /* times what was calibrated: see estimate.h */
 	OPENING_US = 150,   /* what a window costs beside its events */
 };
@@ -42,7 +42,7 @@ enum phase { CLOSED, SETTLING, TURNING, COUNTING };
 
 static struct {
 	unsigned percent;
-	uint64_t call_cost, builtin_cost; /* ticks × 256 */
+	uint64_t call_cost, builtin_cost, other_cost; /* ticks × 256 */
 	const struct monitor *monitor;
 	PyObject *missing; /* borrowed */
 	pthread_t thread;
@@ -55,9 +55,10 @@ static struct {
 	struct budget_window window; /* the last one, or the one that is open */
 	uint64_t settle_cost;        /* before it */
 	_Atomic uint32_t tick;
-	_Atomic uint32_t quota;       /* events of one function in one tick … */
-	uint32_t quota_most;          /* … at most */
-	uint64_t n_calls, n_builtins; /* watched since the last sum, in or out of a window */
+	_Atomic uint32_t quota; /* events of one function in one tick … */
+	uint32_t quota_most;    /* … at most */
+	uint64_t n_calls, n_builtins,
+		n_others;    /* watched since the last sum, in or out of a window */
 	uint64_t n_last;     /* of them in this tick, those of functions that are off now */
 	uint64_t tick_began; /* CPU time of the process, ns */
 } budget;
@@ -78,14 +79,16 @@ static uint64_t cpu_ns(void)
 static uint64_t cost_ns(void)
 {
 	return tree_ns(
-		(budget.n_calls * budget.call_cost + budget.n_builtins * budget.builtin_cost) >> 8);
+		(budget.n_calls * budget.call_cost + budget.n_builtins * budget.builtin_cost +
+			budget.n_others * budget.other_cost) >>
+		8);
 }
 
 static uint64_t take_cost(void)
 {
 	uint64_t cost = cost_ns();
 
-	budget.n_calls = budget.n_builtins = 0;
+	budget.n_calls = budget.n_builtins = budget.n_others = 0;
 	return cost;
 }
 
@@ -277,13 +280,17 @@ static PyObject *end(struct tracer *t, const void *key, bool is_over)
 }
 
 /* A call site of something that is neither a C function nor, as yet, a Python function of ours. */
-static PyObject *pass(PyObject *callable)
+static PyObject *pass(struct tracer *t, PyObject *callable)
 {
 	const void *key = PyType_Check(callable) ? (void *)callable : (void *)Py_TYPE(callable);
 	struct budgeted *b;
 
 	if (Py_TYPE(callable) == &PyFunction_Type)
 		key = ((PyFunctionObject *)callable)->func_code;
+	if (!is_python_function(callable)) {
+		t->top->node->cost += t->costs.other;
+		budget.n_others++;
+	}
 	b = budget_table_get(key);
 	if (!b || is_window())
 		return NULL;
@@ -321,7 +328,7 @@ CALLBACK(on_c_call, false, {
 	const PyMethodDef *def = c_function(args[2], args[3], budget.missing);
 	uint32_t offset = compat_small_int(args[1]);
 
-	answer = def ? begin(t, def, args[2], false) : pass(args[2]);
+	answer = def ? begin(t, def, args[2], false) : pass(t, args[2]);
 	if (answer)
 		budget_table_site_off(args[0], offset, cpu_ns());
 	else if (unlikely(def && is_window()))
@@ -515,6 +522,7 @@ void budget_set(unsigned percent, const struct trace_cost *cost)
 	budget.percent = percent;
 	budget.call_cost = cost->call_inside + cost->call_outside;
 	budget.builtin_cost = cost->builtin_inside + cost->builtin_outside;
+	budget.other_cost = cost->other_outside;
 	if (!budget.call_cost)
 		budget.call_cost = budget.builtin_cost = 200 << 8;
 	if (budget.call_cost > 3 * budget.builtin_cost) /* measured while others had the CPU */

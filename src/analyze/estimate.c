@@ -11,9 +11,12 @@
 
 /* What watching may really have cost, as a part of the calibrated cost: caches are cold and code is not specialised when a
  * window opens. */
-static const double COST_LEAST = 1, COST_LIKELY = 1.9, COST_MOST = 2.8;
-static const double SPELLS_LEAST = 3; /* windows with calls, were they alike in these */
-static const double NET_LEAST = 0.1;  /* part of a window that is the program's at least */
+#define COST_LEAST  1.0
+#define COST_LIKELY 1.9
+#define COST_MOST   2.8
+static const double SPELLS_LEAST = 3;  /* windows with calls, were they alike in these */
+static const double SELF_LEAST = 0.05; /* … and of a function's own time in windows */
+static const double NET_LEAST = 0.1;   /* part of a window that is the program's at least */
 
 /* Of Student's t with n − 1 degrees of freedom, 97.5 %. */
 static double quantile(double n)
@@ -58,32 +61,59 @@ static double spread_of(const struct rec_budget *r)
 	return sqrt(fmax(squares, 0) / (n * (n - 1))) / (net / n) * quantile(n);
 }
 
+/* Calls outside of windows, were watching so much dearer than calibrated. */
+static double calls_at(const struct rec_budget *r, double cost_factor, double off, double gap)
+{
+	return (double)r->calls / net_of(r, cost_factor) * off + gap;
+}
+
+/* One's own time outside of windows: what watching cost is no part of its own time, as it is none of the window's. `doubt_ns` is that
+ * of the own time of a call. */
+static double self_at(const struct rec_budget *r, double cost_factor, double inside_ns,
+	double doubt_ns, double off)
+{
+	double n = (double)r->calls + (double)r->resumes, raw = (double)r->self_ns / n;
+	double each = fmax(raw - cost_factor * inside_ns + doubt_ns, SELF_LEAST * raw);
+
+	return each / 1e9 *
+		(calls_at(r, cost_factor, off, 0) +
+			(double)r->resumes / net_of(r, cost_factor) * off);
+}
+
+static void add_self(struct estimate *e, const struct rec_budget *r, double inside_ns, double off,
+	double relative_spread)
+{
+	static const double factors[] = { COST_LEAST, COST_LIKELY, COST_MOST };
+	double doubt = inside_ns / 3, low = INFINITY, high = 0;
+
+	e->self_s = self_at(r, COST_LIKELY, inside_ns, 0, off);
+	for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+		low = fmin(low, self_at(r, factors[i], inside_ns, -doubt, off));
+		high = fmax(high, self_at(r, factors[i], inside_ns, doubt, off));
+	}
+	e->self_low_s = low * fmax(1 - relative_spread, 0);
+	if (!is_rare(r))
+		e->self_high_s = high * (1 + relative_spread);
+}
+
 struct estimate estimate_of(const struct rec_budget *r, double inside_ns)
 {
-	double calls = (double)r->calls, net = net_of(r, COST_LIKELY);
+	double net = net_of(r, COST_LIKELY), gap_ns = (double)r->gap_ns;
 	double off = (double)r->off_ns - (double)r->window_ns - (double)r->outside_cost_ns;
-	double spread, half, gap = gap_calls(r, &half), each_s, doubt_s;
+	double spread, half, gap = gap_calls(r, &half);
 	struct estimate e = { .calls_high = UNITS_UNKNOWN, .self_high_s = UNITS_UNKNOWN };
 
-	off = fmax(off - (double)r->gap_ns, 0);
+	off = fmax(off - gap_ns, 0);
 	if (r->n_windows < 2 || net <= 0)
 		return e;
-	e.calls = calls / net * off + gap;
-	e.resumes = (double)r->resumes / net * (off + (double)r->gap_ns);
+	e.calls = calls_at(r, COST_LIKELY, off, gap);
+	e.resumes = (double)r->resumes / net * (off + gap_ns);
 	/* None seen is not none there: a spell as long as between two windows may have been missed. */
 	spread = fmax(spread_of(r) * net_of(r, 1) / net, 3 / net) * off + half;
-	e.calls_low = fmax(calls / net_of(r, COST_LEAST) * off + gap - spread, 0);
+	e.calls_low = fmax(calls_at(r, COST_LEAST, off, gap) - spread, 0);
 	if (!is_rare(r))
-		e.calls_high = calls / net_of(r, COST_MOST) * off + gap + spread;
-	if (calls + (double)r->resumes <= 0)
-		return e;
-	each_s = (double)r->self_ns / (calls + (double)r->resumes) / 1e9;
-	doubt_s = inside_ns / 3 / 1e9;
-	each_s = fmax(each_s - inside_ns / 1e9, 0);
-	e.self_s = each_s * (e.calls + e.resumes);
-	e.self_low_s = fmax(0.9 * each_s - doubt_s, 0) *
-		(e.calls_low + e.resumes * (e.calls > 0 ? e.calls_low / e.calls : 0.5));
-	e.self_high_s = (1.1 * each_s + doubt_s) *
-		(e.calls_high + e.resumes * (e.calls > 0 ? e.calls_high / e.calls : 2));
+		e.calls_high = calls_at(r, COST_MOST, off, gap) + spread;
+	if (r->calls + r->resumes > 0)
+		add_self(&e, r, inside_ns, off + gap_ns, e.calls > 0 ? spread / e.calls : 1);
 	return e;
 }

@@ -307,6 +307,7 @@ const struct profile *exact_profile(struct arena *a, const struct exact *x)
 
 	for (size_t i = 0; i < x->n_functions; i++) {
 		const struct exact_function *f = &x->functions[i];
+		bool has_range = f->range.is_estimated || f->is_mixed;
 
 		functions[i] = (struct profile_function){ .name = f->name,
 			.file = f->file,
@@ -318,10 +319,8 @@ const struct profile *exact_profile(struct arena *a, const struct exact *x)
 			.primitive_calls = f->cost.primitive_calls,
 			.cost = { .self_s = f->cost.self_s,
 				.total_s = f->cost.total_s,
-				.self = { f->range.is_estimated ? f->range.self_low_s
-								: UNITS_UNKNOWN,
-					f->range.is_estimated ? f->range.self_high_s
-							      : UNITS_UNKNOWN },
+				.self = { has_range ? f->range.self_low_s : UNITS_UNKNOWN,
+					has_range ? f->range.self_high_s : UNITS_UNKNOWN },
 				.total = { UNITS_UNKNOWN, UNITS_UNKNOWN } } };
 	}
 	p.functions = functions;

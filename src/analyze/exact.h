@@ -34,9 +34,9 @@ struct exact_cost {
 
 /* Of a function that a budget had switched off for some time: it did what was seen and what is estimated. */
 struct exact_range {
-	bool is_estimated;            /* else the figures are exact, and these mean nothing */
-	double calls_low, calls_high; /* high may be unknown */
-	double self_low_s, self_high_s;
+	bool is_estimated;              /* else the figures are exact, and these mean nothing */
+	double calls_low, calls_high;   /* high may be unknown */
+	double self_low_s, self_high_s; /* of a function that is_mixed, too */
 };
 
 struct exact_function {

@@ -43,15 +43,27 @@ static void scale(struct exact_cost *c, double calls, double resumes, double sel
 	c->total_s *= calls;
 }
 
+/* What is left of a time when this part of an estimate was another's. */
+static void take(struct exact_function *from, const struct estimate *e, double part)
+{
+	struct exact_range *r = &from->range;
+	double high_s = units_is_known(e->self_high_s) ? e->self_high_s : e->self_s;
+
+	if (!from->is_mixed)
+		r->self_low_s = r->self_high_s = from->cost.self_s;
+	from->is_mixed = true;
+	from->cost.self_s = fmax(from->cost.self_s - e->self_s * part, 0);
+	r->self_low_s = fmax(r->self_low_s - high_s * part, 0);
+	r->self_high_s = fmax(r->self_high_s - e->self_low_s * part, 0);
+}
+
 /* Its own time was charged to the nearest caller that was watched all the time, context by context. */
 static void take_from_callers(
-	struct exact_estimates *x, uint32_t index, double added_s, double seen)
+	struct exact_estimates *x, uint32_t index, const struct estimate *e, double seen)
 {
 	for (size_t i = 0; i < x->nodes->n && seen > 0; i++) {
 		const struct node *n = &x->nodes->v[i];
-		double share = added_s * (double)(n->calls + n->resumes) / seen;
 		uint32_t parent = n->parent;
-		struct exact_function *from;
 
 		if (n->is_thread || x->rows[i + 1] != index)
 			continue;
@@ -60,9 +72,7 @@ static void take_from_callers(
 			parent = x->nodes->v[parent - 1].parent;
 		if (!parent || x->nodes->v[parent - 1].is_thread)
 			continue;
-		from = &x->functions[x->rows[parent]];
-		from->cost.self_s = fmax(from->cost.self_s - share, 0);
-		from->is_mixed = true;
+		take(&x->functions[x->rows[parent]], e, (double)(n->calls + n->resumes) / seen);
 	}
 }
 
@@ -84,7 +94,7 @@ static void apply(struct exact_estimates *x, struct exact_function *fn, const st
 		if (&x->functions[x->edges[i].callee] == fn)
 			scale(&x->edges[i].cost, calls, resumes, self);
 	take_from_callers(
-		x, (uint32_t)(fn - x->functions), e.self_s, seen + (double)c->resumes / resumes);
+		x, (uint32_t)(fn - x->functions), &e, seen + (double)c->resumes / resumes);
 }
 
 size_t exact_estimates_apply(struct exact_estimates *x, struct tables *t, struct frames *f)

@@ -283,16 +283,20 @@ void exact_print_excluded(const char *patterns, const struct profile_view *v, st
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* What was counted has no interval. */
-static void json_range(struct json_writer *w, const struct exact_range *r)
+static void json_range(struct json_writer *w, const struct exact_function *f)
 {
+	const struct exact_range *r = &f->range;
 	const struct {
 		const char *key;
 		double value;
-	} ends[] = { { "self_low_s", r->self_low_s }, { "self_high_s", r->self_high_s },
-		{ "calls_low", r->calls_low }, { "calls_high", r->calls_high } };
+		bool is_known;
+	} ends[] = { { "self_low_s", r->self_low_s, r->is_estimated || f->is_mixed },
+		{ "self_high_s", r->self_high_s, r->is_estimated || f->is_mixed },
+		{ "calls_low", r->calls_low, r->is_estimated },
+		{ "calls_high", r->calls_high, r->is_estimated } };
 
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		json_kv_double(w, ends[i].key, r->is_estimated ? ends[i].value : UNITS_UNKNOWN);
+		json_kv_double(w, ends[i].key, ends[i].is_known ? ends[i].value : UNITS_UNKNOWN);
 }
 
 static void json_function(
@@ -313,7 +317,7 @@ static void json_function(
 	}
 	json_kv_bool(w, "estimated", f->range.is_estimated);
 	json_kv_bool(w, "self_is_rest", f->is_mixed);
-	json_range(w, &f->range);
+	json_range(w, f);
 	json_kv_u64(w, "calls", c->calls);
 	json_kv_u64(w, "primitive_calls", c->primitive_calls);
 	json_kv_double(w, "resumes", has_contexts ? (double)c->resumes : UNITS_UNKNOWN);
