@@ -1,44 +1,102 @@
 """What `run --torch` costs a training, torch.profiler beside it in the same process.
 
     python benchmarks/torch_collect.py [STEPS]        of each kind, 1500
+    python benchmarks/torch_collect.py --sampled [BLOCKS]   what sampling alone costs the same steps, 400 blocks of 60 ms
 
 Blocks of steps take turns: nothing on, our ranges on, torch.profiler on. So all three have the same process, memory and spells of the machine.
 Bars: what ours adds inside the steps, at most 0.9 of what torch.profiler(activities=[CPU]) adds; 0.3 with its stop and key_averages() and our
-`report --ops`; the same operators counted. What sampling alone costs is sampler.py's, `--only programs`.
+`report --ops`; the same operators counted.
+Sampling alone, at most 0.02: blocks with the sampler and with the sampler stopped take turns in one process, and neighbours are compared, by the
+clock and by the CPU time of the thread, which other programs on the machine do not lengthen but for the caches. Control: both with the sampler stopped.
 """
 import collections
 import gc
 import json
+import os
 import pathlib
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import paired  # noqa: E402
+
 LEADLINE = pathlib.Path(__file__).resolve().parent.parent / "build" / "leadline"
 ROUNDS = 30
+BLOCK_S, GUARD_S = 0.06, 0.012  # after each switch the tool's catching up belongs to neither side
+CYCLE = (True, False, False, True, False, False)  # with the sampler; pairs of neighbours: two that compare, one control
 
 
-def program(steps):
-    """Under leadline: times each block and says what torch.profiler saw."""
+def training():
+    """One step of it."""
     import torch
-    from torch.profiler import ProfilerActivity, profile
 
-    ours = {f.__name__: f for f in gc.get_objects() if getattr(f, "__module__", None) == "leadline_torch" and hasattr(f, "__code__")}
-    ours["_switch_off"]()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(1000, 100), torch.nn.ReLU(), torch.nn.Linear(100, 10))
     loss, optimizer = torch.nn.MSELoss(reduction="sum"), torch.optim.SGD(net.parameters(), lr=1e-6)
     x, y = torch.randn(64, 1000), torch.randn(64, 10)
 
+    def step():
+        optimizer.zero_grad()
+        loss(net(x), y).backward()
+        optimizer.step()
+
+    return step
+
+
+def sampled_program(blocks):
+    """Under leadline, which is stopped and let go on from here: seconds a step of each block, by the clock and of this thread."""
+    step = training()
+    for _ in range(200):
+        step()
+    tool, times = os.getppid(), []
+    for i in range(blocks):
+        os.kill(tool, signal.SIGCONT if CYCLE[i % len(CYCLE)] else signal.SIGSTOP)
+        guard = time.perf_counter() + GUARD_S
+        while time.perf_counter() < guard:
+            step()
+        begun, cpu, n = time.perf_counter(), time.thread_time(), 0
+        while time.perf_counter() < begun + BLOCK_S:
+            step()
+            n += 1
+        times.append(((time.perf_counter() - begun) / n, (time.thread_time() - cpu) / n))
+    os.kill(tool, signal.SIGCONT)
+    print(json.dumps(times))
+
+
+def sampled(blocks):
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([LEADLINE, "run", "--report=/dev/null", "-o", f"{folder}/x.lead", "--", sys.executable, __file__, "--sampled-program", str(blocks)],
+                              check=True, capture_output=True, text=True)
+        said = subprocess.run([LEADLINE, "report", f"{folder}/x.lead", "--json"], check=True, capture_output=True, text=True).stdout
+    times = json.loads(done.stdout.splitlines()[-1])
+    print(f"{len(times)} blocks of steps of {statistics.median(t for t, _ in times) * 1e6:.0f} µs; {json.loads(said)['fidelity']['samples']} samples taken")
+    for which, name in ((0, "by the clock"), (1, "CPU time of the thread")):
+        ratios = {True: [], False: []}
+        for i in range(0, len(times) - len(times) % 2, 2):
+            kinds = [CYCLE[k % len(CYCLE)] for k in (i, i + 1)]
+            on, off = (i, i + 1) if kinds[0] else (i + 1, i)
+            ratios[any(kinds)].append(times[off][which] / times[on][which])
+        print(f"{name}: sampling costs {paired.from_ratios(ratios[True])} (bar 2 %); control {paired.from_ratios(ratios[False])}")
+
+
+def program(steps):
+    """Under leadline: times each block and says what torch.profiler saw."""
+    from torch.profiler import ProfilerActivity, profile
+
+    ours = {f.__name__: f for f in gc.get_objects() if getattr(f, "__module__", None) == "leadline_torch" and hasattr(f, "__code__")}
+    ours["_switch_off"]()
+    step = training()
+
     def block():
         begun = time.perf_counter()
         for _ in range(steps // ROUNDS):
-            optimizer.zero_grad()
-            loss(net(x), y).backward()
-            optimizer.step()
+            step()
         return time.perf_counter() - begun
 
     def with_ours():
@@ -98,7 +156,11 @@ def main(steps):
 
 
 if __name__ == "__main__":
-    if "--program" in sys.argv:
+    if "--sampled-program" in sys.argv:
+        sampled_program(int(sys.argv[-1]))
+    elif "--sampled" in sys.argv:
+        sampled(int(sys.argv[2]) if len(sys.argv) > 2 else 400)
+    elif "--program" in sys.argv:
         program(int(sys.argv[-1]))
     else:
         main(int(sys.argv[1]) if len(sys.argv) > 1 else 1500)
