@@ -134,6 +134,24 @@ def test_tensorboards_plugin_shows_the_same_of_it(tool, tmp_path):
     assert ours == theirs and "aten::convolution" in ours
 
 
+HTA = """
+import sys
+sys.path[:0] = sys.argv[1:3]
+from hta.trace_analysis import TraceAnalysis
+for path in sys.argv[3:]:
+    seen = TraceAnalysis(trace_files={0: path})
+    tables = [seen.get_temporal_breakdown(visualize=False), *seen.get_gpu_kernel_breakdown(visualize=False), seen.get_idle_time_breakdown(ranks=[0], visualize=False)[0]]
+    print("HTA", [t.to_dict("records") for t in tables])
+"""
+
+
+def test_hta_finds_the_same_in_it(tool, tmp_path):
+    tool("export", trace("h200_conv"), "-o", tmp_path / "w.pt.trace.json.gz")
+    said = consumers.python(HTA, consumers.data("hta"), consumers.data("torch_readers"), trace("h200_conv"), tmp_path / "w.pt.trace.json.gz")
+    theirs, ours = (line for line in said.splitlines() if line.startswith("HTA"))
+    assert ours == theirs and "idle_time_pctg" in ours and "sm80_xmma_gemm" in ours
+
+
 def test_stacks_are_not_made_of_operators(tool, tmp_path):
     tool("export", trace("mlp_plain"), "-o", tmp_path / "t.lead")
     done = tool("export", tmp_path / "t.lead", "--format=collapsed")
