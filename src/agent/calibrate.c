@@ -44,8 +44,8 @@ static const char source[] = "def f(): pass\n"
 			     "        self.x = (self.x + d) % 1000003\n"
 			     "        return self.x\n"
 			     "    def far(self, d): return self.step(d) + self.step(-d)\n"
-			     "def calls(r, p=P()):\n"
-			     "    fib(16 if len(r) > 64 else 8)\n"
+			     "def recursion(r): fib(16 if len(r) > 64 else 8)\n"
+			     "def methods(r, p=P()):\n"
 			     "    for i in r: p.far(i)\n"
 			     "def builtins(r, word='calibrate', table={1: 2}):\n"
 			     "    items = [0] * 300\n"
@@ -75,7 +75,8 @@ enum shape {
 	EMPTY,
 	PYTHON,
 	BUILTIN,
-	MANY_CALLS,
+	RECURSION,
+	METHODS,
 	MANY_BUILTINS,
 	MANY_RESUMES,
 	MANY_OTHERS,
@@ -90,7 +91,8 @@ static const struct {
 	[EMPTY] = { "empty", 0 },
 	[PYTHON] = { "python", CALLS },
 	[BUILTIN] = { "builtin", CALLS },
-	[MANY_CALLS] = { "calls", FIBS + FARS * 3 },
+	[RECURSION] = { "recursion", FIBS },
+	[METHODS] = { "methods", FARS * 3 },
 	[MANY_BUILTINS] = { "builtins", MIXES * 7 },
 	[MANY_RESUMES] = { "resumes", 2 * ITEMS },
 	[MANY_OTHERS] = { "others", OTHERS },
@@ -213,6 +215,22 @@ static struct middle added(const struct bench *b, enum shape shape)
 	return middle_of(each, b->n_rounds);
 }
 
+/* Of the ways to call a Python function the middle one: in some processes one of them costs half as much again, by where its memory
+ * lies, which says nothing of the program's functions. */
+static struct middle added_by_calls(const struct bench *b)
+{
+	struct middle a = added(b, PYTHON), c = added(b, METHODS), m = added(b, RECURSION);
+
+	if ((m.value > a.value) == (m.value > c.value)) /* it is the least or the most */
+		m = (a.value > m.value) == (a.value > c.value) ? c : a;
+	return m;
+}
+
+static struct middle added_by(const struct bench *b, enum shape shape)
+{
+	return shape == RECURSION ? added_by_calls(b) : added(b, shape);
+}
+
 /* … and the part of `all` that is between the stamps, by a loop of empty functions. */
 static double between(const struct bench *b, enum shape shape, double all)
 {
@@ -237,12 +255,12 @@ static double slower(const struct bench *b)
 
 static double error(const struct bench *b)
 {
-	static const enum shape all[] = { MANY_CALLS, MANY_BUILTINS, MANY_RESUMES };
+	static const enum shape all[] = { RECURSION, MANY_BUILTINS, MANY_RESUMES };
 	double most = 0;
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		if (added(b, all[i]).error > most)
-			most = added(b, all[i]).error;
+		if (added_by(b, all[i]).error > most)
+			most = added_by(b, all[i]).error;
 	return most;
 }
 
@@ -264,7 +282,7 @@ static void conclude(struct bench *b, struct trace_cost *ret)
 	const struct {
 		enum shape many, empty;
 		uint64_t *inside, *outside;
-	} kinds[] = { { MANY_CALLS, PYTHON, &ret->call_inside, &ret->call_outside },
+	} kinds[] = { { RECURSION, PYTHON, &ret->call_inside, &ret->call_outside },
 		{ MANY_BUILTINS, BUILTIN, &ret->builtin_inside, &ret->builtin_outside },
 		{ MANY_RESUMES, PYTHON, &ret->resume_inside, &ret->resume_outside } };
 
@@ -273,7 +291,7 @@ static void conclude(struct bench *b, struct trace_cost *ret)
 	ret->slower_permille = (uint64_t)(slower(b) * 1000);
 	ret->error_permille = (uint64_t)(error(b) * 1000);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		double all = added(b, kinds[i].many).value;
+		double all = added_by(b, kinds[i].many).value;
 		double inside = between(b, kinds[i].empty, all);
 
 		*kinds[i].inside = (uint64_t)(inside * pace.value * 256);

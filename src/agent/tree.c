@@ -362,6 +362,7 @@ static void set_costs(struct tracer *t, uint64_t pace)
 
 	if (slower > SLOWER_MOST) /* the CPU was away meanwhile */
 		slower = SLOWER_MOST;
+	slower = trace_cost_growth(slower);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		*all[i].at = (uint64_t)((double)all[i].calibrated * slower);
 }

@@ -192,7 +192,7 @@ static void write_cost(struct trace *t)
 		return;
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		n += (size_t)snprintf(text + n, sizeof text - n, "%s%.2f", i ? " " : "",
-			(double)trace_to_ns(t, parts[i]) / 256 * pace_factor(t));
+			(double)trace_to_ns(t, parts[i]) / 256 * trace_cost_growth(pace_factor(t)));
 	writer_meta(t->c.writer, "trace_cost_ns", text);
 	snprintf(text, sizeof text, "%.3f %.3f", (double)c->error_permille / 1000, pace_factor(t));
 	writer_meta(t->c.writer, "trace_cost_error", text);
