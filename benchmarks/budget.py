@@ -47,6 +47,9 @@ def own_shares(own, rows):
     for (file, line, name), (_, _, self_s, _, callers) in marshal.loads(pathlib.Path(f"{own}/x.pstats").read_bytes()).items():
         row = next((r for (n, f, at), r in rows.items() if (f, at) == (file, line)), {}) if file != "~" else rows.get((name.replace("<", "{").replace(">", "}"), "", 0), {})
         ends = [1, *((row[end] / row["self_s"] if row.get(end) is not None and row["self_s"] else 1) for end in ("self_low_s", "self_high_s"))]
+        if file != "~" and row:
+            sums[file, line] = [sum_s + (row["self_s"] if row.get(end) is None else row[end]) for sum_s, end in zip(sums[file, line], ("self_s", "self_low_s", "self_high_s"))]
+            continue
         parts = {(file, line): self_s} if file != "~" else {(of[0], of[1]): numbers[2] for of, numbers in callers.items()}
         for key, part_s in parts.items():
             sums[key] = [sum_s + part_s * end for sum_s, end in zip(sums[key], ends)]

@@ -167,7 +167,9 @@ static uint64_t charge(struct tracer *t, struct budgeted *top)
 		strip(t);
 		return now;
 	}
-	if (t->n_off && is_counting() && before >= budget.opened_at) {
+	/* What is called that often runs no longer than that: the CPU was another program's. */
+	if (t->n_off && is_counting() && before >= budget.opened_at &&
+		now - before < budget.settle_ticks) {
 		top = top ? top : budget_table_find(t->top->key);
 		if (top && top->entry)
 			top->window_self += now - before;

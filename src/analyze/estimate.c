@@ -11,9 +11,10 @@
 
 /* What watching may really have cost, as a part of the calibrated cost: caches are cold and code is not specialised when a
  * window opens. */
-#define COST_LEAST  1.0
-#define COST_LIKELY 1.9
-#define COST_MOST   2.8
+#define COST_LEAST   1.0
+#define COST_LIKELY  1.9
+#define COST_MOST    2.8
+#define COST_DIFFERS 0.4 /* … of one function's calls from that of others, as a part */
 static const double SPELLS_LEAST = 3;  /* windows with calls, were they alike in these */
 static const double SELF_LEAST = 0.05; /* … and of a function's own time in windows */
 static const double NET_LEAST = 0.1;   /* part of a window that is the program's at least */
@@ -67,13 +68,13 @@ static double calls_at(const struct rec_budget *r, double cost_factor, double of
 	return (double)r->calls / net_of(r, cost_factor) * off + gap;
 }
 
-/* One's own time outside of windows: what watching cost is no part of its own time, as it is none of the window's. `doubt_ns` is that
- * of the own time of a call. */
-static double self_at(const struct rec_budget *r, double cost_factor, double inside_ns,
-	double doubt_ns, double off)
+/* One's own time outside of windows: what watching cost is no part of its own time, as it is none of the window's. doubt:
+ * by which part it costs this function more than others. */
+static double self_at(
+	const struct rec_budget *r, double cost_factor, double inside_ns, double doubt, double off)
 {
 	double n = (double)r->calls + (double)r->resumes, raw = (double)r->self_ns / n;
-	double each = fmax(raw - cost_factor * inside_ns + doubt_ns, SELF_LEAST * raw);
+	double each = fmax(raw - cost_factor * inside_ns * (1 + doubt), SELF_LEAST * raw);
 
 	return each / 1e9 *
 		(calls_at(r, cost_factor, off, 0) +
@@ -84,12 +85,12 @@ static void add_self(struct estimate *e, const struct rec_budget *r, double insi
 	double relative_spread)
 {
 	static const double factors[] = { COST_LEAST, COST_LIKELY, COST_MOST };
-	double doubt = inside_ns / 3, low = INFINITY, high = 0;
+	double low = INFINITY, high = 0;
 
 	e->self_s = self_at(r, COST_LIKELY, inside_ns, 0, off);
 	for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
-		low = fmin(low, self_at(r, factors[i], inside_ns, -doubt, off));
-		high = fmax(high, self_at(r, factors[i], inside_ns, doubt, off));
+		low = fmin(low, self_at(r, factors[i], inside_ns, COST_DIFFERS, off));
+		high = fmax(high, self_at(r, factors[i], inside_ns, -COST_DIFFERS, off));
 	}
 	e->self_low_s = low * fmax(1 - relative_spread, 0);
 	if (!is_rare(r))

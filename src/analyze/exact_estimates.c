@@ -57,29 +57,58 @@ static void take(struct exact_function *from, const struct estimate *e, double p
 	r->self_high_s = fmax(r->self_high_s - e->self_low_s * part, 0);
 }
 
-/* Its own time was charged to the nearest caller that was watched all the time, context by context. */
+/* Whose time a node's was while it was off: the nearest caller's that was watched all the time. NULL: the thread's. */
+static struct exact_function *owner_of(struct exact_estimates *x, const struct node *n)
+{
+	uint32_t parent = n->parent;
+
+	while (parent && !x->nodes->v[parent - 1].is_thread &&
+		x->functions[x->rows[parent]].range.is_estimated)
+		parent = x->nodes->v[parent - 1].parent;
+	return !parent || x->nodes->v[parent - 1].is_thread ? NULL : &x->functions[x->rows[parent]];
+}
+
+static bool is_of(const struct exact_estimates *x, size_t node, uint32_t index)
+{
+	return !x->nodes->v[node].is_thread && x->rows[node + 1] == index;
+}
+
+/* Context by context. */
 static void take_from_callers(
 	struct exact_estimates *x, uint32_t index, const struct estimate *e, double seen)
 {
 	for (size_t i = 0; i < x->nodes->n && seen > 0; i++) {
 		const struct node *n = &x->nodes->v[i];
-		uint32_t parent = n->parent;
+		struct exact_function *from = is_of(x, i, index) ? owner_of(x, n) : NULL;
 
-		if (n->is_thread || x->rows[i + 1] != index)
-			continue;
-		while (parent && !x->nodes->v[parent - 1].is_thread &&
-			x->functions[x->rows[parent]].range.is_estimated)
-			parent = x->nodes->v[parent - 1].parent;
-		if (!parent || x->nodes->v[parent - 1].is_thread)
-			continue;
-		take(&x->functions[x->rows[parent]], e, (double)(n->calls + n->resumes) / seen);
+		if (from)
+			take(from, e, (double)(n->calls + n->resumes) / seen);
 	}
 }
 
-static void apply(struct exact_estimates *x, struct exact_function *fn, const struct rec_budget *r)
+/* The time of all callers that estimates are taken from. */
+static double time_there_is(struct exact_estimates *x)
+{
+	bool *is_owner = xcalloc(x->n_functions + 1, sizeof *is_owner);
+	double there_s = 0;
+
+	for (size_t i = 0; i < x->nodes->n; i++) {
+		const struct node *n = &x->nodes->v[i];
+		bool is_off = !n->is_thread && x->functions[x->rows[i + 1]].range.is_estimated;
+		struct exact_function *from = is_off ? owner_of(x, n) : NULL;
+
+		if (from)
+			is_owner[from - x->functions] = true;
+	}
+	for (size_t i = 0; i < x->n_functions; i++)
+		there_s += is_owner[i] ? x->functions[i].cost.self_s : 0;
+	free(is_owner);
+	return there_s;
+}
+
+static void apply(struct exact_estimates *x, struct exact_function *fn, struct estimate e)
 {
 	struct exact_cost *c = &fn->cost;
-	struct estimate e = estimate_of(r, inside_ns(c));
 	double seen = (double)c->calls, seen_self = c->self_s;
 	double calls = seen > 0 ? 1 + e.calls / seen : 1;
 	double resumes = c->resumes ? 1 + e.resumes / (double)c->resumes : 1;
@@ -95,6 +124,32 @@ static void apply(struct exact_estimates *x, struct exact_function *fn, const st
 			scale(&x->edges[i].cost, calls, resumes, self);
 	take_from_callers(
 		x, (uint32_t)(fn - x->functions), &e, seen + (double)c->resumes / resumes);
+}
+
+/* last: the newest record of each function that has one. */
+static void apply_all(struct exact_estimates *x, const struct rec_budget *last)
+{
+	struct estimate *estimates = xcalloc(x->n_functions + 1, sizeof *estimates);
+	double there_s = time_there_is(x), wanted_s = 0, part;
+
+	for (size_t i = 0; i < x->n_functions; i++)
+		if (x->functions[i].range.is_estimated) {
+			estimates[i] = estimate_of(&last[i], inside_ns(&x->functions[i].cost));
+			wanted_s += estimates[i].self_s;
+		}
+	/* Estimates cannot be more than there is. */
+	part = there_s > 0 && there_s < wanted_s ? there_s / wanted_s : 1;
+	for (size_t i = 0; i < x->n_functions; i++) {
+		struct estimate *e = &estimates[i];
+
+		e->self_s *= part;
+		e->self_low_s *= part;
+		if (there_s > 0 && e->self_high_s > there_s)
+			e->self_high_s = there_s;
+		if (x->functions[i].range.is_estimated)
+			apply(x, &x->functions[i], *e);
+	}
+	free(estimates);
 }
 
 size_t exact_estimates_apply(struct exact_estimates *x, struct tables *t, struct frames *f)
@@ -113,9 +168,7 @@ size_t exact_estimates_apply(struct exact_estimates *x, struct tables *t, struct
 		last[fn - x->functions] = *r;
 	}
 	record_iter_done(&it);
-	for (size_t i = 0; i < x->n_functions; i++)
-		if (x->functions[i].range.is_estimated)
-			apply(x, &x->functions[i], &last[i]);
+	apply_all(x, last);
 	free(last);
 	return n;
 }
