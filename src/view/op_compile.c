@@ -101,8 +101,8 @@ static void print_frames(const struct op_compile *x, const struct ops_view *v, s
 		{ "compiled", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "times", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "calls", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "first call", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "later calls", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "first", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "later", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "as long as", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "break in", TABLE_LEFT, TEXT_CUT_END, 0 },
 	};
@@ -110,7 +110,6 @@ static void print_frames(const struct op_compile *x, const struct ops_view *v, s
 
 	for (size_t i = 0; i < x->n_frames && i < v->limit; i++) {
 		const struct op_frame *f = &x->frames[i];
-		char calls[UNITS_TEXT];
 
 		add_frame(table, f);
 		table_cell_unit(table, UNIT_SECONDS, f->compile_s);
@@ -118,22 +117,31 @@ static void print_frames(const struct op_compile *x, const struct ops_view *v, s
 		table_cell_unit(table, UNIT_COUNT, (double)f->n_calls);
 		table_cell_unit(table, UNIT_SECONDS, f->first_s);
 		table_cell_unit(table, UNIT_SECONDS, f->later_s);
-		if (units_is_known(f->equal_calls))
-			table_cell(
-				table, "%s calls", units_format(calls, UNIT_COUNT, f->equal_calls));
-		else
-			table_cell(table, "%s", "–");
+		table_cell_unit(table, UNIT_COUNT, f->equal_calls);
 		table_cell(table, "%s", f->within);
 	}
 	buf_addc(out, '\n');
 	table_emit(table, out, v->width, v->colour);
 	table_free(table);
 	style_wrap(out,
-		"times of calls are without compiling; \"as long as\" is how many later calls take "
-		"as "
-		"long as compiling did: code that became twice as fast has paid for it after that "
+		"\"first\" and \"later\" are times of calls, without compiling; \"as long as\" is "
+		"how many later calls take as long as compiling did: code that became twice as "
+		"fast has paid for it after that "
 		"many; \"break in\": it goes on after a graph break in that frame",
 		0, v->width);
+}
+
+/* What torch says may have lines of its own. */
+static void add_reason(struct buf *text, const char *reason)
+{
+	while (*reason) {
+		size_t n = strcspn(reason, " \n");
+
+		text_add_printable(text, reason, n);
+		reason += n + strspn(reason + n, " \n");
+		if (n && *reason)
+			buf_addc(text, ' ');
+	}
 }
 
 static void print_list(const struct op_compile *x, const struct ops_view *v, struct buf *out)
@@ -172,7 +180,7 @@ static void print_list(const struct op_compile *x, const struct ops_view *v, str
 		if (!*x->v[i].reason)
 			continue;
 		buf_printf(&text, "%s%s because ", n++ ? "" : "\n", x->v[i].id);
-		text_add_printable(&text, x->v[i].reason, strlen(x->v[i].reason));
+		add_reason(&text, x->v[i].reason);
 		style_wrap(out, buf_str(&text), 0, v->width);
 		buf_done(&text);
 	}
@@ -196,15 +204,14 @@ static void print_told(const struct op_told *told, const struct ops_view *v, str
 		buf_clear(&text);
 		buf_printf(&text, "graph break at %s: %s, line %" PRIu64 ": ", base_name(b->file),
 			b->function, b->line);
-		text_add_printable(&text, b->reason, strlen(b->reason));
+		add_reason(&text, b->reason);
 		buf_addc(out, '\n');
 		style_wrap(out, buf_str(&text), 0, v->width);
 	}
 	for (size_t i = 0; i < told->n_explained && i < v->limit; i++) {
 		buf_clear(&text);
 		buf_adds(&text, "torch says: ");
-		text_add_printable(
-			&text, told->explained[i].reason, strlen(told->explained[i].reason));
+		add_reason(&text, told->explained[i].reason);
 		style_wrap(out, buf_str(&text), 2, v->width);
 	}
 	buf_done(&text);
