@@ -18,7 +18,8 @@ const char *const op_stage_names[OP_N_STAGES] = { "tracing", "guards", "autograd
 	"compiler", "cache", "other" };
 
 static const char REGION[] = "Torch-Compiled Region", BACKWARD[] = "entire_backward_compile",
-		  BACKWARD_TIMED[] = "backward._backward_impl",
+		  BACKWARD_TIMED[] = "backward._backward_impl", SCRIPT[] = "torch.jit.",
+		  SCRIPT_END[] = " (compile)",
 		  ID[] = "compile_id=", CODEGEN[] = "fx_codegen_and_compile",
 		  TUNING[] = "CachingAutotuner";
 
@@ -82,13 +83,22 @@ static bool begins(const char *s, const char *with)
 	return strncmp(s, with, strlen(with)) == 0;
 }
 
+static bool ends(const char *s, const char *with)
+{
+	size_t n = strlen(s), n_with = strlen(with);
+
+	return n > n_with && strcmp(s + n - n_with, with) == 0;
+}
+
+static bool is_script(const char *name)
+{
+	return begins(name, SCRIPT) && ends(name, SCRIPT_END);
+}
+
 bool op_is_compile(const char *name)
 {
-	size_t n = strlen(name);
-
 	return strcmp(name, "dynamo") == 0 || strcmp(name, "entire_frame_compile") == 0 ||
-		strcmp(name, BACKWARD) == 0 ||
-		(n > 15 && strcmp(name + n - 15, " (dynamo_timed)") == 0);
+		strcmp(name, BACKWARD) == 0 || ends(name, " (dynamo_timed)") || is_script(name);
 }
 
 static void look_at_names(struct gathering *g)
@@ -135,23 +145,28 @@ static uint32_t frame_of(struct gathering *g, const char *id)
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-static void begin_compilation(struct gathering *g, uint32_t node, const struct op_event *e)
+static const struct op_compilation *begin_compilation(
+	struct gathering *g, uint32_t node, const struct op_event *e)
 {
 	const char *name = op_events_name(g->tree.x, e->name);
 	uint32_t call = g->call[node];
 
 	g->compilation[node] = (uint32_t)g->compilations.n;
 	vec_push(&g->compilations,
-		(struct op_compilation){ .id = "",
+		(struct op_compilation){ .id = is_script(name)
+				? arena_strndup(g->arena, name, strlen(name) - strlen(SCRIPT_END))
+				: "",
 			.reason = "",
 			.at_s = (double)(e->start_ns - g->tree.x->zero_ns) / 1e9,
 			.seconds = (double)e->duration_ns / 1e9,
 			.is_tuning = begins(name, TUNING),
+			.is_script = is_script(name),
 			.is_backward = begins(name, BACKWARD) || begins(name, BACKWARD_TIMED) });
 	vec_push(&g->compiled, NO_FRAME);
 	vec_push(&g->is_coded, false);
 	if (call != OPS_NONE)
 		g->calls.v[call].compile_ns += e->duration_ns;
+	return &g->compilations.v[g->compilations.n - 1];
 }
 
 /* A frame that has no number told in it is the one that runs next. */
@@ -204,9 +219,9 @@ static void visit(struct gathering *g, uint32_t node, uint32_t *waiting)
 			g->stage[node] = g->stage[up];
 	}
 	if (g->is_compile[e->name] && g->compilation[node] == OPS_NONE) {
-		begin_compilation(g, node, e);
-		if (!g->compilations.v[g->compilation[node]].is_backward &&
-			!g->compilations.v[g->compilation[node]].is_tuning)
+		const struct op_compilation *c = begin_compilation(g, node, e);
+
+		if (!c->is_backward && !c->is_tuning && !c->is_script)
 			*waiting = g->compilation[node];
 	}
 	if (g->is_region[e->name])
@@ -274,6 +289,8 @@ static void sum_stages(struct gathering *g)
 		g->to->n_cached += c->is_cached;
 		g->to->n_backward += c->is_backward;
 		g->to->n_tuning += c->is_tuning;
+		g->to->n_scripts += c->is_script;
+		g->to->scripts_s += c->is_script ? c->seconds : 0;
 		if (g->compiled.v[i] == NO_FRAME)
 			continue;
 		g->frames.v[g->compiled.v[i]].compile_s += c->seconds;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What torch.compile did in a PyTorch trace: how long it compiled what, in which of its stages, and how often compiled code ran.
+ * What torch.compile and torch.jit did in a PyTorch trace: how long they compiled what, in which of dynamo's stages, and how often code that
+ * torch.compile made ran.
  *
  * A compilation is the outermost span of dynamo's ("dynamo", "entire_frame_compile", "… (dynamo_timed)"); its number "2/1" is that of the
  * frame (a function, or what is left of it after a graph break) and how often that was compiled before. Code that runs is
  * "Torch-Compiled Region: 2/1"; one that begins within another goes on after a graph break. Why a graph broke or was compiled again
  * is not in a trace of torch's, but in what leadline asks of torch in the program (op_compile_told.h). How long the code would
- * take without being compiled, nobody knows. */
+ * take without being compiled, nobody knows. What torch.jit compiled is told by leadline's own spans, "torch.jit.script (compile)". */
 #ifndef ANALYZE_OP_COMPILE_H
 #define ANALYZE_OP_COMPILE_H
 
@@ -32,11 +33,12 @@ enum op_stage {
 extern const char *const op_stage_names[OP_N_STAGES];
 
 struct op_compilation {
-	const char *id;       /* "2/1"; "": not known */
+	const char *id;       /* "2/1"; "torch.jit.script"; "": not known */
 	double at_s, seconds; /* since profiling began */
 	bool is_backward;     /* of what autograd calls, when it is first called */
 	bool is_again;        /* the frame had been compiled before */
 	bool is_tuning;       /* kernels are measured to choose one, when they are first used */
+	bool is_script;       /* by torch.jit */
 	bool is_cached;       /* what it needed had been compiled by an earlier process */
 	double stages_s[OP_N_STAGES]; /* together its seconds */
 	const char
@@ -66,7 +68,8 @@ struct op_compile {
 	size_t n_frames;
 	double seconds, stages_s[OP_N_STAGES]; /* of all compilations */
 	double span_s;                         /* of the trace */
-	uint64_t n_again, n_cached, n_backward, n_tuning;
+	uint64_t n_again, n_cached, n_backward, n_tuning, n_scripts;
+	double scripts_s;              /* of seconds, by torch.jit */
 	uint64_t n_calls, n_breaks;    /* of compiled code; of those, after a graph break */
 	const struct op_break *breaks; /* where the trace tells it (with_stack=True) */
 	size_t n_places;

@@ -35,6 +35,9 @@ static void print_sums(const struct op_compile *x, const struct ops_view *v, str
 		buf_printf(&text,
 			", with %" PRIu64 " times that kernels were measured to choose one",
 			x->n_tuning);
+	if (x->n_scripts)
+		buf_printf(&text, "; %" PRIu64 " by torch.jit, for %s", x->n_scripts,
+			units_format(time, UNIT_SECONDS, x->scripts_s));
 	if (x->n_backward)
 		buf_printf(&text, "; %" PRIu64 " for autograd", x->n_backward);
 	if (x->n_again)
@@ -44,11 +47,13 @@ static void print_sums(const struct op_compile *x, const struct ops_view *v, str
 	if (x->n_cached)
 		buf_printf(&text, "; %" PRIu64 " took code of an earlier process from the cache",
 			x->n_cached);
-	buf_printf(&text, ". Compiled code was called %" PRIu64 " times", x->n_calls);
+	buf_adds(&text, ".");
+	if (x->n > x->n_scripts || x->n_calls)
+		buf_printf(&text, " Code of torch.compile was called %" PRIu64 " times%s",
+			x->n_calls, x->n_breaks ? "" : ".");
 	if (x->n_breaks)
 		buf_printf(
-			&text, ", %" PRIu64 " of them to go on after a graph break", x->n_breaks);
-	buf_adds(&text, ".");
+			&text, ", %" PRIu64 " of them to go on after a graph break.", x->n_breaks);
 	if (x->triton_s > 0)
 		buf_printf(&text, " Kernels that inductor wrote ran for %s on the device.",
 			units_format(time, UNIT_SECONDS, x->triton_s));
@@ -221,13 +226,15 @@ void op_compile_print(const struct op_compile *x, const struct ops_view *v, stru
 {
 	style_add(out, STYLE_BOLD, v->colour, "Compilation\n");
 	if (!x->n && !x->n_calls) {
-		buf_adds(out, "torch.compile neither compiled nor ran anything in this trace\n");
+		buf_adds(out,
+			"nothing was compiled in this trace, and nothing that torch.compile made "
+			"ran\n");
 		return;
 	}
 	print_sums(x, v, out);
 	if (x->stages_s[OP_STAGE_OTHER] < x->seconds * 0.999)
 		print_stages(x, v, out);
-	else if (x->n)
+	else if (x->n > x->n_scripts)
 		buf_adds(out, "in which stages: leadline run --torch=full tells\n");
 	if (x->n_frames)
 		print_frames(x, v, out);
@@ -314,6 +321,8 @@ void op_compile_json(const struct op_compile *x, const struct ops_view *v, struc
 	json_kv_u64(w, "backward", x->n_backward);
 	json_kv_u64(w, "cached", x->n_cached);
 	json_kv_u64(w, "tuning", x->n_tuning);
+	json_kv_u64(w, "scripts", x->n_scripts);
+	json_kv_double(w, "scripts_s", x->scripts_s);
 	json_kv_u64(w, "calls", x->n_calls);
 	json_kv_u64(w, "calls_after_breaks", x->n_breaks);
 	json_kv_double(w, "triton_s", x->triton_s);
@@ -335,6 +344,7 @@ void op_compile_json(const struct op_compile *x, const struct ops_view *v, struc
 		json_kv_bool(w, "again", c->is_again);
 		json_kv_bool(w, "cached", c->is_cached);
 		json_kv_bool(w, "tuning", c->is_tuning);
+		json_kv_bool(w, "script", c->is_script);
 		stages_json(c->stages_s, w);
 		json_object_end(w);
 	}

@@ -400,4 +400,4 @@ def test_graph_breaks_are_where_python_says_and_old_traces_have_no_numbers(tool,
     assert row["id"] == "3/0" and row["stages_s"]["tracing"] == pytest.approx(300e-6) and row["stages_s"]["other"] == pytest.approx(700e-6)
     assert seen["graph_breaks"] == [{"where": "train.py: look_at_me, line 8", "times": 1}] and seen["triton_s"] == pytest.approx(7e-6)
     assert "graph break at train.py: look_at_me, line 8" in tool("report", "--compile", path).stdout
-    assert "neither compiled nor ran" in tool("report", "--compile", trace("mlp_plain")).stdout
+    assert "nothing was compiled in this trace" in tool("report", "--compile", trace("mlp_plain")).stdout

@@ -145,6 +145,48 @@ def test_what_torch_compile_did_and_why(tmp_path):
     assert f"graph break at compiled.py: broken, line {at['line']}: {at['reason']}" in " ".join(shown.split())
 
 
+SCRIPTED = """
+import time
+import torch
+
+
+def plain(x):
+    return x * 2 + 1
+
+
+class Doubled(torch.nn.Module):
+    def forward(self, x):
+        return plain(x)
+
+
+since = time.perf_counter()
+made = [torch.jit.script(plain), torch.jit.trace(plain, torch.ones(3)), torch.jit.freeze(torch.jit.script(Doubled().eval()))]
+took = time.perf_counter() - since
+assert all(m(torch.ones(2)).tolist() == [3, 3] for m in made)
+try:
+    torch.jit.script(lambda x: undefined(x))
+except Exception as error:
+    print(type(error).__name__)
+print(took, torch.jit.script.__name__, repr(torch.jit.script).partition(" at ")[0])
+"""
+
+
+def test_what_torch_jit_compiled(tmp_path):
+    """Spans as long as the program measures; it sees functions as before, and its own errors."""
+    pytest.importorskip("torch")
+    (tmp_path / "scripted.py").write_text(SCRIPTED)
+    run = [conftest.LEADLINE, "run", "--torch", "-o", tmp_path / "x.lead", "--report=/dev/null", "--", sys.executable, tmp_path / "scripted.py"]
+    said = subprocess.run(run, check=True, capture_output=True, text=True, timeout=SECONDS).stdout.split()
+    plain = subprocess.run([sys.executable, tmp_path / "scripted.py"], check=True, capture_output=True, text=True, timeout=SECONDS).stdout.split()
+    assert said[:1] + said[2:] == plain[:1] + plain[2:]
+    report = subprocess.run([conftest.LEADLINE, "report", "--compile", "--json", "--limit=0", tmp_path / "x.lead"], capture_output=True, text=True, check=True).stdout
+    seen = json.loads(report)["compilation"]
+    names = [c["id"] for c in seen["compilations"]]
+    assert names == [f"torch.jit.{name}" for name in ("script", "trace", "script", "freeze", "script")] and all(c["script"] for c in seen["compilations"])
+    assert seen["scripts"] == 5 and seen["scripts_s"] == pytest.approx(seen["seconds"]) and not seen["frames"]
+    assert 0.5 * float(said[1]) <= sum(c["seconds"] for c in seen["compilations"][:4]) <= float(said[1])
+
+
 OWN_PROFILERS = """
 import threading
 import torch

@@ -30,6 +30,8 @@ class _State(_thread._local):
     n_own = 0  # profilers of the program's that are on
     since = None  # when ours was switched off for them
     compiling = None  # since when torch.compile does
+    scripting = None  # since when torch.jit does
+    n_scripting = 0  # within each other
 
 
 _state = _State()
@@ -104,6 +106,30 @@ def _around_callbacks(module, execute):
         module.callback_handler.register_end_callback(_compile_ends)
     except Exception:
         pass  # older ones have none: their spans are not seen
+
+
+# ---- torch.jit
+
+
+def _script_begins():
+    if not _state.n_scripting:
+        _state.scripting = agent.torch_now()
+    _state.n_scripting += 1
+
+
+def _script_ends(name):
+    _state.n_scripting -= 1
+    if not _state.n_scripting and _state.is_on:
+        agent.torch_span(_state.scripting, "torch.jit.%s (compile)" % name)
+
+
+def _wrap_scripting(jit):
+    """Some of them look at the frame of their caller, which a wrapper written in C leaves where it is."""
+    modules = [module for name, module in list(sys.modules.items()) if name == "torch.jit" or name.startswith("torch.jit._")]
+    for name in ("script", "trace", "trace_module", "freeze", "optimize_for_inference"):
+        old = getattr(jit, name, None)
+        if old is not None:
+            _replace(old, agent.around(old, _script_begins, lambda is_done, name=name: _script_ends(name)), *modules)
 
 
 def _at_exit():
@@ -183,6 +209,8 @@ def _begin(torch, is_named):
     unseen = len(sys._current_frames()) - 1
     _wrap_profilers(torch, profiler, native)
     _wrap_threads()
+    if hasattr(torch, "jit"):
+        _wrap_scripting(torch.jit)
     _switch_on()
     sys.meta_path.insert(0, _Finder(_around_callbacks, "torch._dynamo.callback"))
     atexit.register(_at_exit)
