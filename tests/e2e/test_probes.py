@@ -17,7 +17,7 @@ SECONDS = 120
 # Of each function: (operand, type, name, size) that may be seen, and the operation.
 TRUTH = {
     "in_list": ({(0, "list", None, 10000), (1, "int", None, 1)}, "in list"),
-    "add_ints": ({(1, "int", None, 40000), (2, "int", None, 50000)}, "int + int"),
+    "add_ints": ({(1, "int", None, 400000), (2, "int", None, 500000)}, "int + int"),
     "subscript_dict": ({(0, "dict", None, 1000), (1, "str", None, 4)}, "dict[…]"),
     "subscript_slice": ({(0, "bytes", None, 20000), (1, "slice", None, None)}, "bytes[…]"),
     "call_sorted": ({(0, "builtin_function_or_method", "sorted", None), (1, "list", None, 5003)}, "sorted()"),

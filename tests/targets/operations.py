@@ -10,7 +10,7 @@ import time
 HAYSTACK = list(range(10000))
 UNSORTED = [(i * 7919) % 5003 for i in range(5003)]
 NUMBERS = tuple(range(3000))
-BIG, LARGE = (1 << 40000) - 3, (1 << 50000) - 5
+BIG, LARGE = (1 << 400000) - 3, (1 << 500000) - 5
 TABLE = {"key%d" % i: i for i in range(1000)}
 TEXT = "a" * 3000
 PATTERN = re.compile("(a?){20}b")
