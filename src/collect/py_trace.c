@@ -4,7 +4,6 @@
  * schedule. */
 #include "collect/py_trace.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +33,6 @@
 #include "collect/trace_tree.h"
 #include "store/writer.h"
 #include "sys/clocksource.h"
-#include "wire/records.h"
 #include "wire/session_layout.h"
 #include "wire/trace.h"
 
