@@ -193,17 +193,18 @@ static uint64_t trace_options(const struct options *o)
 		(o->budget_pct ? TRACE_BUDGET | o->budget_pct << TRACE_BUDGET_SHIFT : 0);
 }
 
-/* Whether the script imports leadline: then it finds the package, installed or not. A program that does not is sampled without
- * anything being put into its way. */
-static bool mentions_leadline(char *const *argv)
+/* Whether the script, the first word that is one, imports leadline: then it finds the package, installed or not. A program that
+ * does not is sampled without anything being put into its way. */
+static bool imports_leadline(char *const *argv)
 {
 	struct buf text = BUF_INIT;
 	struct err ignored = ERR_INIT;
-	bool found = false;
+	bool found;
 
-	for (; *argv && !found; argv++)
-		if (start_is_script(*argv) && buf_load(&text, *argv, SCRIPT_BYTES, &ignored) == 0)
-			found = text.n && memmem(text.data, text.n, "leadline", strlen("leadline"));
+	while (*argv && !start_is_script(*argv))
+		argv++;
+	found = *argv && buf_load(&text, *argv, SCRIPT_BYTES, &ignored) == 0 &&
+		start_imports(buf_str(&text), "leadline");
 	buf_done(&text);
 	return found;
 }
@@ -237,7 +238,7 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 		.n_collectors = collectors_pick(wanted(o), chosen),
 		.trace_options = trace_options(o),
 		.is_standby = (o->trace || o->count || o->lines) && !o->sample && !is_auto(o),
-		.wants_package = mentions_leadline(argv),
+		.wants_package = imports_leadline(argv),
 		.lines = o->lines,
 		.exclude = o->exclude,
 		.rate_hz = rate_hz,

@@ -2,6 +2,7 @@
  * See start.h. */
 #include "cmd/start.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,6 +14,8 @@
 #include "cmd/recording.h"
 #include "sys/interpreters.h"
 #include "base/banned.h"
+
+enum { BEFORE_MOST = 512 }; /* of a statement, before the module it imports */
 
 /* Whether this word is an option of ours whose value is the next word. */
 static bool takes_next(const struct opt *options, size_t n_options, const char *word)
@@ -49,6 +52,60 @@ bool start_is_script(const char *name)
 		return true;
 	return strchr(name, '/') && stat(name, &st) == 0 && S_ISREG(st.st_mode) &&
 		access(name, X_OK) != 0;
+}
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '.' || (unsigned char)c >= 0x80;
+}
+
+/* What stands before the module's name in its statement makes it an import: "from ", or "import" anywhere, as in
+ * "import os, " and "import_module('". */
+static bool is_import(const char *begin, size_t n)
+{
+	static const char from[] = "from";
+
+	if (n > BEFORE_MOST) {
+		begin += n - BEFORE_MOST;
+		n = BEFORE_MOST;
+	}
+	while (n && isspace((unsigned char)*begin)) {
+		begin++;
+		n--;
+	}
+	if (n > strlen(from) && strncmp(begin, from, strlen(from)) == 0 &&
+		strspn(begin + strlen(from), " \t") == n - strlen(from))
+		return true;
+	return memmem(begin, n, "import", strlen("import")) != NULL;
+}
+
+static bool line_imports(const char *line, size_t n, const char *module)
+{
+	const char *comment = memchr(line, '#', n), *end = comment ? comment : line + n;
+	const char *statement = line;
+	size_t n_module = strlen(module);
+
+	for (const char *at = line; at + n_module <= end; at++) {
+		if (*at == ';' || *at == ':')
+			statement = at + 1;
+		if (strncmp(at, module, n_module) == 0 && (at == line || !is_word(at[-1])) &&
+			(at + n_module == end || at[n_module] == '.' || !is_word(at[n_module])) &&
+			is_import(statement, (size_t)(at - statement)))
+			return true;
+	}
+	return false;
+}
+
+bool start_imports(const char *source, const char *module)
+{
+	while (*source) {
+		size_t n = strcspn(source, "\r\n");
+
+		if (line_imports(source, n, module))
+			return true;
+		source += n + (source[n] != '\0');
+	}
+	return false;
 }
 
 int start_make(struct start *s, char **operands, struct err *e)

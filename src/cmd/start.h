@@ -22,6 +22,8 @@ int start_our_words(const struct opt *options, size_t n_options, int argc, char 
 
 /* A SCRIPT.py, or a file named with a / that is not executable. */
 bool start_is_script(const char *name);
+/* Whether Python source imports that module, as far as its lines tell: no statement over several, and none in a comment. */
+bool start_imports(const char *source, const char *module);
 /* Fills words; the choice of an interpreter is printed. `operands` end with NULL. */
 int start_make(struct start *s, char **operands, struct err *e);
 void start_done(struct start *s);
