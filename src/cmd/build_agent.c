@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See build_agent.h. */
 #include "cmd/build_agent.h"
-#include "cmd/scratch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "bench/child.h"
 #include "collect/agents.h"
 #include "collect/embedded.h"
+#include "sys/private_dir.h"
 #include "base/banned.h"
 
 enum { OLDEST = 8, NEWEST = 15, WORDS_MOST = 8 };
@@ -25,7 +25,7 @@ struct job {
 	char tag[AGENTS_TAG];
 	char version[24];
 	char include[4096];
-	char dir[SCRATCH_PATH]; /* where it is built; "": none yet */
+	struct private_dir dir; /* where it is built */
 	struct buf so, source;
 };
 
@@ -177,7 +177,7 @@ static int compile(struct job *j, struct err *e)
 		if (strncmp(f->name, "source/", 7) != 0 || f->name[strlen(f->name) - 1] != 'c' ||
 			!is_of(j, f->name))
 			continue;
-		buf_printf(&path, "%s/%s", j->dir, f->name);
+		buf_printf(&path, "%s/%s", j->dir.path, f->name);
 		vec_push(&paths, path.data);
 		vec_push(&argv, path.data);
 	}
@@ -237,31 +237,6 @@ static int keep(const struct job *j, struct buf *ret_said, struct err *e)
 	return e->code ? -(int)e->code : 0;
 }
 
-/* Only what was put there, and the folders of it. */
-static void clean_up(const struct job *j)
-{
-	static const char *const folders[] = { "source/agent", "source/before_3_12",
-		"source/from_3_12", "source/wire", "source" };
-	struct buf path = BUF_INIT;
-
-	if (!j->dir[0])
-		return;
-	unlink(buf_str(&j->so));
-	for (const struct embedded_file *f = embedded_files; f->name; f++)
-		if (strncmp(f->name, "source/", 7) == 0) {
-			buf_clear(&path);
-			buf_printf(&path, "%s/%s", j->dir, f->name);
-			unlink(buf_str(&path));
-		}
-	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-		buf_clear(&path);
-		buf_printf(&path, "%s/%s", j->dir, folders[i]);
-		rmdir(buf_str(&path));
-	}
-	rmdir(j->dir);
-	buf_done(&path);
-}
-
 int build_agent(const char *python, struct buf *ret_said, struct err *e)
 {
 	struct job j = { .python = python };
@@ -275,13 +250,13 @@ int build_agent(const char *python, struct buf *ret_said, struct err *e)
 	}
 	if (check_headers(&j, e) < 0)
 		return -(int)e->code;
-	if (scratch_make(j.dir, "to build in", e) < 0)
+	if (private_dir_make(&j.dir, PRIVATE_LARGE, sizeof j.dir.path, e) < 0)
 		return -(int)e->code;
-	buf_printf(&j.source, "%s/source", j.dir);
-	buf_printf(&j.so, "%s/%s.so", j.dir, j.tag);
-	if (agents_unpack_sources(j.dir, e) == 0 && compile(&j, e) == 0 && try_it(&j, e) == 0)
+	buf_printf(&j.source, "%s/source", j.dir.path);
+	buf_printf(&j.so, "%s/%s.so", j.dir.path, j.tag);
+	if (agents_unpack_sources(j.dir.path, e) == 0 && compile(&j, e) == 0 && try_it(&j, e) == 0)
 		keep(&j, ret_said, e);
-	clean_up(&j);
+	private_dir_remove(&j.dir);
 	buf_done(&j.source);
 	buf_done(&j.so);
 	return e->code ? -(int)e->code : 0;

@@ -19,7 +19,7 @@
 #include "base/vec.h"
 #include "bench/instructions.h"
 #include "cmd/result.h"
-#include "cmd/scratch.h"
+#include "sys/private_dir.h"
 #include "base/banned.h"
 
 enum { LESS_LOOPS = 1, MORE_LOOPS = 5, WORDS_MOST = 12, FILE_MOST = 1 << 30 };
@@ -277,25 +277,25 @@ int counting_check(const char *what, struct err *e)
 int counting_of(struct arena *a, const struct subject *s, bool with_callgrind, struct counting *ret,
 	struct err *e)
 {
-	char folder[SCRATCH_PATH];
+	struct private_dir folder;
 	functions more = VEC_INIT, less = VEC_INIT;
 	int status = 0;
 
 	*ret = (struct counting){
 		.name = s->name, .is_command = s->is_command, .instructions_by = ""
 	};
-	if (scratch_make(folder, "for counts", e) < 0)
+	if (private_dir_make(&folder, PRIVATE_LARGE, sizeof folder.path, e) < 0)
 		return -(int)e->code;
-	status = count_python(a, s, folder, MORE_LOOPS, &more, e);
+	status = count_python(a, s, folder.path, MORE_LOOPS, &more, e);
 	if (status == 0 && !s->is_command)
-		status = count_python(a, s, folder, LESS_LOOPS, &less, e);
+		status = count_python(a, s, folder.path, LESS_LOOPS, &less, e);
 	if (status == 0) {
 		double loops = s->is_command ? 1 : MORE_LOOPS - LESS_LOOPS;
 
 		subtract(a, &more, &less, loops, ret);
-		count_instructions(a, s, folder, with_callgrind, ret);
+		count_instructions(a, s, folder.path, with_callgrind, ret);
 	}
-	rmdir(folder);
+	private_dir_remove(&folder);
 	vec_done(&more);
 	vec_done(&less);
 	return status < 0 ? err_note(e, "--count") : 0;

@@ -18,10 +18,11 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "cmd/result.h"
-#include "cmd/scratch.h"
+#include "sys/private_dir.h"
 #include "base/banned.h"
 
 enum { CAUSES_MOST = 5, WORDS_BEFORE = 10, WORDS_AGAIN = 4, RUNS_MOST = 50, BATCHES = 8 };
+enum { PATH_BYTES = PRIVATE_BASE_PATH + 16 };
 
 static const double record_s = 2.0; /* of a statement or a short command */
 static const double least = 0.001;  /* of the whole: what is less is nobody's reason */
@@ -219,8 +220,8 @@ static void collect_causes(struct arena *a, const struct diff *d, const double w
 	vec_done(&all);
 }
 
-static int share_out(struct arena *a, char paths[2][4096], double ratio, struct verdict_cause **ret,
-	size_t *ret_n, struct err *e)
+static int share_out(struct arena *a, char paths[2][PATH_BYTES], double ratio,
+	struct verdict_cause **ret, size_t *ret_n, struct err *e)
 {
 	struct diff_options options = { .normalize = DIFF_ABSOLUTE, .noise = DIFF_NOISE };
 	struct side sides[2] = { 0 };
@@ -251,30 +252,30 @@ static int share_out(struct arena *a, char paths[2][4096], double ratio, struct 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Absolute: a command may run in another folder. */
-static int make_paths(const struct explain_options *o, char folder[SCRATCH_PATH],
-	char paths[2][4096], struct err *e)
+static int make_paths(const struct explain_options *o, struct private_dir *folder,
+	char paths[2][PATH_BYTES], struct err *e)
 {
 	char here[2048] = "";
 
-	folder[0] = '\0';
 	if (o->keep && o->keep[0] != '/' && !getcwd(here, sizeof here))
 		return err_errno(e, ERR_SYSTEM, "the current folder");
-	if (!o->keep && scratch_make(folder, "for recordings", e) < 0)
+	if (!o->keep && private_dir_make(folder, PRIVATE_LARGE, sizeof folder->path, e) < 0)
 		return -(int)e->code;
 	for (int i = 0; i < 2; i++)
 		if (o->keep)
-			snprintf(paths[i], 4096, "%s%s%.1500s.%c.lead", here, *here ? "/" : "",
-				o->keep, "ab"[i]);
+			snprintf(paths[i], PATH_BYTES, "%s%s%.1500s.%c.lead", here,
+				*here ? "/" : "", o->keep, "ab"[i]);
 		else
-			snprintf(paths[i], 4096, "%s/%c.lead", folder, "ab"[i]);
+			snprintf(paths[i], PATH_BYTES, "%s/%c.lead", folder->path, "ab"[i]);
 	return 0;
 }
 
 int explain(struct arena *a, const struct explain_options *o, struct verdict_cause **ret,
 	size_t *ret_n, struct err *e)
 {
-	char folder[SCRATCH_PATH], paths[2][4096];
-	int status = make_paths(o, folder, paths, e);
+	char paths[2][PATH_BYTES];
+	struct private_dir folder = { 0 };
+	int status = make_paths(o, &folder, paths, e);
 
 	for (int i = 0; i < 2 && status == 0; i++) {
 		const struct subject *s = o->sides[i];
@@ -286,10 +287,6 @@ int explain(struct arena *a, const struct explain_options *o, struct verdict_cau
 	}
 	if (status == 0)
 		status = share_out(a, paths, o->ratio, ret, ret_n, e);
-	if (folder[0]) {
-		for (int i = 0; i < 2; i++)
-			unlink(paths[i]);
-		rmdir(folder);
-	}
+	private_dir_remove(&folder);
 	return status < 0 ? err_note(e, "--explain") : 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See revisions.h. */
 #include "cmd/revisions.h"
-#include "cmd/scratch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,10 +63,10 @@ int revisions_open(
 {
 	if (names->n != 2)
 		return err_set(e, ERR_USAGE, "--rev is given twice: A, then B");
-	if (scratch_make(r->root, "for the checkouts", e) < 0)
+	if (private_dir_make(&r->root, PRIVATE_LARGE, sizeof r->root.path, e) < 0)
 		return -(int)e->code;
 	for (int i = 0; i < 2; i++) {
-		snprintf(r->folders[i], sizeof r->folders[i], "%s/%c", r->root, "ab"[i]);
+		snprintf(r->folders[i], sizeof r->folders[i], "%s/%c", r->root.path, "ab"[i]);
 		if (checkout(r->folders[i], names->v[i], build, e) < 0) {
 			revisions_close(r);
 			return -(int)e->code;
@@ -81,7 +80,7 @@ void revisions_close(struct revisions *r)
 	struct child_result ignored;
 	struct err e;
 
-	if (!r->root[0])
+	if (!r->root.path[0])
 		return;
 	for (int i = 0; i < 2; i++) {
 		const char *remove[] = { "git", "worktree", "remove", "--force", r->folders[i],
@@ -90,6 +89,5 @@ void revisions_close(struct revisions *r)
 		if (r->folders[i][0])
 			run_quietly(remove, NULL, &ignored, NULL, &e);
 	}
-	rmdir(r->root);
-	r->root[0] = '\0';
+	private_dir_remove(&r->root);
 }

@@ -6,13 +6,13 @@
 #define CMD_REVISIONS_H
 
 #include "base/opts.h"
-#include "cmd/scratch.h"
+#include "sys/private_dir.h"
 
 struct err;
 
 struct revisions {
-	char root[SCRATCH_PATH]; /* the folder, "" none */
-	char folders[2][280];
+	struct private_dir root;
+	char folders[2][PRIVATE_BASE_PATH + 4]; /* in it; "": none */
 };
 
 /* build: shell command to run in each, or NULL. On failure nothing stays behind. */

@@ -28,6 +28,7 @@
 #include "collect/program.h"
 #include "store/writer.h"
 #include "sys/lookup.h"
+#include "sys/private_dir.h"
 #include "base/banned.h"
 
 enum {
@@ -78,20 +79,47 @@ static const char *temporary_folder(void)
 	return folder && *folder ? folder : access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
 }
 
+static int open_unnamed(struct writer **ret, struct writer_options *w, struct err *e)
+{
+	int fd = open(temporary_folder(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600), status;
+	char path[64];
+
+	if (fd < 0)
+		return err_errno(e, ERR_SYSTEM, "%s", temporary_folder());
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	w->overwrite = true;
+	status = writer_open(ret, path, w, e);
+	close(fd);
+	return status;
+}
+
+/* Where files without a name cannot be had: it has one for a moment. */
+static int open_in_own_folder(struct writer **ret, struct writer_options *w, struct err *e)
+{
+	struct private_dir folder;
+	char path[PRIVATE_BASE_PATH + 16];
+	int status;
+
+	if (private_dir_make(&folder, PRIVATE_LARGE, sizeof folder.path, e) < 0)
+		return -(int)e->code;
+	snprintf(path, sizeof path, "%s/top.lead", folder.path);
+	status = writer_open(ret, path, w, e);
+	private_dir_remove(&folder);
+	return status;
+}
+
 /* The recording: on disk, since it may become long; in memory where there is no room to write. */
 static int open_recording(struct live_run *r, struct err *e)
 {
 	struct writer_options w = { .flush_ns = FLUSH_MS * 1000000ull };
 	struct err ignored = ERR_INIT;
-	char path[4096];
 
 	if (r->o->output)
 		return recording_open_named(&r->recording, r->o->output,
 			r->program.pid ? r->program.pid : getpid(), &w, e);
-	snprintf(path, sizeof path, "%s/leadline-top-%d.lead", temporary_folder(), (int)getpid());
-	if (writer_open(&r->recording.writer, path, &w, &ignored) < 0)
+	if (open_unnamed(&r->recording.writer, &w, &ignored) < 0 &&
+		open_in_own_folder(&r->recording.writer, &w, &ignored) < 0)
 		return writer_open(&r->recording.writer, NULL, &w, e);
-	unlink(path);
 	return 0;
 }
 

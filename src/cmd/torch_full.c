@@ -58,9 +58,9 @@ int torch_full_begin(struct torch_full *t, const char *how, struct err *e)
 			"in steps, as full:1,1,10, not --torch=%s",
 			how);
 	if (status == 0)
-		status = scratch_make(t->folder, "for torch's traces", e);
+		status = private_dir_make(&t->folder, PRIVATE_LARGE, sizeof t->folder.path, e);
 	if (status == 0)
-		buf_printf(&t->wish, "%s\n%s", t->folder, buf_str(&when));
+		buf_printf(&t->wish, "%s\n%s", t->folder.path, buf_str(&when));
 	buf_done(&when);
 	return status;
 }
@@ -210,19 +210,19 @@ static void tell_ranks(const char *recording, struct buf *notes)
 void torch_full_join(struct torch_full *t, struct writer *w, const char *path, struct buf *notes)
 {
 	names traces = VEC_INIT, told = VEC_INIT;
-	char from[SCRATCH_PATH + 512];
+	char from[PRIVATE_BASE_PATH + 512];
 
-	list(t->folder, SUFFIX, &traces);
-	list(t->folder, ".note", &told);
+	list(t->folder.path, SUFFIX, &traces);
+	list(t->folder.path, ".note", &told);
 	for (size_t i = 0; i < traces.n; i++) {
-		snprintf(from, sizeof from, "%s/%s", t->folder, traces.v[i]);
+		snprintf(from, sizeof from, "%s/%s", t->folder.path, traces.v[i]);
 		if (i == 0)
 			join_one(from, w, notes);
 		else
 			keep_other(from, traces.v[i], path, notes);
 	}
 	for (size_t i = 0; i < told.n; i++) {
-		snprintf(from, sizeof from, "%s/%s", t->folder, told.v[i]);
+		snprintf(from, sizeof from, "%s/%s", t->folder.path, told.v[i]);
 		add_note(from, traces.n > 0, notes);
 	}
 	if (traces.n)
@@ -239,17 +239,6 @@ void torch_full_join(struct torch_full *t, struct writer *w, const char *path, s
 
 void torch_full_done(struct torch_full *t)
 {
-	names all = VEC_INIT;
-	char path[SCRATCH_PATH + 512];
-
-	if (*t->folder)
-		list(t->folder, "", &all);
-	for (size_t i = 0; i < all.n; i++) {
-		snprintf(path, sizeof path, "%s/%s", t->folder, all.v[i]);
-		unlink(path);
-	}
-	if (*t->folder)
-		rmdir(t->folder);
-	done(&all);
+	private_dir_remove(&t->folder);
 	buf_done(&t->wish);
 }

@@ -13,13 +13,13 @@
 #define CMD_TORCH_FULL_H
 
 #include "base/buf.h"
-#include "cmd/scratch.h"
+#include "sys/private_dir.h"
 
 struct err;
 struct writer;
 
 struct torch_full {
-	char folder[SCRATCH_PATH];
+	struct private_dir folder; /* for its traces */
 	struct buf wish;
 };
 

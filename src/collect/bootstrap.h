@@ -29,7 +29,8 @@ struct bootstrap_options {
 	bool torch;         /* operators of PyTorch */
 };
 
-/* Fills the directory and sets the environment of this process, which the program inherits. */
+/* Fills the directory and sets the environment of this process, which the program inherits: the directory must lie where others can
+ * never make a name (sys/private_base.h), because descendants of the program keep it. */
 int bootstrap_prepare(const char *dir, const struct bootstrap_options *o, struct err *e);
 
 /* One file, with the folders on the way to it. */

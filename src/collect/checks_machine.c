@@ -362,7 +362,8 @@ void check_session_folder(struct probe *ret)
 
 	if (session_open(&session, &defaults, &e) < 0) {
 		check_say(ret, PROBE_NO, "%s", e.text);
-		check_remedy(ret, "name a folder of yours with a short path: export TMPDIR=FOLDER");
+		check_remedy(ret,
+			"name a folder of yours alone, with a short path: export TMPDIR=FOLDER");
 		return;
 	}
 	snprintf(folder, sizeof folder, "%s", session_dir(session));

@@ -11,7 +11,7 @@
 #include "collect/bootstrap.h"
 #include "collect/collector.h"
 #include "collect/regions_file.h"
-#include "collect/session.h"
+#include "sys/private_dir.h"
 #include "wire/session_layout.h"
 
 #define LOG_TOPIC "regions"
@@ -22,7 +22,7 @@ static const uint64_t LOOK_NS = 250000000;
 
 struct regions {
 	struct writer *writer;
-	struct session *session;
+	struct private_dir dir;
 	struct regions_file file;
 };
 
@@ -35,30 +35,32 @@ static void regions_probe(struct probe *ret)
 
 static int prepare(struct regions *r, const struct collect_context *c, struct err *e)
 {
-	struct session_options o = { 0 };
-
-	if (session_open(&r->session, &o, e) < 0 ||
-		regions_file_open(&r->file, session_dir(r->session), e) < 0)
+	if (private_dir_make(&r->dir, PRIVATE_SMALL, sizeof r->dir.path, e) < 0 ||
+		regions_file_open(&r->file, r->dir.path, e) < 0)
 		return -(int)e->code;
 	if (c->wants_package || c->torch_full)
-		return bootstrap_prepare(session_dir(r->session),
-			&(struct bootstrap_options){ .torch_full = c->torch_full }, e);
-	return setenv(SESSION_ENV, session_dir(r->session), 1) < 0
-		? err_errno(e, ERR_SYSTEM, "setenv")
-		: 0;
+		return bootstrap_prepare(
+			r->dir.path, &(struct bootstrap_options){ .torch_full = c->torch_full }, e);
+	return setenv(SESSION_ENV, r->dir.path, 1) < 0 ? err_errno(e, ERR_SYSTEM, "setenv") : 0;
 }
 
-/* Samples do not need it: without a directory there are no regions, and that is all. */
+/* Samples do not need it: without a directory there are no regions, and that is all, unless more was asked for. */
 static int regions_start(void **ret_state, const struct collect_context *c, struct err *e)
 {
 	struct regions *r = xcalloc(1, sizeof *r);
-	struct err ignored = ERR_INIT;
+	struct err why = ERR_INIT;
 
-	(void)e;
 	r->writer = c->writer;
 	r->file = REGIONS_FILE_INIT;
-	if (prepare(r, c, &ignored) < 0)
-		log_debug(1, "%s", ignored.text);
+	if (prepare(r, c, &why) < 0)
+		log_debug(1, "%s", why.text);
+	if (why.code && (c->wants_package || c->torch_full)) {
+		regions_file_done(&r->file);
+		private_dir_remove(&r->dir);
+		free(r);
+		*e = why;
+		return -(int)e->code;
+	}
 	*ret_state = r;
 	return 0;
 }
@@ -77,7 +79,7 @@ static void regions_stop(void *state)
 	while (regions_file_take(&r->file, r->writer))
 		;
 	regions_file_done(&r->file);
-	session_close(r->session);
+	private_dir_remove(&r->dir);
 	free(r);
 }
 

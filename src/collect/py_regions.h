@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The collector of regions for programs that are sampled: a session's directory, in which the leadline package finds where to write
+ * The collector of regions for programs that are sampled: a directory as of a session, but without a socket, in which the leadline package finds where to write
  * them. A program that is traced has such a directory anyway. */
 #ifndef COLLECT_PY_REGIONS_H
 #define COLLECT_PY_REGIONS_H

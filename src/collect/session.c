@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +13,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -415,63 +412,13 @@ static int take_options(struct session *s, const struct session_options *o, stru
 	return 0;
 }
 
-enum base_flags {
-	BASE_OURS = 1 << 0, /* must belong to us alone */
-	BASE_EXEC = 1 << 1, /* must not be mounted noexec: agents are unpacked there and loaded */
-};
-
-static bool is_base_usable(const char *base, unsigned flags)
-{
-	struct statvfs fs;
-	struct stat st;
-
-	if (!base || base[0] != '/' || stat(base, &st) < 0 || !S_ISDIR(st.st_mode) ||
-		access(base, W_OK | X_OK) < 0)
-		return false;
-	if ((flags & BASE_OURS) && (st.st_uid != geteuid() || (st.st_mode & 077)))
-		return false;
-	return !(flags & BASE_EXEC) || (statvfs(base, &fs) == 0 && !(fs.f_flag & ST_NOEXEC));
-}
-
-/* Mode 0700, in the first place that will do; one mounted noexec only when there is no other. */
-static int make_dir(struct session *s, struct err *e)
-{
-	const struct {
-		const char *path;
-		unsigned flags;
-	} bases[] = {
-		{ getenv("XDG_RUNTIME_DIR"), BASE_OURS | BASE_EXEC },
-		{ getenv("TMPDIR"), BASE_EXEC },
-		{ "/tmp", BASE_EXEC },
-		{ getenv("XDG_RUNTIME_DIR"), BASE_OURS },
-		{ getenv("TMPDIR"), 0 },
-		{ "/tmp", 0 },
-	};
-	char path[SESSION_DIR_BYTES];
-
-	for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
-		if (!is_base_usable(bases[i].path, bases[i].flags))
-			continue;
-		if (snprintf(path, sizeof path, "%s/leadline-XXXXXX", bases[i].path) >=
-			(int)sizeof path)
-			continue; /* the socket's name would not fit */
-		if (mkdtemp(path)) {
-			memcpy(s->dir, path, sizeof s->dir);
-			return 0;
-		}
-	}
-	return err_set(e, ERR_SYSTEM,
-		"no directory for the session: neither XDG_RUNTIME_DIR nor TMPDIR nor /tmp can be "
-		"written (or the name is too long for a socket)");
-}
-
 static int open_door(struct session *s, struct err *e)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct epoll_event ev = { .events = EPOLLIN, .data.ptr = &s->door };
-	size_t n = strlen(s->dir);
+	size_t n = strlen(s->dir.path);
 
-	memcpy(address.sun_path, s->dir, n);
+	memcpy(address.sun_path, s->dir.path, n);
 	memcpy(address.sun_path + n, "/" SESSION_SOCKET, sizeof "/" SESSION_SOCKET);
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	s->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -493,12 +440,13 @@ int session_open(struct session **ret_session, const struct session_options *o, 
 	for (size_t i = 0; i < SESSION_CONNS_MAX; i++)
 		s->conns[i] = (struct conn){ .source = SOURCE_CONN, .fd = -1 };
 	s->record = xmalloc(RING_RECORD_BYTES_MAX);
-	if (take_options(s, o, e) < 0 || open_beacon(s, e) < 0 || make_dir(s, e) < 0 ||
+	if (take_options(s, o, e) < 0 || open_beacon(s, e) < 0 ||
+		private_dir_make(&s->dir, PRIVATE_SMALL, SESSION_DIR_BYTES, e) < 0 ||
 		open_door(s, e) < 0) {
 		session_close(s);
 		return err_note(e, "opening a session");
 	}
-	log_debug(1, "directory %s, %llu bytes per process", s->dir,
+	log_debug(1, "directory %s, %llu bytes per process", s->dir.path,
 		(unsigned long long)s->layout.map_bytes);
 	*ret_session = s;
 	return 0;
@@ -506,7 +454,7 @@ int session_open(struct session **ret_session, const struct session_options *o, 
 
 const char *session_dir(const struct session *s)
 {
-	return s->dir;
+	return s->dir.path;
 }
 
 int session_fd(const struct session *s)
@@ -527,15 +475,6 @@ const struct session_stats *session_stats(const struct session *s)
 void session_stop(struct session *s)
 {
 	atomic_store(&s->beacon->stop, 1);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	remove(path);
-	return 0;
 }
 
 static void close_fd(int fd)
@@ -560,8 +499,7 @@ void session_close(struct session *s)
 	close_fd(s->listen_fd);
 	close_fd(s->spare_fd);
 	close_fd(s->epoll_fd);
-	if (*s->dir)
-		nftw(s->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	private_dir_remove(&s->dir);
 	free(s->record);
 	free(s);
 }

@@ -138,15 +138,17 @@ static pid_t start_tool(struct rig_wires *w, struct tool *t)
 
 static void kill_tool(pid_t pid, struct tool *t)
 {
-	char path[256];
+	struct session *next;
+	struct err e = ERR_INIT;
 
 	atomic_store(&t->b->killed_ns, clock_monotonic_ns());
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	snprintf(path, sizeof path, "%s/" SESSION_SOCKET, t->b->dir);
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(rmdir(t->b->dir), 0);
 	unsetenv(SESSION_ENV);
+	assert_int_equal(access(t->b->dir, F_OK), 0);
+	assert_int_equal(session_open(&next, &t->o, &e), 0);
+	assert_int_equal(access(t->b->dir, F_OK), -1); /* the next one has removed it */
+	session_close(next);
 }
 
 static int target_surviving(struct rig_wires *w, void *arg)
@@ -577,19 +579,27 @@ static int target_stranger(struct rig_wires *w, void *arg)
 static void another_user_is_refused(void **state)
 {
 	struct rig_wires w;
-	char path[256];
+	char path[256], place[] = "/run/leadline-test-XXXXXX", base[64];
 	struct rig g;
 
 	(void)state;
-	if (geteuid() != 0)
+	if (geteuid() != 0 || !mkdtemp(place))
 		skip();
+	setenv("XDG_RUNTIME_DIR", place, 1);
 	rig_open(&g, &small);
+	unsetenv("XDG_RUNTIME_DIR");
+	snprintf(base, sizeof base, "%s/leadline", place);
 	snprintf(path, sizeof path, "%s/" SESSION_SOCKET, session_dir(g.s));
-	assert_int_equal(chmod(session_dir(g.s), 0777), 0); /* else it would not get that far */
+	assert_memory_equal(path, base, strlen(base));
+	assert_int_equal(chmod(place, 0777), 0); /* else it would not get that far */
+	assert_int_equal(chmod(base, 0777), 0);
+	assert_int_equal(chmod(session_dir(g.s), 0777), 0);
 	assert_int_equal(chmod(path, 0777), 0);
 	assert_int_equal(rig_wait(&g, rig_spawn(&w, target_stranger, NULL)), 0);
 	assert_int_equal(session_n_live(g.s), 0);
 	rig_close(&g);
+	assert_int_equal(rmdir(base), 0);
+	assert_int_equal(rmdir(place), 0);
 }
 
 static bool has_future_write_seal(void)

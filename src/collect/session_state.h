@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "collect/session.h"
+#include "sys/private_dir.h"
 #include "wire/session_layout.h"
 
 enum {
@@ -53,7 +54,7 @@ struct session {
 	enum source door; /* for epoll */
 	struct session_options o;
 	struct session_layout layout; /* of every process's memory */
-	char dir[SESSION_DIR_BYTES];  /* "" before it is made */
+	struct private_dir dir;
 	int listen_fd, epoll_fd, spare_fd, beacon_fd;
 	struct session_beacon *beacon;
 	bool has_life; /* the robust mutex is held */

@@ -55,7 +55,7 @@ def _save(prof):
     """When it has recorded all that was asked for, or ends."""
     import os
 
-    if _state.is_discarded:
+    if _state.is_discarded or not os.path.isdir(_folder):  # the tool may have gone
         return
     path = "%s/%d.pt.trace.json" % (_folder, os.getpid())
     prof.export_chrome_trace(path + ".tmp")
