@@ -98,7 +98,8 @@ def inside(label, script, *beside):
 
 
 def shared_folder(label):
-    """A folder for temporary files that has the same path inside the interpreter's root and outside."""
+    """A folder for temporary files that has the same path inside the interpreter's root and outside. Nobody but its owner can
+    write there, so that leadline makes its own in it (docs/SESSION.md)."""
     root = Path(require(label).root)
     if str(root) == "/":
         return tempfile.gettempdir()
@@ -107,4 +108,4 @@ def shared_folder(label):
         link.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
             link.symlink_to("/")
-    return str(root / "tmp")
+    return str(root / "run")
