@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "base/err.h"
 #include "collect/bootstrap.h"
 #include "collect/embedded.h"
+#include "sys/private_base.h"
 #include "base/banned.h"
 
 enum { AGENT_BYTES = 16 << 20 };
@@ -74,6 +76,8 @@ bool agents_folder(struct buf *ret)
 
 int agents_make_folder(struct buf *ret, struct err *e)
 {
+	int folder;
+
 	if (!agents_folder(ret))
 		return err_set(e, ERR_USAGE,
 			"neither XDG_CACHE_HOME nor HOME says where agents may be kept");
@@ -85,16 +89,30 @@ int agents_make_folder(struct buf *ret, struct err *e)
 	}
 	if (mkdir(buf_str(ret), 0700) < 0 && errno != EEXIST)
 		return err_errno(e, ERR_SYSTEM, "%s", buf_str(ret));
+	folder = private_open_trusted(buf_str(ret));
+	if (folder < 0)
+		return err_set(e, ERR_SYSTEM,
+			"%s: others than you could put agents there, so none of them would be "
+			"used; "
+			"name a folder of yours in XDG_CACHE_HOME",
+			buf_str(ret));
+	close(folder);
 	return 0;
 }
 
-/* What others may write is not put into programs. */
-static bool is_ours(const char *path)
+/* What others may write, or put in its place, is not put into programs. -1: that, or there is none. */
+static int open_agent(int folder, const char *name)
 {
+	int fd = folder < 0 ? -1
+			    : openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st;
 
-	return lstat(path, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022) &&
-		!S_ISLNK(st.st_mode);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+		!(st.st_mode & 022))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
 }
 
 /* "cp313t.so" */
@@ -112,27 +130,37 @@ static bool is_agent(const char *name)
 
 bool agents_has(const char *tag)
 {
-	struct buf folder = BUF_INIT, path = BUF_INIT;
+	struct buf folder = BUF_INIT, name = BUF_INIT;
 	bool has = agents_is_embedded(tag);
 
 	if (!has && agents_folder(&folder)) {
-		buf_printf(&path, "%s/%s.so", buf_str(&folder), tag);
-		has = is_ours(buf_str(&folder)) && is_ours(buf_str(&path));
+		int from = private_open_trusted(buf_str(&folder)), fd;
+
+		buf_printf(&name, "%s.so", tag);
+		fd = open_agent(from, buf_str(&name));
+		has = fd >= 0;
+		if (fd >= 0)
+			close(fd);
+		if (from >= 0)
+			close(from);
 	}
 	buf_done(&folder);
-	buf_done(&path);
+	buf_done(&name);
 	return has;
 }
 
-static void copy_one(const char *folder, const char *name, const char *session_dir)
+static void copy_one(int folder, const char *name, const char *session_dir)
 {
 	struct buf path = BUF_INIT, to = BUF_INIT, bytes = BUF_INIT;
 	struct err ignored = ERR_INIT;
+	int fd = open_agent(folder, name);
 
-	buf_printf(&path, "%s/%s", folder, name);
+	buf_printf(&path, "/proc/self/fd/%d", fd);
 	buf_printf(&to, "%s/agents/%s", session_dir, name);
-	if (is_ours(buf_str(&path)) && buf_load(&bytes, buf_str(&path), AGENT_BYTES, &ignored) == 0)
+	if (fd >= 0 && buf_load(&bytes, buf_str(&path), AGENT_BYTES, &ignored) == 0)
 		buf_save(&bytes, buf_str(&to), &ignored);
+	if (fd >= 0)
+		close(fd);
 	buf_done(&path);
 	buf_done(&to);
 	buf_done(&bytes);
@@ -141,8 +169,8 @@ static void copy_one(const char *folder, const char *name, const char *session_d
 void agents_copy(const char *session_dir)
 {
 	struct buf folder = BUF_INIT;
-	DIR *files = agents_folder(&folder) && is_ours(buf_str(&folder)) ? opendir(buf_str(&folder))
-									 : NULL;
+	int from = agents_folder(&folder) ? private_open_trusted(buf_str(&folder)) : -1;
+	DIR *files = from >= 0 ? fdopendir(from) : NULL;
 	struct dirent *one;
 	char tag[AGENTS_TAG + 1];
 
@@ -152,9 +180,11 @@ void agents_copy(const char *session_dir)
 		memcpy(tag, one->d_name, strlen(one->d_name) + 1);
 		tag[strlen(tag) - 3] = '\0';
 		if (!agents_is_embedded(tag))
-			copy_one(buf_str(&folder), one->d_name, session_dir);
+			copy_one(from, one->d_name, session_dir);
 	}
 	if (files)
 		closedir(files);
+	else if (from >= 0)
+		close(from);
 	buf_done(&folder);
 }

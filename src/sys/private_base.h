@@ -41,4 +41,8 @@ int private_base_open(
 	struct private_base *b, enum private_use use, unsigned i, bool may_make, struct err *e);
 void private_base_close(struct private_base *b);
 
+/* A folder that is there: only root and we can change what is in it, or what its name stands for as long as it is there. -1 with errno, EPERM where
+ * others could. */
+int private_open_trusted(const char *path);
+
 #endif

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from interpreters import require
+from users import BOB, needs_root
 
 ROOT = Path(__file__).resolve().parents[2]
 LEADLINE = Path(os.environ.get("LEADLINE") or ROOT / "build" / "leadline")
@@ -74,6 +75,19 @@ def test_an_agent_is_built_and_traces(label, tmp_path):
     assert [file.name for file in folder.iterdir()] == [f"{tag}.so"]
     folder.chmod(0o777)  # others could have put it there
     assert place.calls(python)[0] is None
+
+
+@needs_root
+def test_agents_that_others_could_have_put_there_are_not_used(place, tmp_path):
+    """Root's own folder and agent, but below one of BOB's, as where sudo keeps HOME: BOB can put other ones in their place."""
+    python = require("3.13").exe
+    assert place.run("doctor", "--build-agent", python).returncode == 0
+    os.chown(tmp_path / "cache", BOB, BOB)
+    assert place.calls(python)[0] is None
+    r = place.run("doctor", "--build-agent", python)
+    assert r.returncode == 7 and "others than you could put agents there" in r.stderr and str(tmp_path / "cache") in r.stderr
+    os.chown(tmp_path / "cache", 0, 0)
+    assert place.calls(python)[0] == 100
 
 
 def test_doctor_says_which_are_missing(place):
