@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "sys/proc.h"
 #include "base/banned.h"
 
 enum place {
@@ -111,6 +112,22 @@ int private_open_trusted(const char *path)
 
 /* ---- where to look ---------------------------------------------------------------------------- */
 
+/* Our number outside of our user namespace: in it we may be root, but the folder of /tmp that root has is not ours. */
+static unsigned outer_uid(void)
+{
+	char text[4096];
+	unsigned long long inside, outside, count;
+	const char *line = text;
+	int used;
+
+	if (proc_read(text, sizeof text, "/proc/self/uid_map") > 0)
+		for (; sscanf(line, "%llu %llu %llu%n", &inside, &outside, &count, &used) == 3;
+			line += used)
+			if (geteuid() >= inside && geteuid() - inside < count)
+				return (unsigned)(geteuid() - inside + outside);
+	return geteuid();
+}
+
 static void add_below(struct where *w, const char *name)
 {
 	snprintf(w->below[w->n_below++], NAME_BYTES, "%s", name);
@@ -140,7 +157,7 @@ static void find_where(struct where *w, enum place place)
 	char shared[NAME_BYTES];
 
 	*w = (struct where){ 0 };
-	snprintf(shared, sizeof shared, "leadline-%u", (unsigned)geteuid());
+	snprintf(shared, sizeof shared, "leadline-%u", outer_uid());
 	switch (place) {
 	case PLACE_RUNTIME:
 		w->from = getenv("XDG_RUNTIME_DIR");

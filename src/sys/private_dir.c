@@ -305,8 +305,8 @@ int private_dir_make(struct private_dir *d, enum private_use use, size_t path_by
 				return 0;
 			private_base_close(&d->base);
 			log_debug(1, "place %u: %s", i, one.code ? one.text : "mounted noexec");
-			/* Of all of them /tmp should have done: what is wrong there can be mended. */
-			if (one.code && (!told.code || strncmp(one.text, "/tmp/", 5) == 0))
+			/* The last resort, which should have done, comes last: what is wrong with a place that is there. */
+			if (one.code && (!told.code || one.code != ERR_NO_FILE))
 				told = one;
 		}
 	*e = told;

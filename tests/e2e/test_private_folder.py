@@ -249,6 +249,21 @@ def test_the_folder_in_tmp_stays_and_holds_its_name(shared):
     remove_shared(CAROL)
 
 
+def test_who_is_root_in_a_namespace_of_its_own_has_a_folder_of_its_own(shared):
+    """There /tmp/leadline-0 is somebody else's, as / is."""
+    if run_as(CAROL, "unshare", "-r", "true").returncode:
+        pytest.skip("users may not make namespaces here")
+    remove_shared(CAROL)
+    Path("/tmp/leadline-0").mkdir(mode=0o700, exist_ok=True)
+    own = shared / "own"
+    own.mkdir()
+    os.chown(own, CAROL, CAROL)
+    ran = run_as(CAROL, "unshare", "-r", shared / "tool" / "leadline", "run", "--trace", "-o", own / "x.lead", "--", *python("3.13"), "-c",
+                 "import os; print(os.environ['LEADLINE_SESSION'])")
+    assert ran.returncode == 0 and ran.stdout.startswith(f"/tmp/leadline-{CAROL}/"), ran.stderr
+    remove_shared(CAROL)
+
+
 @pytest.mark.parametrize("variable", ("XDG_RUNTIME_DIR", "TMPDIR", "HOME", "XDG_CACHE_HOME"))
 def test_a_place_of_someone_elses_is_none(shared, variable):
     """As after sudo, which may keep them: BOB's folders, and such as BOB could move away."""
