@@ -345,6 +345,7 @@ def test_what_a_killed_one_left_is_removed_and_a_living_ones_is_not(shared, uid)
 def test_many_at_once_leave_nothing(shared):
     """Each sweeps while others make and remove theirs."""
     many = [subprocess.Popen([shared / "tool" / "leadline", "run", "--trace", "-o", shared / f"{i}.lead", "--", *python("3.13"), "-c", "1"],
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **as_user(ALICE)) for i in range(12)]
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **as_user(CAROL)) for i in range(12)]
     assert [one.communicate(timeout=SECONDS)[1] for one in many if one.wait(SECONDS)] == []
-    assert [path.name for path in Path(f"/tmp/leadline-{ALICE}").iterdir()] == ["README"]
+    assert [path.name for path in Path(f"/tmp/leadline-{CAROL}").iterdir()] == ["README"]
+    remove_shared(CAROL)
