@@ -115,6 +115,7 @@ CALLBACK(on_start_counting, {
 	if (unlikely(!c))
 		return m ? disable() : Py_None;
 	c->lines.cells[0].hits++;
+	line_thread_check(m);
 	return Py_None;
 })
 
@@ -125,6 +126,8 @@ CALLBACK(on_line_counting, {
 
 	if (likely(c && i < c->lines.n_cells))
 		c->lines.cells[i].hits++;
+	if (likely(m))
+		line_thread_check(m);
 	return Py_None;
 })
 
@@ -137,6 +140,7 @@ CALLBACK(on_instruction, {
 	if (unlikely(!c || !line_code_is_unit(c, unit) || !blocks_has(c->block_begins, unit)))
 		return m ? disable() : Py_None;
 	c->unit_hits[unit]++;
+	line_thread_check(m);
 	return Py_None;
 })
 

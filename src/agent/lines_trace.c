@@ -98,6 +98,7 @@ static int trace_counts(PyObject *obj, PyFrameObject *frame, int what, PyObject 
 		on_line_counting(m, frame);
 	else if (what == PyTrace_CALL)
 		on_call(m, frame);
+	line_thread_check(m);
 	return 0;
 }
 
@@ -181,6 +182,8 @@ void line_hooks_stop(void)
 
 	is_on = false;
 	compat_watch_threads(COMPAT_WATCH_TRACE, NULL);
+	if (thread->c_tracefunc == ours())
+		PyEval_SetTrace(NULL, NULL); /* tells the interpreter that there is none any more */
 	for (thread = PyInterpreterState_ThreadHead(thread->interp); thread;
 		thread = PyThreadState_Next(thread))
 		if (thread->c_tracefunc == ours())

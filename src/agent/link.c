@@ -644,6 +644,13 @@ bool leadline_link_is_live(void)
 	return live_link() != NULL;
 }
 
+bool leadline_link_is_over(void)
+{
+	struct link *l = atomic_load(&link_page);
+
+	return !live_link() && (!l || atomic_load(&l->state) == LINK_QUIET);
+}
+
 uint32_t leadline_link_epoch(void)
 {
 	struct link *l = atomic_load(&link_page);

@@ -63,6 +63,8 @@ uint64_t leadline_link_offset(const void *p);
 
 /* Whether somebody listens. Registers a forked child. */
 bool leadline_link_is_live(void);
+/* Whether nobody ever will, unless the link is opened again: not while another thread is just saying hello. */
+bool leadline_link_is_over(void);
 /* Changes when the link is made anew (fork): pointers into the sparse area are void then. 0: none.
  */
 uint32_t leadline_link_epoch(void);

@@ -1,0 +1,160 @@
+"""What leadline leaves of itself inside a program: no thread of its own in any mode, and no hook once the tool has died."""
+
+import os
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from interpreters import require, shared_folder
+
+ROOT = Path(__file__).resolve().parents[2]
+LEADLINE = Path(os.environ.get("LEADLINE") or ROOT / "build" / "leadline")
+SECONDS = 100
+LABELS = ("3.8", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.15")
+OLD = ("3.8", "3.11")
+MODES = {
+    "samples": (),
+    "calls": ("--trace",),
+    "counts": ("--count",),
+    "counted lines": ("--count=lines",),
+    "timeline": ("--trace=timeline",),
+    "lines": ("--lines=work",),
+    "lines and calls": ("--trace", "--lines=work"),
+    "lines to be chosen": ("--lines=auto",),
+    "budget": ("--budget", "10%"),
+    "operators": ("--torch",),
+}
+HOOKED = [mode for mode in MODES if mode not in ("samples", "operators")]
+
+
+def run(label, program, options, *words):
+    """What the program says through a file, since the tool may end before it does; and what the two printed."""
+    with tempfile.TemporaryDirectory(dir=shared_folder(label)) as folder, tempfile.TemporaryDirectory() as own:
+        os.chmod(folder, 0o755)
+        script = Path(folder) / "program.py"
+        script.write_text(program)
+        said = Path(folder) / "said"
+        tool = subprocess.Popen([LEADLINE, "run", "-o", f"{own}/x.lead", *options, "--", *require(label).command(*words, str(script), str(said))],
+                                env={**os.environ, "TMPDIR": folder}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        printed, _ = tool.communicate(timeout=SECONDS)  # until the program, which has the pipe too, ends
+        return said.read_text().split("\n")[:-1] if said.exists() else [], printed, tool.returncode
+
+
+# ---- threads
+
+THREADS = """
+import os, sys, time
+
+def small(n):
+    return n + 1
+
+def work():
+    n = 0
+    for i in range(20000):
+        n = small(n)
+    return n
+
+seen = set()
+end = time.monotonic() + 0.5
+while time.monotonic() < end:
+    work()
+    seen.add(len(os.listdir("/proc/self/task")))
+pid = os.fork()
+if pid == 0:
+    work()
+    seen.add(len(os.listdir("/proc/self/task")))
+    os._exit(max(seen))
+seen.add(os.waitpid(pid, 0)[1] >> 8)
+with open(sys.argv[1], "w") as out:
+    print(*sorted(seen), file=out)
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("label", LABELS)
+def test_no_thread_of_ours(label, mode):
+    """A program of one thread has one, its child too; and os.fork() has nothing to warn of (from 3.12 on it looks at the threads)."""
+    said, printed, status = run(label, THREADS, MODES[mode], "-W", "error")
+    assert (said, status) == (["1"], 0), printed
+
+
+# ---- hooks
+
+# How the main thread sits while another one works: in a C function that never returns, or in a loop without a call.
+SITTING = {"in C": "lock = _thread.allocate_lock(); lock.acquire(); lock.acquire()", "in a loop": "while True: pass"}
+
+HOOKS = """
+import _thread, cProfile, ctypes, os, signal, sys, threading, time
+
+api = ctypes.pythonapi
+for name in ("PyThreadState_Get", "PyInterpreterState_Main", "PyInterpreterState_ThreadHead", "PyThreadState_Next"):
+    getattr(api, name).restype = ctypes.c_void_p
+    getattr(api, name).argtypes = [ctypes.c_void_p] * (name in ("PyInterpreterState_ThreadHead", "PyThreadState_Next"))
+
+def words_of(state):
+    return (ctypes.c_void_p * 64).from_address(state)
+
+def find_place(found):
+    # Where thread states keep c_profilefunc, c_tracefunc, c_profileobj, c_traceobj, in this order.
+    def mine(*event):
+        pass
+    sys.setprofile(mine)
+    words = list(words_of(api.PyThreadState_Get()))
+    sys.setprofile(None)
+    found.append(words.index(id(mine)) - 2)
+
+def n_hooks():
+    # Of ours, in all threads.
+    if hasattr(sys, "monitoring"):
+        return sum(sys.monitoring.get_tool(i) == "leadline" for i in range(6))
+    n, state = 0, api.PyInterpreterState_ThreadHead(api.PyInterpreterState_Main())
+    while state:
+        words = words_of(state)
+        n += bool(words[place[0]]) + bool(words[place[0] + 1])
+        state = api.PyThreadState_Next(state)
+    return n
+
+def small(n):
+    return n + 1
+
+def work(seconds):
+    n, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end and n_hooks():
+        n = small(n)
+
+def main():
+    time.sleep(0.5)  # the main thread sits
+    before = n_hooks()
+    os.kill(os.getppid(), signal.SIGKILL)
+    while os.getppid() == parent:
+        pass
+    work(20)
+    profile = cProfile.Profile()
+    profile.runcall(small, 1)
+    calls = sum(row.callcount for row in profile.getstats() if getattr(row.code, "co_name", "") == "small")
+    with open(sys.argv[1], "w") as out:
+        print(before > 0, n_hooks(), sys.getprofile(), sys.gettrace(), calls, file=out)
+    os._exit(0)
+
+parent = os.getppid()
+place = []
+if not hasattr(sys, "monitoring"):
+    finder = threading.Thread(target=find_place, args=(place,))
+    finder.start()
+    finder.join()
+threading.Thread(target=main).start()
+SITTING
+"""
+
+
+@pytest.mark.parametrize("sitting", SITTING)
+@pytest.mark.parametrize("mode", HOOKED)
+@pytest.mark.parametrize("label", LABELS)
+def test_no_hook_outlives_the_tool(label, mode, sitting):
+    """The tool is killed while the main thread sits where it sees nothing of it: the others' next events take the hooks out of all."""
+    if mode == "budget" and label in OLD:
+        pytest.skip("a budget needs 3.12")
+    said, printed, status = run(label, HOOKS.replace("SITTING", SITTING[sitting]), MODES[mode])
+    assert (said, status) == (["True 0 None None 1"], -signal.SIGKILL), printed
