@@ -205,6 +205,33 @@ CALLBACK(on_unwind, {
 	return Py_None;
 })
 
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static line_hooks_look_fn *wait_look;
+
+CALLBACK(on_wait, {
+	(void)args;
+	wait_look();
+	return Py_None;
+})
+
+bool line_hooks_wait(line_hooks_look_fn *look, char *ret_why, size_t n_why)
+{
+	long begins, turns;
+
+	if (!monitor_take(&monitor, ret_why, n_why))
+		return false;
+	wait_look = look;
+	begins = monitor_event(&monitor, "PY_START");
+	turns = monitor_event(&monitor, "JUMP");
+	if (monitor_set_callback(&monitor, begins, on_wait) &&
+		monitor_set_callback(&monitor, turns, on_wait) &&
+		monitor_set_events(&monitor, begins | turns))
+		return true;
+	monitor_release(&monitor);
+	return false;
+}
+
 /* ---- registration ---------------------------------------------------------------------------- */
 
 enum {
