@@ -36,7 +36,8 @@ struct session_header;
 #pragma GCC visibility push(hidden)
 
 /* Says hello to the session LEADLINE_SESSION names. 0, or a negative errno: -ENOENT when there is
- * no session, -ETIMEDOUT when the tool did not answer in time, -EALREADY after the first call. */
+ * no session, -ETIMEDOUT when the tool did not answer in time, -ENOMEM and -EMFILE when limits of the process are in the
+ * way, -EALREADY after the first call. */
 int leadline_link_open(const char *build);
 
 /* The session LEADLINE_SESSION names now takes the place of the former one, also when that has made the link

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,8 @@ MODES = {
 HOOKED = [mode for mode in MODES if mode not in ("samples", "operators")]
 
 
-def run(label, program, options, *words):
-    """What the program says through a file, since the tool may end before it does; and what the two printed."""
+def run(label, program, options, *words, look=None):
+    """What the program says through a file, since the tool may end before it does; and what the two printed. look(folder): meanwhile."""
     with tempfile.TemporaryDirectory(dir=shared_folder(label)) as folder, tempfile.TemporaryDirectory() as own:
         os.chmod(folder, 0o755)
         script = Path(folder) / "program.py"
@@ -38,12 +39,15 @@ def run(label, program, options, *words):
         said = Path(folder) / "said"
         tool = subprocess.Popen([LEADLINE, "run", "-o", f"{own}/x.lead", *options, "--", *require(label).command(*words, str(script), str(said))],
                                 env={**os.environ, "TMPDIR": folder}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if look:
+            look(Path(folder))
         printed, _ = tool.communicate(timeout=SECONDS)  # until the program, which has the pipe too, ends
         return said.read_text().split("\n")[:-1] if said.exists() else [], printed, tool.returncode
 
 
 # ---- threads
 
+# Shows itself and, afterwards, its child, and works until the two were looked at.
 THREADS = """
 import os, sys, time
 
@@ -56,28 +60,46 @@ def work():
         n = small(n)
     return n
 
-seen = set()
-end = time.monotonic() + 0.5
-while time.monotonic() < end:
-    work()
-    seen.add(len(os.listdir("/proc/self/task")))
+def show(name):
+    for i in range(20):
+        work()
+    with open(name + ".part", "w") as out:
+        out.write(str(os.getpid()))
+    os.rename(name + ".part", name)
+    end = time.monotonic() + 40
+    while time.monotonic() < end and not os.path.exists(name + ".seen"):
+        work()
+
+folder = os.path.dirname(sys.argv[1])
+show(folder + "/parent")
 pid = os.fork()
 if pid == 0:
-    work()
-    seen.add(len(os.listdir("/proc/self/task")))
-    os._exit(max(seen))
-seen.add(os.waitpid(pid, 0)[1] >> 8)
+    show(folder + "/child")
+    os._exit(0)
+status = os.waitpid(pid, 0)[1]
 with open(sys.argv[1], "w") as out:
-    print(*sorted(seen), file=out)
+    print(status, file=out)
 """
+
+
+def n_threads(folder, name):
+    """Of the process that shows itself by a file of that name; seen from outside: some roots have no /proc."""
+    end = time.monotonic() + SECONDS / 2
+    while time.monotonic() < end and not (folder / name).exists():
+        time.sleep(0.01)
+    n = len(os.listdir(f"/proc/{(folder / name).read_text()}/task"))
+    (folder / f"{name}.seen").touch()
+    return n
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("label", LABELS)
 def test_no_thread_of_ours(label, mode):
     """A program of one thread has one, its child too; and os.fork() has nothing to warn of (from 3.12 on it looks at the threads)."""
-    said, printed, status = run(label, THREADS, MODES[mode], "-W", "error")
-    assert (said, status) == (["1"], 0), printed
+    found = []
+    said, printed, status = run(label, THREADS, MODES[mode], "-W", "error",
+                                look=lambda folder: found.extend([n_threads(folder, "parent"), n_threads(folder, "child")]))
+    assert (found, said, status) == ([1, 1], ["0"], 0), printed
 
 
 # ---- hooks
@@ -126,6 +148,9 @@ def work(seconds):
 
 def main():
     time.sleep(0.5)  # the main thread sits
+    end = time.monotonic() + 20
+    while not n_hooks() and time.monotonic() < end:  # for a moment there are none when lines were just chosen
+        pass
     before = n_hooks()
     os.kill(os.getppid(), signal.SIGKILL)
     while os.getppid() == parent:
@@ -158,3 +183,26 @@ def test_no_hook_outlives_the_tool(label, mode, sitting):
         pytest.skip("a budget needs 3.12")
     said, printed, status = run(label, HOOKS.replace("SITTING", SITTING[sitting]), MODES[mode])
     assert (said, status) == (["True 0 None None 1"], -signal.SIGKILL), printed
+
+
+# ---- limits
+
+
+@pytest.mark.parametrize("label", ("3.8", "3.11", "3.13"))
+@pytest.mark.parametrize("limit, said", (("-v 400000", "limited to 390 MiB"), ("-n 4", "limited to 4 open files"), ("-n 5", "limited to 5 open files")))
+def test_a_limit_that_keeps_the_agent_out_is_named(tmp_path, label, limit, said):
+    """Which one, its value and how to raise it; the program runs on."""
+    command = f"ulimit {limit}; exec {require(label).exe} -c 'print(6 * 7)'"
+    for mode in ("--trace", "--count", "--lines=work"):
+        r = subprocess.run([LEADLINE, "run", mode, "-o", tmp_path / f"{mode}.lead", "--", "sh", "-c", command], capture_output=True, text=True, timeout=SECONDS)
+        told = [line for line in r.stderr.splitlines() if line.startswith(("No calls were traced", "No lines were counted"))]
+        assert r.returncode == 0 and r.stdout == "42\n", r
+        assert len(told) == 1 and said in told[0] and f"ulimit {limit[:2]}" in told[0] and "PYTHONPATH" not in r.stderr, r
+
+
+def test_a_limit_of_one_process_among_others_is_a_note(tmp_path):
+    python = require("3.13").exe
+    command = f"{python} -c 'print(1)'; ulimit -v 400000; {python} -c 'print(2)'"
+    r = subprocess.run([LEADLINE, "run", "--trace", "-o", tmp_path / "x.lead", "--", "sh", "-c", command], capture_output=True, text=True, timeout=SECONDS)
+    assert r.returncode == 0 and r.stdout == "1\n2\n", r
+    assert "Tracing: the address space of process" in r.stderr and "limited to 390 MiB" in r.stderr, r
