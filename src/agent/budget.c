@@ -30,15 +30,15 @@ enum {
 	 * for what instructions cost until the interpreter has specialised them again. */
 	OUTSIDE_SHARE = 25,
 	WINDOWS_SHARE = 25,
-	FUNCTION_SHARE = 1, /* … and one function, as long as all together are within theirs */
-	CLOCKS_SHARE = 20,  /* … and clocks, … */
-	LONE_CLOCK_SHARE = 100, /* … or one where none is called as rarely as that */
-	CLOCK_COST = 4,         /* calibrated costs are that many times a clock's event */
-	CLOCK_LOOKS = 8,        /* of so many events of clocks one reads the time */
-	CLOCK_LEAST = 2,        /* calls in a window that make a clock … */
-	CLOCK_CREDIT = 4096,    /* … and events that may be dearer than thought */
-	REAL_COST = 2,          /* times what was calibrated: see estimate.h */
-	OPENING_US = 150,       /* what a window costs beside its events */
+	FUNCTION_SHARE = 1,    /* … and one function, as long as all together are within theirs */
+	CLOCKS_SHARE = 10,     /* … and clocks, … */
+	LONE_CLOCK_SHARE = 40, /* … or one where none is called as rarely as that */
+	CLOCK_COST = 4,        /* calibrated costs are that many times a clock's event */
+	CLOCK_LOOKS = 8,       /* of so many events of clocks one reads the time */
+	CLOCK_LEAST = 2,       /* calls in a window that make a clock … */
+	CLOCK_CREDIT = 4096,   /* … and events that may be dearer than thought */
+	REAL_COST = 2,         /* times what was calibrated: see estimate.h */
+	OPENING_US = 150,      /* what a window costs beside its events */
 };
 
 /* Of a window. TURNING: somebody is at it. */

@@ -10,7 +10,7 @@
 #include "agent/memory.h"
 #include "agent/tree.h"
 
-enum { LOG2 = 16, SITES_LOG2 = 15, OFF_MOST = 4096, CLOCKS_MOST = 8 };
+enum { LOG2 = 16, SITES_LOG2 = 15, OFF_MOST = 4096, CLOCKS_MOST = 3 };
 
 struct site {
 	uint64_t hash; /* 0: unused */

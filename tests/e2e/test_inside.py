@@ -3,11 +3,13 @@
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
+from consumers import module
 from interpreters import require, shared_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -183,6 +185,71 @@ def test_no_hook_outlives_the_tool(label, mode, sitting):
         pytest.skip("a budget needs 3.12")
     said, printed, status = run(label, HOOKS.replace("SITTING", SITTING[sitting]), MODES[mode])
     assert (said, status) == (["True 0 None None 1"], -signal.SIGKILL), printed
+
+
+
+GREENLETS = """
+import os, signal, sys
+import greenlet
+
+def pong():
+    while True:
+        main.switch()
+
+def switch(n):
+    for i in range(n):
+        other.switch()
+
+main = greenlet.getcurrent()
+other = greenlet.greenlet(pong)
+switch(10)
+before = greenlet.gettrace() is not None
+parent = os.getppid()
+os.kill(parent, signal.SIGKILL)
+while os.getppid() == parent:
+    pass
+switch(10)
+with open(sys.argv[1], "w") as out:
+    print(before, greenlet.gettrace(), file=out)
+"""
+
+
+@pytest.mark.parametrize("label", ("3.8", "3.13"))
+def test_no_hook_of_greenlets_outlives_the_tool(label):
+    program = f"import sys; sys.path.insert(0, {str(module(label, 'greenlet'))!r})\n" + GREENLETS
+    said, printed, status = run(label, program, ("--trace",))
+    assert (said, status) == (["True None"], -signal.SIGKILL), printed
+
+
+TORCH = """
+import os, signal, sys
+import torch
+
+def work():
+    for i in range(200):
+        torch.ones(3) + 1
+
+kind = torch._C._autograd._profiler_type
+work()
+before = str(kind())
+parent = os.getppid()
+os.kill(parent, signal.SIGKILL)
+while os.getppid() == parent:
+    pass
+work()
+with open(sys.argv[1], "w") as out:
+    print(before, kind(), file=out)
+"""
+
+
+def test_no_range_of_torch_outlives_the_tool(tmp_path):
+    """Ranges for a collector that nobody listens to are switched off in the main thread."""
+    pytest.importorskip("torch")
+    (tmp_path / "program.py").write_text(TORCH)
+    tool = subprocess.Popen([LEADLINE, "run", "--torch", "-o", tmp_path / "x.lead", "--", sys.executable, tmp_path / "program.py", tmp_path / "said"],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    printed, _ = tool.communicate(timeout=SECONDS)
+    assert (tmp_path / "said").read_text() == "ActiveProfilerType.ITT ActiveProfilerType.NONE\n", printed
 
 
 # ---- limits
