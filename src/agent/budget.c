@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * See budget.h. A thread of our own, which runs no Python code, keeps the time: it asks for windows (a pending call of the
- * interpreter, or the next event of any thread, opens one) and sums up what they saw. The events in a window end it: our
- * thread would be late where the machine is busy. */
+ * See budget.h. Events keep the time: the first one after a window is due opens it, those in a window end it and sum up what it
+ * saw. There is no thread of ours in the program. So that events come also where all that runs is off, some functions
+ * go on to tell that they begin, and nothing more: the clocks. They are those of what is off that are called
+ * least often, as many as have room in their share of the budget. */
 #include "agent/budget.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +21,7 @@ enum {
 	TICKS_MOST = 8,  /* … and so many times that at most */
 	WINDOW_US = 2000,
 	SETTLE_US = 400,      /* before it: code is instrumented anew, nothing is counted */
-	LONGEST_US = 100000,  /* of either, where no event ends it */
-	WAIT_MS = 200,        /* for a window to open: the program may wait, too */
+	LOOK_US = 500,        /* between two readings of the CPU time, at least */
 	CALLS_LEAST = 4096,   /* a function that was called less is not off … */
 	CALLS_AT_ONCE = 2048, /* … unless in one tick it was called so often */
 	FRAMES_MOST = 64,
@@ -32,9 +30,15 @@ enum {
 	 * for what instructions cost until the interpreter has specialised them again. */
 	OUTSIDE_SHARE = 25,
 	WINDOWS_SHARE = 25,
-	FUNCTION_SHARE = 1, /* … and one function, as long as all together are within theirs */
-	REAL_COST = 2,      /* times what was calibrated: see estimate.h */
-	OPENING_US = 150,   /* what a window costs beside its events */
+	FUNCTION_SHARE = 1,    /* … and one function, as long as all together are within theirs */
+	CLOCKS_SHARE = 10,     /* … and clocks, … */
+	LONE_CLOCK_SHARE = 40, /* … or one where none is called as rarely as that */
+	CLOCK_COST = 4,        /* calibrated costs are that many times a clock's event */
+	CLOCK_LOOKS = 8,       /* of so many events of clocks one reads the time */
+	CLOCK_LEAST = 2,       /* calls in a window that make a clock … */
+	CLOCK_CREDIT = 4096,   /* … and events that may be dearer than thought */
+	REAL_COST = 2,         /* times what was calibrated: see estimate.h */
+	OPENING_US = 150,      /* what a window costs beside its events */
 };
 
 /* Of a window. TURNING: somebody is at it. */
@@ -44,10 +48,13 @@ static struct {
 	unsigned percent;
 	uint64_t call_cost, builtin_cost, other_cost; /* ticks × 256 */
 	const struct monitor *monitor;
-	PyObject *missing; /* borrowed */
-	pthread_t thread;
-	bool has_thread;
-	_Atomic bool is_due, is_over;
+	PyObject *missing;         /* borrowed */
+	_Atomic bool is_looked_at; /* a thread is at `look` */
+	_Atomic bool is_forked;    /* what the parent has switched off is off here, and not known */
+	_Atomic uint64_t
+		look_at; /* when to see whether a window is due, in the session's clock … */
+	uint64_t due;    /* … by CPU time of the process, ns */
+	unsigned seed;
 	_Atomic enum phase phase; /* but for CLOSED nothing is switched off */
 	uint64_t opened_at;       /* when counting began, in the session's clock */
 	_Atomic uint64_t ends_at; /* the phase, likewise */
@@ -61,9 +68,9 @@ static struct {
 		n_others;    /* watched since the last sum, in or out of a window */
 	uint64_t n_last;     /* of them in this tick, those of functions that are off now */
 	uint64_t tick_began; /* CPU time of the process, ns */
+	uint64_t n_clock, clocks_since; /* events of clocks since they were chosen; when */
+	_Atomic bool are_clocks_off;    /* they were too many: until the next window */
 } budget;
-
-static bool open_window(void);
 
 /* ---- costs ----------------------------------------------------------------------------------- */
 
@@ -84,34 +91,31 @@ static uint64_t cost_ns(void)
 		8);
 }
 
+static uint64_t ticks_of(uint64_t us)
+{
+	return (uint64_t)(((unsigned __int128)us * 1000 << 32) / tree_ns_per_tick);
+}
+
+/* What an event of a clock costs. */
+static double clock_ns(void)
+{
+	double ns = (double)tree_ns(budget.call_cost) / 256 / CLOCK_COST;
+
+	return ns > 1 ? ns : 1;
+}
+
+/* Events of clocks for each ns of CPU time, in so many percent of the budget. */
+static double clocks_per_ns(unsigned percent)
+{
+	return (double)budget.percent / 100 * percent / 100 / clock_ns();
+}
+
 static uint64_t take_cost(void)
 {
 	uint64_t cost = cost_ns();
 
 	budget.n_calls = budget.n_builtins = budget.n_others = 0;
 	return cost;
-}
-
-/* ---- the phases of a window ------------------------------------------------------------------ */
-
-/* One of those who find that a phase is over ends it. */
-static void end_phase(enum phase from, uint64_t now)
-{
-	if (from != SETTLING && from != COUNTING)
-		return;
-	if (!atomic_compare_exchange_strong(&budget.phase, &from, TURNING))
-		return;
-	if (from == SETTLING) {
-		budget.settle_cost = take_cost();
-		budget.window.began = cpu_ns();
-		budget.opened_at = now;
-		budget.ends_at = now + budget.window_ticks;
-		atomic_store(&budget.phase, COUNTING);
-	} else {
-		budget.window.ended = cpu_ns();
-		budget.window.cost = take_cost();
-		atomic_store(&budget.phase, CLOSED);
-	}
 }
 
 /* ---- the stack ------------------------------------------------------------------------------- */
@@ -156,6 +160,9 @@ static bool is_counting(void)
 	return phase() == COUNTING;
 }
 
+static void end_phase(enum phase from, uint64_t now);
+static void look(struct tracer *t, uint64_t now, bool begins);
+
 /* The time since the last event is the top's. `top` is what is known of it, NULL: to be looked up. */
 static uint64_t charge(struct tracer *t, struct budgeted *top)
 {
@@ -187,14 +194,43 @@ static PyObject *disable(void)
 	return budget.monitor->disable;
 }
 
-static bool switch_off(struct budgeted *b, const struct function *f)
+static bool switch_off(struct budgeted *b, const struct function *f, bool is_builtin)
 {
 	uint64_t now = cpu_ns(), cost = cost_ns();
 	uint64_t span = now > budget.tick_began ? now - budget.tick_began : 1;
 	double net = span > cost + span / 5 ? (double)(span - cost) : (double)span / 5;
 
 	budget.n_last += b->in_tick;
+	b->is_builtin = is_builtin;
+	b->is_clock = b->in_tick / net * budget_table_weight(b) <
+		clocks_per_ns(LONE_CLOCK_SHARE); /* until a window tells */
 	return budget_table_off(b, f, now, b->in_tick / net);
+}
+
+/* Of a function that is off: whether its sites stay on, to tell the time. */
+static bool is_clock(const struct budgeted *b)
+{
+	return b->is_clock && !atomic_load_explicit(&budget.are_clocks_off, memory_order_relaxed);
+}
+
+/* A clock's event, outside of windows. */
+static void clock_event(struct tracer *t, const struct budgeted *b)
+{
+	unsigned weight = budget_table_weight(b);
+	uint64_t now;
+
+	budget.n_clock += weight;
+	if (likely(budget.n_clock % CLOCK_LOOKS >= weight))
+		return;
+	now = clock_read(tree_clock);
+	if ((double)budget.n_clock > CLOCK_CREDIT +
+			(double)tree_ns(now - budget.clocks_since) *
+				clocks_per_ns(LONE_CLOCK_SHARE))
+		budget.are_clocks_off = true;
+	if (unlikely(now >= budget.look_at))
+		look(t, charge(t, NULL), !b->is_builtin);
+	if (unlikely(now >= t->check_at))
+		t->check_at = quiet_check(now);
 }
 
 /* One more event of a function that is on. True when that was one too many. */
@@ -237,19 +273,27 @@ static PyObject *begin(struct tracer *t, const void *key, void *callable, bool r
 	struct budgeted *b = budget_table_get(key);
 	uint64_t now;
 
-	if (unlikely(atomic_load_explicit(&budget.is_due, memory_order_relaxed)))
-		open_window();
+	if (likely(b && is_clock(b) && !is_window())) {
+		clock_event(t, b);
+		if (likely(!is_window()))
+			return NULL;
+	}
 	now = charge(t, NULL);
+	if (unlikely(now >= atomic_load_explicit(&budget.look_at, memory_order_relaxed)))
+		look(t, now, !callable);
+	if (unlikely(now >= t->check_at))
+		t->check_at = quiet_check(now);
 	if (!b)
 		return NULL;
 	if (unlikely(b->entry && !is_window()))
-		return disable();
+		return is_clock(b) ? NULL : disable();
 	if (callable)
 		budget.n_builtins++;
 	else
 		budget.n_calls++;
-	if (unlikely(!b->entry && is_too_often(b)) && switch_off(b, codes_get(key, callable)))
-		return disable();
+	if (unlikely(!b->entry && is_too_often(b)) &&
+		switch_off(b, codes_get(key, callable), callable != NULL))
+		return is_clock(b) ? NULL : disable();
 	push(t, b, callable, resumes, now);
 	return NULL;
 }
@@ -268,6 +312,8 @@ static PyObject *end(struct tracer *t, const void *key, bool is_over)
 	struct budgeted *b = budget_table_find(key);
 	uint64_t now = charge(t, t->top->key == key ? b : NULL);
 
+	if (unlikely(now >= atomic_load_explicit(&budget.look_at, memory_order_relaxed)))
+		look(t, now, false);
 	if (b && b->entry) { /* only the top can be meant: many of them were never seen to begin */
 		if (t->top->key == key)
 			end_top(t, b, now, is_over);
@@ -359,16 +405,19 @@ const struct budget_event budget_events[] = {
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-/* Activations that run now and are off were not seen to begin. */
-static void seed_off(struct tracer *t)
+/* Activations that run now and are off were not seen to begin. begins: the innermost does so now, and is not to be on the
+ * stack yet. */
+static void seed_off(struct tracer *t, bool begins)
 {
 	PyFrameObject *frame = PyEval_GetFrame(), *back;
 	const PyCodeObject *codes[FRAMES_MOST];
 	int n = 0;
 
 	Py_XINCREF(frame);
-	while (frame && n < FRAMES_MOST && compat_frame_code(frame) != t->top->key) {
-		codes[n++] = compat_frame_code(frame);
+	while (frame && n < FRAMES_MOST && (begins || compat_frame_code(frame) != t->top->key)) {
+		if (!begins)
+			codes[n++] = compat_frame_code(frame);
+		begins = false;
 		back = compat_frame_back(frame);
 		Py_DECREF(frame);
 		frame = back;
@@ -381,79 +430,22 @@ static void seed_off(struct tracer *t)
 	Py_XDECREF(frame);
 }
 
-static bool open_window(void)
-{
-	struct tracer *t = tree_mine;
-
-	if (!atomic_exchange(&budget.is_due, false) || !t)
-		return false;
-	budget.window.outside_cost = take_cost();
-	budget.ends_at = UINT64_MAX;
-	atomic_store(&budget.phase, SETTLING);
-	monitor_restart(budget.monitor);
-	budget.ends_at = charge(t, NULL) + budget.settle_ticks;
-	seed_off(t);
-	return true;
-}
-
-static int on_pending(void *unused)
+static void restart(void)
 {
 	struct compat_error error = compat_error_take();
 
-	(void)unused;
-	if (budget.monitor && budget.monitor->tool >= 0)
-		open_window();
+	monitor_restart(budget.monitor);
 	compat_error_put(error);
-	return 0;
 }
 
-static void sleep_us(uint64_t us)
+static void open_window(struct tracer *t, bool begins)
 {
-	struct timespec t = { (time_t)(us / 1000000), (long)(us % 1000000) * 1000 };
-
-	nanosleep(&t, NULL);
-}
-
-/* Until the process has used up so much CPU time, or for `most` times as long. */
-static void sleep_cpu_us(uint64_t us, unsigned most)
-{
-	uint64_t until = cpu_ns() + us * 1000, now;
-
-	for (uint64_t slept = 0;
-		(now = cpu_ns()) < until && slept < us * most && !budget.is_over;) {
-		uint64_t left = (until - now) / 1000 + 20;
-
-		sleep_us(left);
-		slept += left;
-	}
-}
-
-/* The window has been opened; false: nobody ran Python code, or the program ends. */
-static bool wait_for_window(void)
-{
-	for (int i = 0; i < WAIT_MS * 5 && !budget.is_over; i++) {
-		if (!budget.is_due)
-			return true;
-		sleep_us(200);
-	}
-	return false;
-}
-
-/* Until events, or the want of them, have ended the window. False: the program ends. */
-static bool wait_for_end(void)
-{
-	enum phase seen = CLOSED;
-
-	for (uint64_t us = WINDOW_US, waited = 0; is_window(); us = WINDOW_US / 4) {
-		if (budget.is_over)
-			return false;
-		sleep_us(us);
-		waited = seen == phase() ? waited + us : 0;
-		seen = phase();
-		if (waited > LONGEST_US)
-			end_phase(seen, clock_read(tree_clock));
-	}
-	return true;
+	budget.window.outside_cost = take_cost() + (uint64_t)((double)budget.n_clock * clock_ns());
+	budget.ends_at = UINT64_MAX;
+	atomic_store(&budget.phase, SETTLING);
+	restart();
+	budget.ends_at = charge(t, NULL) + budget.settle_ticks;
+	seed_off(t, begins);
 }
 
 static void new_tick(void)
@@ -491,30 +483,97 @@ static uint64_t tick_us(void)
 	return us < TICK_US ? TICK_US : us < TICK_US * TICKS_MOST ? us : TICK_US * TICKS_MOST;
 }
 
-static void *keep_time(void *unused)
+/* The next window, at random. */
+static void plan(uint64_t us, uint64_t now)
 {
-	unsigned seed = (unsigned)clock_read(tree_clock);
-	uint64_t us = TICK_US;
+	us = us / 2 + (unsigned)rand_r(&budget.seed) % us;
+	budget.due = cpu_ns() + us * 1000;
+	budget.look_at = now + ticks_of(us);
+}
 
-	(void)unused;
-	while (!budget.is_over) {
-		sleep_cpu_us(us / 2 + (unsigned)rand_r(&seed) % us, 1000);
-		if (budget.is_over || compat_is_finalizing() || !leadline_link_is_live())
-			break;
-		steer();
-		if (!budget_table_n_off())
-			take_cost();
-		if (!budget_table_n_off())
-			continue;
-		atomic_store(&budget.is_due, true);
-		Py_AddPendingCall(on_pending, NULL);
-		if (wait_for_window() && wait_for_end()) {
-			budget_table_sum(&budget.window);
-			us = tick_us();
-			new_tick();
-		}
+/* The CPU time at which a window ended. Its first event after its end ends it, which may be late where nothing is called: what
+ * ran since is no part of it. */
+static uint64_t window_end(uint64_t now)
+{
+	uint64_t most = (uint64_t)WINDOW_US * 1000, wall = tree_ns(now - budget.opened_at) + 1;
+	uint64_t began = budget.window.began, span = cpu_ns() - began;
+
+	if (span > wall) /* by several threads */
+		most = (uint64_t)((unsigned __int128)span * most / wall);
+	return began + (span < most ? span : most);
+}
+
+/* Credit for the share of clocks begins anew. */
+static void clocks_begin(uint64_t now)
+{
+	budget.n_clock = 0;
+	budget.clocks_since = now;
+	budget.are_clocks_off = false;
+}
+
+static void choose_clocks(uint64_t now)
+{
+	double span = (double)(budget.window.ended - budget.window.began);
+	double net = span - REAL_COST * (double)budget.window.cost; /* as fast as without us */
+
+	span = net > span / 10 ? net : span / 10;
+	budget_table_choose_clocks(CLOCK_LEAST, span * clocks_per_ns(CLOCKS_SHARE),
+		span * clocks_per_ns(LONE_CLOCK_SHARE));
+	clocks_begin(now);
+}
+
+/* One of those who find that a phase is over ends it. */
+static void end_phase(enum phase from, uint64_t now)
+{
+	if (from != SETTLING && from != COUNTING)
+		return;
+	if (!atomic_compare_exchange_strong(&budget.phase, &from, TURNING))
+		return;
+	if (from == SETTLING) {
+		budget.settle_cost = take_cost();
+		budget.window.began = cpu_ns();
+		budget.opened_at = now;
+		budget.ends_at = now + budget.window_ticks;
+		atomic_store(&budget.phase, COUNTING);
+		return;
 	}
-	return NULL;
+	budget.window.ended = window_end(now);
+	budget.window.cost = take_cost();
+	choose_clocks(now);
+	budget_table_sum(&budget.window);
+	plan(tick_us(), now);
+	new_tick();
+	atomic_store(&budget.phase, CLOSED);
+}
+
+/* An event at a time when a window may be due. */
+static void look_now(struct tracer *t, uint64_t now, bool begins)
+{
+	uint64_t cpu = cpu_ns(), us;
+
+	if (atomic_exchange(&budget.is_forked, false)) {
+		restart();
+		plan(TICK_US, now);
+		new_tick();
+	} else if (cpu < budget.due) {
+		us = (budget.due - cpu) / 1000;
+		budget.look_at = now + ticks_of(us > LOOK_US ? us : LOOK_US);
+	} else {
+		steer();
+		plan(TICK_US, now);
+		if (budget_table_n_off())
+			open_window(t, begins);
+		else
+			take_cost();
+	}
+}
+
+static void look(struct tracer *t, uint64_t now, bool begins)
+{
+	if (is_window() || budget.monitor->tool < 0 || atomic_exchange(&budget.is_looked_at, true))
+		return;
+	look_now(t, now, begins);
+	atomic_store(&budget.is_looked_at, false);
 }
 
 /* ---- start and stop -------------------------------------------------------------------------- */
@@ -538,53 +597,36 @@ bool budget_is_set(void)
 
 static void at_exit(void)
 {
-	budget.is_over = true;
 	budget_table_last(cpu_ns());
-}
-
-/* Its thread takes no signals: they are the program's. */
-static void start_thread(void)
-{
-	sigset_t all, before;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	budget.has_thread = pthread_create(&budget.thread, NULL, keep_time, NULL) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void budget_start(const struct monitor *m, PyObject *missing)
 {
 	static bool is_registered;
-	uint64_t tick = ((uint64_t)TICK_US * 1000 << 32) / tree_ns_per_tick;
+	uint64_t tick = ticks_of(TICK_US), now = clock_read(tree_clock);
 
 	budget.monitor = m;
 	budget.missing = missing;
-	budget.is_over = false;
-	budget.tick_began = cpu_ns();
-	budget.settle_ticks = tick * SETTLE_US / TICK_US;
-	budget.window_ticks = tick * WINDOW_US / TICK_US;
+	budget.settle_ticks = ticks_of(SETTLE_US);
+	budget.window_ticks = ticks_of(WINDOW_US);
 	budget.quota_most = (uint32_t)(tick * budget.percent / 100 * FUNCTION_SHARE / 100 * 256 /
 		budget.call_cost);
 	budget.quota = budget.quota_most;
+	budget.seed = (unsigned)now;
+	budget.phase = CLOSED;
+	clocks_begin(now);
+	plan(TICK_US, now);
+	new_tick();
 	if (!is_registered)
 		is_registered = Py_AtExit(at_exit) == 0;
-	if (is_registered && !budget.has_thread)
-		start_thread();
 }
 
-void budget_stop(void)
-{
-	budget.is_over = true;
-	if (budget.has_thread)
-		pthread_detach(budget.thread);
-	budget.has_thread = false;
-}
-
+/* Its first event looks. */
 void budget_forget(void)
 {
 	budget_table_forget();
-	budget.has_thread = false;
-	if (budget.percent && budget.monitor)
-		start_thread();
+	budget.phase = CLOSED;
+	budget.is_looked_at = false;
+	budget.is_forked = budget.percent > 0;
+	budget.look_at = 0;
 }

@@ -33,7 +33,6 @@ struct budget_event {
 };
 extern const struct budget_event budget_events[];
 void budget_start(const struct monitor *m, PyObject *missing);
-void budget_stop(void);
 /* In a forked child: nothing is off yet. */
 void budget_forget(void);
 

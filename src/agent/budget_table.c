@@ -10,7 +10,7 @@
 #include "agent/memory.h"
 #include "agent/tree.h"
 
-enum { LOG2 = 16, SITES_LOG2 = 15, OFF_MOST = 4096 };
+enum { LOG2 = 16, SITES_LOG2 = 15, OFF_MOST = 4096, CLOCKS_MOST = 3 };
 
 struct site {
 	uint64_t hash; /* 0: unused */
@@ -147,8 +147,10 @@ void budget_table_site_seen(const void *code, uint32_t offset, const void *key, 
 	s = site_at(code, offset);
 	off_at = s ? s->off_at : 0;
 	pthread_mutex_unlock(&table.lock);
-	if (off_at)
+	if (off_at) {
+		b->is_builtin = true;
 		budget_table_off(b, codes_get(key, callable), off_at, 0);
+	}
 }
 
 /* ---- windows --------------------------------------------------------------------------------- */
@@ -179,6 +181,41 @@ void budget_table_sum(const struct budget_window *w)
 		e->calls_net += calls * net;
 		e->net_squared += net * net;
 		b->window_calls = b->window_resumes = b->window_self = 0;
+	}
+}
+
+static uint64_t clock_cost(const struct budgeted *b)
+{
+	return (b->window_calls + b->window_resumes) * budget_table_weight(b);
+}
+
+/* NULL: none that is no clock yet. */
+static struct budgeted *cheapest_clock(uint64_t least)
+{
+	struct budgeted *found = NULL;
+
+	for (uint32_t i = 0; i < table.n_off; i++) {
+		struct budgeted *b = table.off[i];
+
+		if (!b->is_clock && b->window_calls + b->window_resumes >= least &&
+			(!found || clock_cost(b) < clock_cost(found)))
+			found = b;
+	}
+	return found;
+}
+
+void budget_table_choose_clocks(uint64_t least, double most, double lone_most)
+{
+	struct budgeted *b;
+	double n = 0;
+
+	for (uint32_t i = 0; i < table.n_off; i++)
+		table.off[i]->is_clock = false;
+	for (int i = 0; i < CLOCKS_MOST && (b = cheapest_clock(least)); i++) {
+		n += (double)clock_cost(b);
+		if (n > (i == 0 ? lone_most : most))
+			break;
+		b->is_clock = true;
 	}
 }
 

@@ -23,6 +23,8 @@ struct budgeted {
 	uint64_t n_seen;        /* events while it was on */
 	uint32_t tick, in_tick; /* those of this tick */
 	bool is_passed;         /* call sites of it are off: they are of no use */
+	bool is_clock;          /* it is off, but tells when it begins (budget.c) */
+	bool is_builtin;        /* of one that is off: a C function */
 	uint64_t window_calls, window_resumes, window_self; /* of the window that is open */
 };
 
@@ -44,6 +46,14 @@ struct budget_window {
 	uint64_t cost, outside_cost; /* in it, and since the one before */
 };
 void budget_table_sum(const struct budget_window *w);
+/* What an event of a clock costs, in those of a Python function: a C function tells also when it ends. */
+static inline unsigned budget_table_weight(const struct budgeted *b)
+{
+	return b->is_builtin ? 3 : 1;
+}
+/* Before it is summed up: of what is off, those that cost least as clocks, by their calls in the window, `least` or more, become
+ * clocks: one with up to lone_most calls, and more as long as they had no more than `most` in all. The others are none. */
+void budget_table_choose_clocks(uint64_t least, double most, double lone_most);
 /* What is off is so still. */
 void budget_table_last(uint64_t cpu_ns);
 void budget_table_forget(void);

@@ -201,6 +201,5 @@ bool calls_start(bool after_site, bool with_clock, char *ret_why, size_t n_why)
 
 void calls_stop(void)
 {
-	budget_stop();
 	monitor_release(&monitor);
 }

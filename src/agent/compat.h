@@ -541,11 +541,13 @@ void compat_watch_threads(enum compat_watch which, compat_new_thread_fn *look)
 	bool is_watched = compat_set_look(which, look);
 
 	PyObject_GetArenaAllocator(&ours);
-	if (!is_watched || ours.alloc == compat_arena_alloc)
-		return;
-	compat_arenas = ours;
-	ours.alloc = compat_arena_alloc;
-	PyObject_SetArenaAllocator(&ours);
+	if (is_watched && ours.alloc != compat_arena_alloc) {
+		compat_arenas = ours;
+		ours.alloc = compat_arena_alloc;
+		PyObject_SetArenaAllocator(&ours);
+	} else if (!is_watched && ours.alloc == compat_arena_alloc) {
+		PyObject_SetArenaAllocator(&compat_arenas);
+	}
 }
 #else
 /* Frames go through the interpreter's evaluation function, which costs next to nothing up to 3.10. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "agent/compat.h"
+#include "agent/link.h"
 #include "agent/memory.h"
 #include "agent/timeline.h"
 #include "agent/tree.h"
@@ -183,11 +184,38 @@ static void on_switch(struct tracer *t, const void *origin, const void *target)
 /* The program's own trace function of this thread; owned. */
 static _Thread_local PyObject *previous;
 
+/* Borrowed; NULL: not there, or not yet. */
+static PyObject *find_settrace(void)
+{
+	PyObject *modules = PyImport_GetModuleDict();
+	PyObject *module = modules ? PyDict_GetItemString(modules, "greenlet") : NULL;
+	PyObject *function = module && PyModule_Check(module)
+		? PyDict_GetItemString(PyModule_GetDict(module), "settrace")
+		: NULL;
+
+	return function && PyCFunction_Check(function) ? function : NULL;
+}
+
+/* Nobody listens any more: the calling thread has the program's own trace function again, or none. */
+static void put_back(void)
+{
+	PyObject *settrace = find_settrace();
+	struct compat_error error = compat_error_take();
+
+	if (settrace)
+		Py_XDECREF(PyObject_CallFunctionObjArgs(
+			settrace, previous ? previous : Py_None, NULL));
+	PyErr_Clear();
+	compat_error_put(error);
+}
+
 static PyObject *on_greenlet(PyObject *self, PyObject *args)
 {
 	PyObject *event, *pair;
 
 	(void)self;
+	if (leadline_link_is_over())
+		put_back();
 	if (tree_mine && tree_mine->greenlets && PyTuple_GET_SIZE(args) == 2) {
 		event = PyTuple_GET_ITEM(args, 0);
 		pair = PyTuple_GET_ITEM(args, 1);
@@ -201,18 +229,6 @@ static PyObject *on_greenlet(PyObject *self, PyObject *args)
 
 static PyMethodDef hook = { "leadline", on_greenlet, METH_VARARGS,
 	"tells leadline of switches between greenlets" };
-
-/* Borrowed; NULL: not there, or not yet. */
-static PyObject *find_settrace(void)
-{
-	PyObject *modules = PyImport_GetModuleDict();
-	PyObject *module = modules ? PyDict_GetItemString(modules, "greenlet") : NULL;
-	PyObject *function = module && PyModule_Check(module)
-		? PyDict_GetItemString(PyModule_GetDict(module), "settrace")
-		: NULL;
-
-	return function && PyCFunction_Check(function) ? function : NULL;
-}
 
 void greenlets_watch(struct tracer *t)
 {

@@ -3,12 +3,17 @@
 #include "agent/itt.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "agent/link.h"
 #include "agent/ops.h"
 
-enum { FUNCTIONS_MOST = 4096 };
+enum {
+	FUNCTIONS_MOST = 4096,
+	RANGES_PER_CHECK = 64, /* of a thread: whether anybody listens */
+};
 
 static const unsigned char magic[8] = { 0xed, 0xab, 0xab, 0xec, 0x0d, 0xee, 0xda, 0x30 };
 
@@ -39,7 +44,10 @@ struct itt_id {
 	uint64_t parts[3];
 };
 
-static bool is_open, is_used;
+static bool is_used;
+static _Atomic bool is_open;
+static struct itt_global *known; /* torch's; NULL: it has not found us */
+static void (*tell_over)(void);
 static const struct itt_domain *domain_of_torch; /* once one of that name was seen */
 
 bool itt_is_used(void)
@@ -47,8 +55,9 @@ bool itt_is_used(void)
 	return is_used;
 }
 
-void itt_open(void)
+void itt_open(void (*when_over)(void))
 {
+	tell_over = when_over;
 	is_open = true;
 }
 
@@ -79,10 +88,17 @@ static void task_begin(const struct itt_domain *domain, struct itt_id task, stru
 		ops_begin(name->mark == OPS_NAME_MARK ? name : ops_name(name->text));
 }
 
+static void close_for_good(void);
+
 static void task_end(const struct itt_domain *domain)
 {
-	if (is_open && is_torch(domain))
-		ops_end();
+	static _Thread_local unsigned n __attribute__((tls_model("initial-exec")));
+
+	if (!is_open || !is_torch(domain))
+		return;
+	ops_end();
+	if (++n % RANGES_PER_CHECK == 0 && leadline_link_is_over())
+		close_for_good();
 }
 
 static const struct {
@@ -93,6 +109,29 @@ static const struct {
 	{ "__itt_task_begin", task_begin },
 	{ "__itt_task_end", task_end },
 };
+
+/* Where torch keeps a function; NULL: it has none of that name. */
+static const struct itt_function *function_of(const char *name)
+{
+	for (int i = 0; i < FUNCTIONS_MOST && known->functions[i].name; i++)
+		if (strcmp(known->functions[i].name, name) == 0)
+			return &known->functions[i];
+	return NULL;
+}
+
+static void close_for_good(void)
+{
+	if (!atomic_exchange(&is_open, false))
+		return;
+	for (size_t k = 0; known && k < sizeof ours / sizeof *ours; k++) {
+		const struct itt_function *f = function_of(ours[k].name);
+
+		if (f && *f->pointer == ours[k].function)
+			*f->pointer = f->null;
+	}
+	if (tell_over)
+		tell_over();
+}
 
 #pragma GCC visibility push(default)
 void __itt_api_init(struct itt_global *global, int groups);
@@ -105,8 +144,11 @@ void __itt_api_init(struct itt_global *global, int groups)
 	if (memcmp(global->magic, magic, sizeof magic) != 0 || global->version[0] != 3 ||
 		!global->functions)
 		return;
-	for (int i = 0; i < FUNCTIONS_MOST && global->functions[i].name; i++)
-		for (size_t k = 0; k < sizeof ours / sizeof *ours; k++)
-			if (strcmp(global->functions[i].name, ours[k].name) == 0)
-				*global->functions[i].pointer = ours[k].function;
+	known = global;
+	for (size_t k = 0; k < sizeof ours / sizeof *ours; k++) {
+		const struct itt_function *f = function_of(ours[k].name);
+
+		if (f)
+			*f->pointer = ours[k].function;
+	}
 }

@@ -12,8 +12,9 @@
 
 /* Whether torch has begun a range, so that it knows our functions. */
 bool itt_is_used(void);
-/* From now on its ranges are taken. */
-void itt_open(void);
+/* From now on its ranges are taken. when_over: called once, by whichever thread ends a range after nobody listens any more, without the
+ * GIL; then torch's table is as it would be without a collector. */
+void itt_open(void (*when_over)(void));
 
 #pragma GCC visibility pop
 

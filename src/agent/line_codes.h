@@ -16,6 +16,7 @@
 #include "agent/codes.h"
 #include "agent/compat.h"
 #include "agent/lines.h"
+#include "agent/quiet.h"
 
 enum { LINE_PLACES = 8 };
 
@@ -52,7 +53,8 @@ struct line_code {
 
 struct line_thread {
 	struct lines_thread t; /* first: the hot path needs hardly more */
-	uint64_t check_at;     /* when to ask whether anybody listens (quiet.h) */
+	uint64_t check_at;     /* when to ask whether anybody listens (quiet.h) … */
+	uint64_t n_events;     /* … by events, where no clock is read */
 	struct line_code *codes;
 	uint32_t n_codes, codes_log2;
 	struct trace_granule *run; /* where the next counters go */
@@ -114,6 +116,13 @@ static inline struct line_code *line_code_known(
 	while (c->key && c->key != code)
 		c = &m->codes[(c - m->codes + 1) & mask];
 	return c->is_counted && line_code_is(c, code) ? c : NULL;
+}
+
+/* One more event of a hook that reads no clock. */
+static inline void line_thread_check(struct line_thread *m)
+{
+	if (__builtin_expect(++m->n_events % QUIET_CHECK_EVENTS == 0, 0))
+		quiet_check(0);
 }
 
 /* Whether instructions are counted, and this is one of them. */

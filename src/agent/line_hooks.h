@@ -19,8 +19,13 @@
 
 /* Begins. On failure ret_why says what is in the way, for the user. */
 bool line_hooks_start(char *ret_why, size_t n_why);
-/* Ends; what is open in the calling thread is closed. */
+/* Ends either; what is open in the calling thread is closed. */
 void line_hooks_stop(void);
+
+/* Instead of counting: calls look() at events of all code, also in a loop that calls nothing. It must be cheap, and may end this
+ * and begin to count. */
+typedef void line_hooks_look_fn(void);
+bool line_hooks_wait(line_hooks_look_fn *look, char *ret_why, size_t n_why);
 
 /* The program has put a trace function of its own into the place of ours, in the calling thread. From 3.12 on there is room for both. */
 bool line_hooks_are_replaced(void);

@@ -2,13 +2,17 @@
  * See line_module.h. */
 #include "agent/line_module.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/calls.h"
 #include "agent/line_codes.h"
 #include "agent/line_hooks.h"
 #include "agent/link.h"
+#include "agent/quiet.h"
 #include "agent/tree.h"
 #include "wire/session_layout.h"
 #include "wire/trace.h"
@@ -73,19 +77,13 @@ static void register_end(void)
 	is_registered = is_registered || register_at_exit(&method, NULL);
 }
 
-/* Calls the function it is bound to where a pattern has found nothing. Functions of ours are not the program's: while it runs,
- * calls are not traced. */
-static PyObject *explain(PyObject *function, PyObject *unused)
+/* Functions of ours are not the program's: while one runs, calls are not traced. */
+static void call_own(PyObject *function)
 {
 	const struct session_header *h = leadline_link_header();
-	bool is_traced = h && h->agent_options & TRACE_CALLS, is_missing = false;
+	bool is_traced = h && h->agent_options & TRACE_CALLS;
 	char why[200];
 
-	(void)unused;
-	for (uint32_t i = 0; line_codes_found(i) >= 0; i++)
-		is_missing |= line_codes_found(i) == 0;
-	if (!is_missing)
-		Py_RETURN_NONE;
 	if (is_traced) {
 		calls_stop();
 		tree_pause();
@@ -95,6 +93,18 @@ static PyObject *explain(PyObject *function, PyObject *unused)
 	if (is_traced)
 		calls_start(false, !(h->agent_options & TRACE_NO_CLOCK), why, sizeof why);
 	PyErr_Clear();
+}
+
+/* Calls the function it is bound to where a pattern has found nothing. */
+static PyObject *explain(PyObject *function, PyObject *unused)
+{
+	bool is_missing = false;
+
+	(void)unused;
+	for (uint32_t i = 0; line_codes_found(i) >= 0; i++)
+		is_missing |= line_codes_found(i) == 0;
+	if (is_missing)
+		call_own(function);
 	Py_RETURN_NONE;
 }
 
@@ -111,17 +121,22 @@ PyObject *line_module_at_end(PyObject *self, PyObject *function)
 
 enum { WHY_BYTES = 200 };
 
-static bool start(const char *patterns, const char *library, char why[WHY_BYTES])
+static void tell_not_counted(const char *why)
 {
 	char text[WHY_BYTES + 100];
 
+	snprintf(text, sizeof text, "lines are not counted: %s", why);
+	leadline_link_emit(TRACE_RECORD_NOTE, text, (uint32_t)strlen(text));
+}
+
+static bool start(const char *patterns, const char *library, char why[WHY_BYTES])
+{
 	snprintf(why, WHY_BYTES, "these are more patterns than fit");
 	if (line_codes_start(patterns, library, wants()) && line_hooks_start(why, WHY_BYTES)) {
 		register_end();
 		return true;
 	}
-	snprintf(text, sizeof text, "lines are not counted: %s", why);
-	leadline_link_emit(TRACE_RECORD_NOTE, text, (uint32_t)strlen(text));
+	tell_not_counted(why);
 	return false;
 }
 
@@ -137,6 +152,69 @@ PyObject *line_module_start(PyObject *self, PyObject *args)
 		return answer(true);
 	PyErr_Clear();
 	return PyUnicode_FromString(why);
+}
+
+/* ---- a choice that is still to be made ------------------------------------------------------- */
+
+enum { WAIT_EVENTS = 8 }; /* of so many, one reads the clock */
+
+static struct {
+	char path[4096];
+	PyObject *then; /* owned, for good */
+	_Atomic uint64_t look_at;
+	_Atomic bool is_looked_at;
+} wait;
+
+/* The file is there: the hooks that wait end, and the function begins to count. */
+static void look_for_choice(void)
+{
+	struct compat_error error;
+	int saved = errno;
+	bool is_there = access(wait.path, F_OK) == 0;
+
+	errno = saved;
+	if (!is_there)
+		return;
+	error = compat_error_take();
+	line_hooks_stop();
+	call_own(wait.then);
+	compat_error_put(error);
+}
+
+static void look(void)
+{
+	static _Thread_local unsigned n;
+	uint64_t now;
+
+	if (++n % WAIT_EVENTS)
+		return;
+	now = leadline_link_now();
+	if ((now && now < wait.look_at) || atomic_exchange(&wait.is_looked_at, true))
+		return;
+	wait.look_at = quiet_check(now);
+	if (!leadline_link_is_over())
+		look_for_choice();
+	atomic_store(&wait.is_looked_at, false);
+}
+
+PyObject *line_module_wait(PyObject *self, PyObject *args)
+{
+	char why[WHY_BYTES] = "its path is too long";
+	const char *path;
+	PyObject *then;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "sO", &path, &then))
+		return answer(false);
+	if (strlen(path) < sizeof wait.path) {
+		memcpy(wait.path, path, strlen(path) + 1);
+		Py_INCREF(then);
+		wait.then = then;
+		if (line_hooks_wait(look, why, sizeof why))
+			return answer(true);
+	}
+	tell_not_counted(why);
+	return answer(false);
 }
 
 bool line_module_start_all(void)

@@ -115,6 +115,7 @@ CALLBACK(on_start_counting, {
 	if (unlikely(!c))
 		return m ? disable() : Py_None;
 	c->lines.cells[0].hits++;
+	line_thread_check(m);
 	return Py_None;
 })
 
@@ -125,6 +126,8 @@ CALLBACK(on_line_counting, {
 
 	if (likely(c && i < c->lines.n_cells))
 		c->lines.cells[i].hits++;
+	if (likely(m))
+		line_thread_check(m);
 	return Py_None;
 })
 
@@ -137,6 +140,7 @@ CALLBACK(on_instruction, {
 	if (unlikely(!c || !line_code_is_unit(c, unit) || !blocks_has(c->block_begins, unit)))
 		return m ? disable() : Py_None;
 	c->unit_hits[unit]++;
+	line_thread_check(m);
 	return Py_None;
 })
 
@@ -200,6 +204,33 @@ CALLBACK(on_unwind, {
 		lines_leave(&m->t, clock_read(tree_clock));
 	return Py_None;
 })
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static line_hooks_look_fn *wait_look;
+
+CALLBACK(on_wait, {
+	(void)args;
+	wait_look();
+	return Py_None;
+})
+
+bool line_hooks_wait(line_hooks_look_fn *look, char *ret_why, size_t n_why)
+{
+	long begins, turns;
+
+	if (!monitor_take(&monitor, ret_why, n_why))
+		return false;
+	wait_look = look;
+	begins = monitor_event(&monitor, "PY_START");
+	turns = monitor_event(&monitor, "JUMP");
+	if (monitor_set_callback(&monitor, begins, on_wait) &&
+		monitor_set_callback(&monitor, turns, on_wait) &&
+		monitor_set_events(&monitor, begins | turns))
+		return true;
+	monitor_release(&monitor);
+	return false;
+}
 
 /* ---- registration ---------------------------------------------------------------------------- */
 

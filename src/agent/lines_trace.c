@@ -98,6 +98,7 @@ static int trace_counts(PyObject *obj, PyFrameObject *frame, int what, PyObject 
 		on_line_counting(m, frame);
 	else if (what == PyTrace_CALL)
 		on_call(m, frame);
+	line_thread_check(m);
 	return 0;
 }
 
@@ -136,9 +137,22 @@ static int trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
 	return 0;
 }
 
+static line_hooks_look_fn *wait_look; /* NULL: lines are counted */
+
+static int trace_wait(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
+{
+	(void)obj;
+	(void)frame;
+	(void)what;
+	(void)arg;
+	if (wait_look)
+		wait_look();
+	return 0;
+}
+
 static Py_tracefunc ours(void)
 {
-	return line_wants & LINE_WANT_TIMES ? trace : trace_counts;
+	return wait_look ? trace_wait : line_wants & LINE_WANT_TIMES ? trace : trace_counts;
 }
 
 /* A trace function of the program's own is left alone. */
@@ -165,6 +179,15 @@ bool line_hooks_start(char *ret_why, size_t n_why)
 	return true;
 }
 
+bool line_hooks_wait(line_hooks_look_fn *look, char *ret_why, size_t n_why)
+{
+	wait_look = look;
+	if (line_hooks_start(ret_why, n_why))
+		return true;
+	wait_look = NULL;
+	return false;
+}
+
 bool line_hooks_are_replaced(void)
 {
 	return is_on && PyThreadState_Get()->c_tracefunc != ours();
@@ -181,10 +204,13 @@ void line_hooks_stop(void)
 
 	is_on = false;
 	compat_watch_threads(COMPAT_WATCH_TRACE, NULL);
+	if (thread->c_tracefunc == ours())
+		PyEval_SetTrace(NULL, NULL); /* tells the interpreter that there is none any more */
 	for (thread = PyInterpreterState_ThreadHead(thread->interp); thread;
 		thread = PyThreadState_Next(thread))
 		if (thread->c_tracefunc == ours())
 			compat_set_trace(thread, NULL);
+	wait_look = NULL;
 	if (line_mine)
 		leadline_lines_close_all(&line_mine->t, clock_read(tree_clock));
 }

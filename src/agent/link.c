@@ -202,6 +202,8 @@ static int receive_reply(
 		n_fds = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 		memcpy(ret_fds, CMSG_DATA(c), n_fds * sizeof(int));
 	}
+	if (n_fds < 2 && m.msg_flags & MSG_CTRUNC) /* there is no room for them here */
+		return close_all(ret_fds, n_fds, -EMFILE);
 	if (n != sizeof *ret_reply || ret_reply->magic != SESSION_MAGIC ||
 		ret_reply->version != SESSION_VERSION)
 		return close_all(ret_fds, n_fds, -EPROTO);
@@ -313,7 +315,8 @@ static int register_process(struct link *l)
 	close(fd);
 	if (result < 0)
 		return result;
-	result = map_beacon(fds[1]) && map_memory(fds[0], reply.map_bytes) ? 0 : -EPROTO;
+	errno = EPROTO; /* unless the kernel has a better reason */
+	result = map_beacon(fds[1]) && map_memory(fds[0], reply.map_bytes) ? 0 : -errno;
 	close_all(fds, 2, 0);
 	if (result == 0)
 		fill_link(l);
@@ -642,6 +645,13 @@ uint64_t leadline_link_offset(const void *p)
 bool leadline_link_is_live(void)
 {
 	return live_link() != NULL;
+}
+
+bool leadline_link_is_over(void)
+{
+	struct link *l = atomic_load(&link_page);
+
+	return !live_link() && (!l || atomic_load(&l->state) == LINK_QUIET);
 }
 
 uint32_t leadline_link_epoch(void)

@@ -36,7 +36,8 @@ struct session_header;
 #pragma GCC visibility push(hidden)
 
 /* Says hello to the session LEADLINE_SESSION names. 0, or a negative errno: -ENOENT when there is
- * no session, -ETIMEDOUT when the tool did not answer in time, -EALREADY after the first call. */
+ * no session, -ETIMEDOUT when the tool did not answer in time, -ENOMEM and -EMFILE when limits of the process are in the
+ * way, -EALREADY after the first call. */
 int leadline_link_open(const char *build);
 
 /* The session LEADLINE_SESSION names now takes the place of the former one, also when that has made the link
@@ -63,6 +64,8 @@ uint64_t leadline_link_offset(const void *p);
 
 /* Whether somebody listens. Registers a forked child. */
 bool leadline_link_is_live(void);
+/* Whether nobody ever will, unless the link is opened again: not while another thread is just saying hello. */
+bool leadline_link_is_over(void);
 /* Changes when the link is made anew (fork): pointers into the sparse area are void then. 0: none.
  */
 uint32_t leadline_link_epoch(void);

@@ -6,7 +6,9 @@
  *
  *	attach()		True when the session LEADLINE_SESSION names has answered; a former one is left
  *	start(after_site)	True when tracing has begun, or will when site is done; else why not
+ *	why()			after that: an errno, or 0
  *	stop()			takes the hooks out; what was counted stays the tool's, start() goes on */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,6 +31,7 @@
 #include "wire/trace.h"
 
 static bool has_begun;
+static int failed_with; /* an errno: why it could not begin */
 
 /* ---- what the user should know --------------------------------------------------------------- */
 
@@ -54,11 +57,14 @@ static void in_child(void)
 static bool begin(void)
 {
 	char build[SESSION_BUILD_BYTES];
+	int result;
 
 	if (has_begun)
 		return true;
 	snprintf(build, sizeof build, "cpython %.16s" COMPAT_BUILD_SUFFIX, PY_VERSION);
-	if (leadline_link_open(build) < 0 || !leadline_link_thread() || !codes_start() ||
+	result = leadline_link_open(build);
+	failed_with = result == -EALREADY ? failed_with : -result;
+	if (result < 0 || !leadline_link_thread() || !codes_start() ||
 		pthread_atfork(NULL, NULL, in_child) != 0)
 		return false;
 	return has_begun = true;
@@ -145,6 +151,13 @@ static PyObject *start(PyObject *self, PyObject *after_site)
 	Py_RETURN_TRUE;
 }
 
+static PyObject *why_not(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	return PyLong_FromLong(failed_with);
+}
+
 static PyObject *stop(PyObject *self, PyObject *unused)
 {
 	(void)self;
@@ -171,6 +184,7 @@ static PyMethodDef methods[] = {
 	{ "attach", attach, METH_NOARGS, "attach(): reach the tool" },
 	{ "exclude", exclude, METH_O, "exclude(patterns): before start" },
 	{ "start", start, METH_O, "start(after_site): begin to trace" },
+	{ "why", why_not, METH_NOARGS, "why(): the errno with which it failed" },
 	{ "stop", stop, METH_NOARGS, "stop(): end it" },
 	LINE_MODULE_METHODS,
 	TORCH_MODULE_METHODS,

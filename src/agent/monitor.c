@@ -9,14 +9,15 @@
 
 enum {
 	TOOL_IDS_FIRST = 3,
-	TOOL_IDS_LAST = 4,
-	EVENTS_MOST = 32
-}; /* 2 is for the program's own cProfile */
+	TOOL_IDS_LAST = 4, /* 2 is for the program's own cProfile */
+	EVENTS_MOST = 32,
+	CALLBACKS_MOST = 64, /* there are some 40 */
+};
 
 struct callback {
 	PyObject_HEAD vectorcallfunc call;
-	vectorcallfunc unless_excluded; /* what `call` goes on to … */
-	PyObject *when_excluded;        /* … and else returns; borrowed */
+	monitor_fn *fn;          /* what it comes down to, … */
+	PyObject *when_excluded; /* … but for what is excluded, which gets this; borrowed */
 };
 
 static PyTypeObject callback_type = {
@@ -46,36 +47,48 @@ long monitor_event(const struct monitor *m, const char *name)
 	return result;
 }
 
-/* Takes the reference; NULL: no callback. */
-static bool register_callback(const struct monitor *m, long event, PyObject *callback)
-{
-	PyObject *before = PyObject_CallMethod(m->module, "register_callback", "ilO", m->tool,
-		event, callback ? callback : Py_None);
-
-	Py_XDECREF(callback);
-	return is_done(before);
-}
-
-bool monitor_set_callback(const struct monitor *m, long event, monitor_fn *fn)
-{
-	struct callback *c = fn ? PyObject_New(struct callback, &callback_type) : NULL;
-
-	if (fn && !c)
-		return is_done(NULL);
-	if (c)
-		c->call = fn;
-	return register_callback(m, event, (PyObject *)c);
-}
-
 static PyObject *leave_out_excluded(
 	PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
 	const struct callback *c = (const struct callback *)(const void *)self;
 
 	if (!exclude_has(args[0]))
-		return c->unless_excluded(self, args, nargsf, kwnames);
+		return c->fn(self, args, nargsf, kwnames);
 	Py_INCREF(c->when_excluded);
 	return c->when_excluded;
+}
+
+/* NULL: no callback. */
+static bool register_callback(const struct monitor *m, long event, struct callback *callback)
+{
+	return is_done(PyObject_CallMethod(m->module, "register_callback", "ilO", m->tool, event,
+		callback ? (PyObject *)callback : Py_None));
+}
+
+/* Made once for each function, and kept: a callback may take itself away, and the interpreter does not hold what it calls.
+ * when_excluded: NULL where nothing is excluded. Borrowed; NULL: no memory. */
+static struct callback *callback_of(monitor_fn *fn, PyObject *when_excluded)
+{
+	static struct callback *made[CALLBACKS_MOST];
+	int i = 0;
+
+	while (i < CALLBACKS_MOST && made[i] &&
+		(made[i]->fn != fn || made[i]->when_excluded != when_excluded))
+		i++;
+	if (i < CALLBACKS_MOST && !made[i] &&
+		(made[i] = PyObject_New(struct callback, &callback_type))) {
+		made[i]->fn = fn;
+		made[i]->when_excluded = when_excluded;
+		made[i]->call = when_excluded ? leave_out_excluded : fn;
+	}
+	return i < CALLBACKS_MOST ? made[i] : NULL;
+}
+
+bool monitor_set_callback(const struct monitor *m, long event, monitor_fn *fn)
+{
+	struct callback *c = fn ? callback_of(fn, NULL) : NULL;
+
+	return fn && !c ? is_done(NULL) : register_callback(m, event, c);
 }
 
 /* The others are told of whatever the place. */
@@ -93,20 +106,15 @@ static bool is_of_a_place(const char *event)
 bool monitor_watch(const struct monitor *m, const char *name, monitor_fn *fn, long *events)
 {
 	long event = monitor_event(m, name);
-	struct callback *c;
+	PyObject *when_excluded = !exclude_is_set ? NULL
+		: is_of_a_place(name)             ? m->disable
+						  : Py_None;
+	struct callback *c = event ? callback_of(fn, when_excluded) : NULL;
 
-	if (!event || (!exclude_is_set && !monitor_set_callback(m, event, fn)))
-		return false;
-	*events |= event;
-	if (!exclude_is_set)
-		return true;
-	c = PyObject_New(struct callback, &callback_type);
-	if (!c)
+	if (!c || !register_callback(m, event, c))
 		return is_done(NULL);
-	c->call = leave_out_excluded;
-	c->unless_excluded = fn;
-	c->when_excluded = is_of_a_place(name) ? m->disable : Py_None;
-	return register_callback(m, event, (PyObject *)c);
+	*events |= event;
+	return true;
 }
 
 bool monitor_set_events(const struct monitor *m, long events)

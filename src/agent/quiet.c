@@ -10,27 +10,26 @@
 #include "agent/link.h"
 #include "agent/tree.h"
 
-static _Atomic int is_asked;
-
-/* Another session may have begun meanwhile. */
-static int take_hooks_out(void *unused)
+static void take_hooks_out(void)
 {
-	(void)unused;
-	atomic_store(&is_asked, 0);
-	if (leadline_link_is_live())
-		return 0;
+	struct compat_error error = compat_error_take();
+
 	calls_stop();
 	line_hooks_stop();
 	tree_pause();
 	PyErr_Clear();
-	return 0;
+	compat_error_put(error);
 }
 
+/* Without the GIL several threads may find out at once: one of them does it. */
 uint64_t quiet_check(uint64_t now)
 {
-	if (!leadline_link_is_live() && !atomic_exchange(&is_asked, 1) &&
-		Py_AddPendingCall(take_hooks_out, NULL) < 0)
-		atomic_store(&is_asked, 0);
+	static _Atomic bool is_being_done;
+
+	if (leadline_link_is_over() && !atomic_exchange(&is_being_done, true)) {
+		take_hooks_out();
+		atomic_store(&is_being_done, false);
+	}
 	return now +
 		(uint64_t)(((unsigned __int128)QUIET_CHECK_MS * 1000000 << 32) /
 			(tree_ns_per_tick ? tree_ns_per_tick : 1));

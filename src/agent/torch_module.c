@@ -93,22 +93,6 @@ PyObject *torch_module_compiled(PyObject *self, PyObject *text)
 		leadline_link_emit(TRACE_RECORD_OP_COMPILED, json, (uint32_t)n));
 }
 
-PyObject *torch_module_open(PyObject *self, PyObject *folder)
-{
-	static char path[4096]; /* for good */
-	const char *text = PyUnicode_Check(folder) ? PyUnicode_AsUTF8(folder) : NULL;
-
-	(void)self;
-	PyErr_Clear();
-	if (text && strlen(text) < sizeof path) {
-		memcpy(path, text, strlen(text) + 1);
-		places_set_torch(path);
-	}
-	if (itt_is_used())
-		itt_open();
-	return PyBool_FromLong(itt_is_used());
-}
-
 /* Pending calls run in the main thread, between two of its instructions. */
 static int call_pending(void *function)
 {
@@ -118,6 +102,32 @@ static int call_pending(void *function)
 	Py_DECREF((PyObject *)function);
 	PyErr_Clear();
 	return 0;
+}
+
+static PyObject *switch_off; /* owned, until it is called */
+
+static void when_over(void)
+{
+	Py_AddPendingCall(call_pending, switch_off);
+}
+
+PyObject *torch_module_open(PyObject *self, PyObject *args)
+{
+	static char path[4096]; /* for good */
+	const char *text = NULL;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "sO", &text, &switch_off))
+		PyErr_Clear();
+	else
+		Py_INCREF(switch_off);
+	if (text && strlen(text) < sizeof path) {
+		memcpy(path, text, strlen(text) + 1);
+		places_set_torch(path);
+	}
+	if (text && itt_is_used())
+		itt_open(when_over);
+	return PyBool_FromLong(itt_is_used());
 }
 
 PyObject *torch_module_in_main(PyObject *self, PyObject *function)

@@ -9,7 +9,8 @@
  *	torch_compiled(text)		tells what torch.compile did, JSON
  *	torch_gap(since)		tells of a time without operators; since: what torch_now() was; None: nothing
  *	torch_now()
- *	torch_open(folder)		takes ranges of the torch that lies there from now on; False: torch has not taken the collector
+ *	torch_open(folder, function)	takes ranges of the torch that lies there from now on, calls the function in the main thread once
+ *					nobody listens any more; False: torch has not taken the collector
  *	torch_in_main(function)		calls it soon in the main thread
  *	around, around_thread		around.h */
 #ifndef AGENT_TORCH_MODULE_H
@@ -26,7 +27,7 @@ PyObject *torch_module_gap(PyObject *self, PyObject *since);
 PyObject *torch_module_span(PyObject *self, PyObject *args);
 PyObject *torch_module_compiled(PyObject *self, PyObject *text);
 PyObject *torch_module_now(PyObject *self, PyObject *unused);
-PyObject *torch_module_open(PyObject *self, PyObject *folder);
+PyObject *torch_module_open(PyObject *self, PyObject *args);
 PyObject *torch_module_in_main(PyObject *self, PyObject *function);
 
 #pragma GCC visibility pop
@@ -38,7 +39,7 @@ PyObject *torch_module_in_main(PyObject *self, PyObject *function);
 		{ "torch_span", torch_module_span, METH_VARARGS, "a span that ends now" },    \
 		{ "torch_compiled", torch_module_compiled, METH_O, "what was compiled" },     \
 		{ "torch_now", torch_module_now, METH_NOARGS, "the session's clock" },        \
-		{ "torch_open", torch_module_open, METH_O, "take ranges" },                   \
+		{ "torch_open", torch_module_open, METH_VARARGS, "take ranges" },             \
 		{ "torch_in_main", torch_module_in_main, METH_O, "call in the main thread" }, \
 		{ "around", around_make, METH_VARARGS, "a callable around another" },         \
 	{                                                                                     \

@@ -80,7 +80,8 @@ struct timeline;
 struct tracer {
 	struct shadow *top;
 	uint64_t last;           /* stamp of the event before */
-	uint64_t check_at;       /* when to ask whether anybody listens */
+	uint64_t check_at;       /* when to ask whether anybody listens … */
+	uint64_t n_entered;      /* … by events, where no clock is read */
 	struct tree_costs costs; /* at the pace at which the CPU was last found (pace.h) */
 	struct edge *edges;
 	uint32_t edges_log2, n_edges;
@@ -233,7 +234,7 @@ static inline void tree_enter(struct tracer *t, const void *key, void *callable,
 	if (with_clock)
 		tree_add_cost(t, node, callable ? &t->costs.builtin : &t->costs.call);
 	tree_push(t, node, key, now);
-	if (unlikely(with_clock ? now >= t->check_at : node->calls % QUIET_CHECK_CALLS == 0))
+	if (unlikely(with_clock ? now >= t->check_at : ++t->n_entered % QUIET_CHECK_EVENTS == 0))
 		tree_check(t, now);
 }
 

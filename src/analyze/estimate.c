@@ -105,8 +105,11 @@ struct estimate estimate_of(const struct rec_budget *r, double inside_ns)
 	struct estimate e = { .calls_high = UNITS_UNKNOWN, .self_high_s = UNITS_UNKNOWN };
 
 	off = fmax(off - gap_ns, 0);
-	if (r->n_windows < 2 || net <= 0)
+	if (r->n_windows < 2 || net <= 0) {
+		e.calls =
+			r->off_rate * (double)r->off_ns; /* it may have stopped the moment after */
 		return e;
+	}
 	e.calls = calls_at(r, COST_LIKELY, off, gap);
 	e.resumes = (double)r->resumes / net * (off + gap_ns);
 	/* None seen is not none there: a spell as long as between two windows may have been missed. */

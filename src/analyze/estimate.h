@@ -4,7 +4,9 @@
  * sample of time: calls per ns of a window, less what watching cost, times the ns outside of windows. Intervals are of
  * 95 %: the spread between windows, with the quantile of as few as there were, and 1 to 2.8 times the
  * calibrated cost (1.9 times is likely), which is what cold caches, instrumentation and the budget's own hooks make of it. A function
- * that fewer than three windows saw much of has no upper bound: it comes in spells that are mostly missed. */
+ * that fewer than three windows saw much of has no upper bound: it comes in spells that are mostly missed. Without two windows (a loop so
+ * tight that telling the time in it would cost more than the budget) it may have gone on as it was when it was switched off, and
+ * there is no bound but what was counted. */
 #ifndef ANALYZE_ESTIMATE_H
 #define ANALYZE_ESTIMATE_H
 

@@ -69,6 +69,16 @@ static void windows_that_differ_say_less(void **state)
 	assert_true(e.calls_low < 0.3 * e.calls && e.calls_high > 1.7 * e.calls);
 }
 
+static void without_windows_it_may_have_gone_on(void **state)
+{
+	struct rec_budget r = { .off_ns = 1000000000, .off_rate = 0.001 };
+	struct estimate e = estimate_of(&r, 0);
+
+	(void)state;
+	assert_true(fabs(e.calls - 1e6) < 1);
+	assert_true(e.calls_low == 0 && isnan(e.calls_high));
+}
+
 static void too_few_windows_say_nothing(void **state)
 {
 	const unsigned calls[] = { 1000, 0, 0, 0 };
@@ -99,6 +109,7 @@ int main(void)
 		cmocka_unit_test(what_watching_cost_is_no_time_of_the_program),
 		cmocka_unit_test(windows_that_differ_say_less),
 		cmocka_unit_test(too_few_windows_say_nothing),
+		cmocka_unit_test(without_windows_it_may_have_gone_on),
 		cmocka_unit_test(a_spell_seen_once_says_how_many_at_least),
 	};
 

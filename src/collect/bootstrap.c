@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +18,10 @@
 #include "wire/session_layout.h"
 #include "base/banned.h"
 
-enum { PYTHON_BYTES = 4096 }; /* of a path */
+enum {
+	PYTHON_BYTES = 4096, /* of a path */
+	LIMIT_BYTES = 64,
+};
 
 /* The folders on the way to a file. */
 static int make_folders(char *path, size_t from, struct err *e)
@@ -147,6 +151,49 @@ unsigned bootstrap_missing(const char *dir, unsigned most, struct buf *out)
 			tell_missing(dir, one->d_name, out);
 			n++;
 		}
+	if (files)
+		closedir(files);
+	return n;
+}
+
+/* What the process left is its own word: an errno and a number, or nothing. */
+static bool tell_limit(const char *dir, const char *file, uint64_t map_bytes, struct buf *out)
+{
+	struct buf path = BUF_INIT, text = BUF_INIT;
+	struct err ignored = ERR_INIT;
+	unsigned long long value = 0;
+	int why = 0, pid = (int)strtol(file + strlen("limit-"), NULL, 10);
+	bool is_good;
+
+	buf_printf(&path, "%s/%s", dir, file);
+	is_good = buf_load(&text, buf_str(&path), LIMIT_BYTES, &ignored) == 0 &&
+		sscanf(buf_str(&text), "%3d %20llu", &why, &value) == 2;
+	if (is_good && why == ENOMEM)
+		buf_printf(out,
+			"the address space of process %d is limited to %llu MiB, and the agent "
+			"reserves %llu MiB, most of which is never used: raise the limit (ulimit "
+			"-v unlimited)",
+			pid, value >> 20, (unsigned long long)(map_bytes >> 20));
+	else if (is_good)
+		buf_printf(out,
+			"process %d is limited to %llu open files, and the agent opens three when "
+			"it starts: raise the limit (ulimit -n %llu)",
+			pid, value, value + 16);
+	buf_done(&path);
+	buf_done(&text);
+	return is_good;
+}
+
+unsigned bootstrap_limited(const char *dir, uint64_t map_bytes, struct buf *out)
+{
+	DIR *files = opendir(dir);
+	struct dirent *one;
+	unsigned n = 0;
+
+	while (files && (one = readdir(files)))
+		if (strncmp(one->d_name, "limit-", 6) == 0 &&
+			(n || tell_limit(dir, one->d_name, map_bytes, out)))
+			n++;
 	if (files)
 		closedir(files);
 	return n;

@@ -15,6 +15,7 @@
 #define COLLECT_BOOTSTRAP_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct buf;
 struct embedded_file;
@@ -38,5 +39,9 @@ int bootstrap_save(const char *dir, const struct embedded_file *f, struct err *e
 
 /* Appends a line for each kind of interpreter that found no agent; returns how many. */
 unsigned bootstrap_missing(const char *dir, unsigned most, struct buf *out);
+
+/* Appends why a limit of its own kept the agent out of a process, without a full stop or an end of line, for the first of them
+ * that is found; returns how many there are. */
+unsigned bootstrap_limited(const char *dir, uint64_t map_bytes, struct buf *out);
 
 #endif

@@ -363,6 +363,7 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 		.agent_options = c->trace_options };
 
 	t->c = *c;
+	t->options = o;
 	t->clock_mode = o.clock_mode;
 	t->next_id = 1;
 	t->regions = REGIONS_FILE_INIT;
@@ -451,19 +452,40 @@ static void trace_enough(void *state)
 		traced_end(t, t->processes.v[0], false);
 }
 
-/* Nobody came. Where only operators were wanted, samples are there all the same. */
-static void write_no_process(struct trace *t)
+/* Nobody came, for a reason that is known or not. Where only operators were wanted, samples are there all the same. */
+static void write_no_process(struct trace *t, const char *limit)
 {
 	static const char why[] = "no interpreter took the agent in; python -I, -E and -S, and "
 				  "launchers that set PYTHONPATH anew, keep it out",
-			  sampled[] = ". Such programs are sampled from outside after their first "
+			  sampled[] = "Such programs are sampled from outside after their first "
 				      "second";
-	char text[sizeof why + sizeof sampled];
+	struct buf text = BUF_INIT;
 
-	snprintf(t->torch.cannot, sizeof t->torch.cannot, "%s", why);
-	snprintf(text, sizeof text, "%s%s", why, sampled);
+	snprintf(t->torch.cannot, sizeof t->torch.cannot, "%s", *limit ? limit : why);
+	buf_printf(&text, "%s. %s", *limit ? limit : why, sampled);
 	if (!t->n_notes && t->c.trace_options != TRACE_TORCH)
-		writer_meta(t->c.writer, "no_trace", text);
+		writer_meta(t->c.writer, "no_trace", buf_str(&text));
+	buf_done(&text);
+}
+
+/* Processes whose own limits kept the agent out have said hello, or could not even do that. */
+static void tell_processes(struct trace *t)
+{
+	const struct session_stats *stats = session_stats(t->session);
+	struct session_layout l = { 0 };
+	struct buf limit = BUF_INIT;
+	unsigned n_limited;
+
+	session_layout_init(&l, t->options.n_slots, t->options.ring_bytes, t->options.sparse_bytes);
+	n_limited = bootstrap_limited(session_dir(t->session), l.map_bytes, &limit);
+	if (stats->n_processes <= n_limited) {
+		write_no_process(t, buf_str(&limit));
+	} else {
+		untraced_tell(&t->untraced, &t->notes);
+		if (limit.n)
+			buf_printf(&t->notes, "%s\n", buf_str(&limit));
+	}
+	buf_done(&limit);
 }
 
 /* Without a version: torch was never imported, or could not be asked. */
@@ -495,16 +517,13 @@ static void trace_stop(void *state)
 	t->n_notes += bootstrap_missing(session_dir(t->session),
 		NOTES_MOST > t->n_notes ? NOTES_MOST - t->n_notes : 0, &t->notes);
 	line_wishes_tell(&t->wishes, &t->notes);
-	if (stats->n_processes) /* else write_no_process tells of all */
-		untraced_tell(&t->untraced, &t->notes);
+	tell_processes(t);
 	write_number(t->c.writer, "trace_processes", stats->n_processes);
 	if (trace_has_timeline(t)) {
 		write_number(t->c.writer, "timeline_events", t->n_events);
 		write_number(t->c.writer, "timeline_bytes", t->n_event_bytes);
 		write_number(t->c.writer, "timeline_lost", t->n_events_lost);
 	}
-	if (!stats->n_processes)
-		write_no_process(t);
 	if (t->notes.n)
 		writer_meta(t->c.writer, "trace_notes", buf_str(&t->notes));
 	write_torch(t);

@@ -53,6 +53,7 @@ struct trace_torch {
 struct trace {
 	struct collect_context c;
 	struct session *session;
+	struct session_options options; /* it was opened with */
 	enum clock_mode clock_mode;
 	struct clock_triple first, now;
 	VEC(struct traced *) processes;

@@ -3,8 +3,8 @@
  * Functions that a budget has switched off (agent/budget.c), in the sparse area: granules of kind TRACE_GRANULE_BUDGET, full of
  * struct budget_entry. From `off_at` on calls of such a function are seen only in windows, short spans of time at random
  * in which everything is watched; what was seen in them is summed up here. Times are CPU time of the process, ns, so that
- * what other programs do to this one does not matter; `self` is in the session's clock. An entry is written by one thread of
- * the agent's own, whenever a window ends. */
+ * what other programs do to this one does not matter; `self` is in the session's clock. An entry is written whenever a window ends,
+ * by the thread whose event ends it. */
 #ifndef WIRE_BUDGET_AREA_H
 #define WIRE_BUDGET_AREA_H
 

@@ -94,7 +94,7 @@ _later = []
 
 
 def _remember(function):
-    """@profile, while the choice is not made."""
+    """@profile, while the choice is not made: the agent waits for it, and no thread of ours does."""
     _later.extend(_codes(function))
     return function
 
@@ -121,26 +121,14 @@ def _is_chosen():
     return True
 
 
-def _wait():
-    """In a thread of its own, which sleeps until the choice is made: nothing of the program is hooked before."""
-    import time
-
+def _when_chosen():
+    """Called by the agent, at an event of whichever thread first sees that the choice is made."""
     try:
-        while not _is_chosen():
-            if not os.path.exists(os.path.dirname(chosen)):
-                return  # the tool has gone
-            time.sleep(0.02)
-        if _begin():
+        if _is_chosen() and _begin():
             for code in set(_running()):
                 agent.lines_add(code)
     except Exception:
         pass
-
-
-def _start_waiting():
-    import _thread
-
-    _thread.start_new_thread(_wait, ())
 
 
 if patterns == "auto":
@@ -150,7 +138,6 @@ if patterns == "auto":
     if _is_chosen():
         _begin()
     else:
-        _start_waiting()
-        os.register_at_fork(after_in_child=lambda: patterns or _start_waiting())
+        agent.lines_wait(chosen, _when_chosen)
 elif _begin() and patterns:
     agent.lines_at_end(_at_exit)

@@ -46,12 +46,28 @@ def _start(folder):
         return
     loader = external.ExtensionFileLoader("_leadline_agent", path)
     spec = bootstrap.ModuleSpec("_leadline_agent", loader, origin=path)
-    agent = bootstrap.module_from_spec(spec)
+    try:
+        agent = bootstrap.module_from_spec(spec)
+    except Exception:
+        _tell_limit(posix, session, 12)  # nearly always: it cannot be mapped
+        raise
     loader.exec_module(agent)
     _exclude(posix, session, agent)
-    agent.start(True)
+    if agent.start(True) is False:
+        _tell_limit(posix, session, agent.why())
     _lines(session, folder, agent)
     _torch(session, folder, agent, path)
+
+
+def _tell_limit(posix, session, why):
+    """Leaves which limit has kept the agent out, and its value, where one did; the tool tells the user."""
+    name = {12: b"Max address space", 24: b"Max open files"}.get(why)  # ENOMEM, EMFILE
+    for line in _read(posix, "/proc/self/limits").split(b"\n"):
+        words = line[26:].split()
+        if name and line.startswith(name) and words[0].isdigit():
+            fd = posix.open("%s/limit-%d" % (session, posix.getpid()), posix.O_CREAT | posix.O_WRONLY | posix.O_CLOEXEC, 0o600)
+            posix.write(fd, b"%d %s\n" % (why, words[0]))
+            posix.close(fd)
 
 
 class _Package:

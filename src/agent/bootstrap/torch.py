@@ -199,7 +199,7 @@ def _begin(torch, is_named):
     if ranges and ranges.is_available():
         ranges.rangePush("")  # the first range makes torch look for its collector
         ranges.rangePop()
-    if not ranges or not agent.torch_open(torch.__file__.rpartition("/")[0]):
+    if not ranges or not agent.torch_open(torch.__file__.rpartition("/")[0], _switch_off):
         return agent.torch_state(False, "this build of torch %s is without ITT ranges; --torch=full does without" % version, 0)
     native = torch._C._autograd
     _arguments = _take_arguments(profiler)
