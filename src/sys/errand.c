@@ -22,7 +22,7 @@
 #define SYS_close_range 436
 #endif
 
-enum { FDS_MOST = 1 << 16, REAPS = 50, REAP_MS = 10 };
+enum { FDS_MOST = 1 << 16, GRACE_MS = 200, REAP_MS = 500 };
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
@@ -128,17 +128,26 @@ bool errand_begin(struct errand *x, const struct errand_options *o)
 	return false;
 }
 
-/* One that hangs in a file system where nothing can be ended is left to that. */
+static bool has_ended(pid_t pid, int within_ms)
+{
+	static const struct timespec pause = { .tv_nsec = 1000000 };
+
+	for (int i = 0; waitpid(pid, NULL, __WCLONE | WNOHANG) == 0; i++) {
+		if (i == within_ms)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
+/* It ends by itself when nobody is at the other end. One that hangs in a file system where nothing can be ended is left to that. */
 void errand_end(struct errand *x)
 {
-	static const struct timespec pause = { .tv_nsec = REAP_MS * 1000000L };
-
 	if (x->fd >= 0)
 		close(x->fd);
-	if (x->pid > 0) {
+	if (x->pid > 0 && !has_ended(x->pid, GRACE_MS)) {
 		kill(x->pid, SIGKILL);
-		for (int i = 0; i < REAPS && waitpid(x->pid, NULL, __WCLONE | WNOHANG) == 0; i++)
-			nanosleep(&pause, NULL);
+		has_ended(x->pid, REAP_MS);
 	}
 	*x = ERRAND_NONE;
 }

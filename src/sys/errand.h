@@ -45,7 +45,7 @@ struct errand_options {
 
 /* False with errno: there is no such process, or it may not have those rights or that root. */
 bool errand_begin(struct errand *x, const struct errand_options *o);
-/* Ends the child, whatever it does. */
+/* Closes the connection, which ends the child, and if not by itself, then by force. */
 void errand_end(struct errand *x);
 
 /* All n bytes, or false. A descriptor goes with the first of them; -1: none. */
