@@ -5,11 +5,10 @@ import ctypes
 import json
 import os
 import select
+import socket
 import stat
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -74,13 +73,16 @@ for part in re.findall(r"[A-Za-z0-9+/=]{60,}", text):
 """
 
 
-class Opens:
-    """Whether anybody opens a file, by inotify: O_PATH does not count, which opens nothing."""
+CREATE = 0x100
 
-    def __init__(self, path):
+
+class Opens:
+    """Whether anybody opens a file, by inotify: O_PATH does not count, which opens nothing. Or makes one in a folder."""
+
+    def __init__(self, path, event=0x20):
         libc = ctypes.CDLL(None, use_errno=True)
         self.fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        assert self.fd >= 0 and libc.inotify_add_watch(self.fd, os.fsencode(path), 0x20) >= 0
+        assert self.fd >= 0 and libc.inotify_add_watch(self.fd, os.fsencode(path), event) >= 0
 
     def happened(self):
         return bool(select.select([self.fd], [], [], 0)[0])
@@ -212,3 +214,303 @@ def test_a_core_file_is_read_as_its_owner(tool, tmp_path):
         secret.chmod(0o644)
         assert SECRET.format(LINE).strip() in tool("dump", core).stdout
     assert all("secret" in text and "root's alone" not in text for text in texts)
+
+
+# ---- traces on demand
+
+
+TARGETS = ROOT / "tests" / "targets"
+TRIES = 8
+
+
+def own_namespace_works():
+    return run_as(ALICE, "unshare", "-Urm", "true").returncode == 0
+
+
+@contextlib.contextmanager
+def hostile_job(role, folder, victim, **environment):
+    script = folder / "hostile_job.py"
+    script.write_text((TARGETS / "hostile_job.py").read_text())
+    env = {**as_user(ALICE)["env"], "KINETO_USE_DAEMON": "1", "TMPDIR": str(folder), **environment}
+    own = [] if role == "links" else ["unshare", "-Urm"]
+    with running(*own, PYTHON, script, role, folder, victim, **{**as_user(ALICE), "env": env}) as p:
+        yield p
+
+
+def slow_way(folder):
+    """A name of a folder in it that takes milliseconds to look up: time to change what it leads to."""
+    (folder / "real").mkdir()
+    os.chown(folder / "real", ALICE, ALICE)
+    for i in range(38):
+        (folder / f"l{i}").symlink_to("./" * 2000 + (f"l{i + 1}" if i < 37 else "real"))
+    return folder / "real", str(folder / "l0")
+
+
+def has_begun(p):
+    """By then it has its folder and its socket: it takes signals itself."""
+    if p.poll() is not None:
+        return True
+    with open(f"/proc/{p.pid}/status", encoding="ascii") as file:
+        return int(next(line for line in file if line.startswith("SigBlk")).split()[1], 16) & 2
+
+
+def ask_briefly(folder, pid):
+    p = subprocess.Popen([LEADLINE, "attach", "--torch", str(pid)], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    wait_until(lambda: has_begun(p), "the folder for traces, or an error")
+    if p.poll() is None:
+        p.send_signal(2)
+    return p.communicate(timeout=60)[0]
+
+
+def state(path):
+    st = path.stat()
+    return st.st_mode, st.st_uid, st.st_gid, path.read_text() if path.is_file() else sorted(x.name for x in path.iterdir())
+
+
+def test_a_socket_swapped_for_a_link_changes_no_file_of_roots(tmp_path):
+    with open_folder() as ours, open_folder(ALICE) as hers:
+        victim = secret_file(ours)
+        before, (real, slow) = state(victim), slow_way(hers)
+        with hostile_job("links", real, victim, KINETO_IPC_SOCKET_DIR=slow) as p:
+            said = [ask_briefly(tmp_path, p.pid) for _ in range(TRIES)]
+        assert state(victim) == before, said
+
+
+@pytest.mark.parametrize("way", ["by its name", "through a link"])
+@pytest.mark.parametrize("variable", ["TMPDIR", "KINETO_ONDEMAND_TRACE_DIR", "KINETO_IPC_SOCKET_DIR"])
+def test_nothing_is_made_where_the_job_itself_could_not(tool, tmp_path, variable, way):
+    with open_folder() as victim, open_folder(ALICE) as hers:
+        (hers / "link").symlink_to(victim)
+        before = state(victim)
+        with hostile_job("trace", hers, victim, **{variable: str(victim if way == "by its name" else hers / "link")}) as p:
+            with contextlib.closing(Opens(victim, CREATE)) as made:
+                done = tool("attach", "--torch", p.pid, cwd=tmp_path)
+                assert not made.happened()
+        assert state(victim) == before
+        assert done.returncode == 4 and str(hers if way != "by its name" else victim) in done.stderr and done.stderr.startswith("leadline: attach: ")
+
+
+def test_a_folder_mounted_over_the_one_for_traces_stays_as_it_is(tmp_path):
+    if not own_namespace_works():
+        pytest.skip("users have no namespaces of their own here")
+    with open_folder() as ours, open_folder(ALICE) as hers:
+        victim = ours / "folder"
+        victim.mkdir(mode=0o755)
+        (victim / "trace_of_roots").touch()
+        before, (real, slow) = state(victim), slow_way(hers)
+        with hostile_job("mounts", real, victim, TMPDIR=slow) as p:
+            said = [ask_briefly(tmp_path, p.pid) for _ in range(TRIES)]
+        assert state(victim) == before, said
+
+
+def test_a_trace_that_is_a_file_of_roots_is_not_read(tool, tmp_path):
+    if not own_namespace_works():
+        pytest.skip("users have no namespaces of their own here")
+    event = {"ph": "X", "cat": "cpu_op", "name": "what is root's alone", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": {"External id": 1}}
+    with open_folder() as ours, open_folder(ALICE) as hers:
+        victim = ours / "secret.json"
+        victim.write_text(json.dumps({"schemaVersion": 1, "baseTimeNanoseconds": 0, "traceEvents": [event]}))
+        victim.chmod(0o600)
+        with hostile_job("trace", hers, victim) as p:
+            done = tool("attach", "--torch", "--seconds=0.1", "-o", "out", p.pid, cwd=tmp_path, timeout=300)
+        texts = [path.read_text() for path in (tmp_path / "out").glob("*")] if (tmp_path / "out").exists() else []
+    assert "root's alone" not in done.stdout + "".join(texts) and done.returncode != 0, done.stdout
+
+
+def test_no_answer_goes_where_only_root_could_send_it(tmp_path):
+    if not own_namespace_works():
+        pytest.skip("users have no namespaces of their own here")
+    with open_folder() as ours, open_folder(ALICE) as hers, contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as listener:
+        victim = ours / "socket"
+        listener.bind(str(victim))
+        victim.chmod(0o600)
+        with hostile_job("address", hers, victim) as p:
+            with subprocess.Popen([LEADLINE, "attach", "--torch", "--seconds=0.1", str(p.pid)], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as tool:
+                try:
+                    wait_until(lambda: has_begun(tool), "the tool to listen")
+                    assert not select.select([listener], [], [], 8)[0], "root has sent it on behalf of another user"
+                finally:
+                    tool.kill()
+
+
+@pytest.mark.parametrize("asker", [0, ALICE])
+def test_a_job_of_an_ordinary_user_is_traced(tmp_path, asker):
+    with open_folder(ALICE, 0o700) as hers, open_folder(asker) as out:
+        script = hers / "kineto_standin.py"
+        script.write_text((TARGETS / "kineto_standin.py").read_text())
+        (hers / "tmp").mkdir()
+        for path in (script, hers / "tmp"):
+            os.chown(path, ALICE, ALICE)
+        env = {**as_user(ALICE)["env"], "KINETO_USE_DAEMON": "1", "TMPDIR": str(hers / "tmp"), "KINETO_IPC_SOCKET_DIR": str(hers)}
+        job = subprocess.Popen([PYTHON, script, "job", hers, "plain"], **{**as_user(ALICE), "env": env}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            _, rank = job.stdout.readline().split()
+            done = run_as(asker, LEADLINE, "attach", "--torch", "--steps=3", "-o", out / "traces", job.pid, timeout=120)
+        finally:
+            job.stdin.close()
+            job.wait()
+            job.stdout.close()
+        assert done.returncode == 0 and "aten::add" in done.stdout, done.stderr
+        trace = out / "traces" / f"trace_{rank}.pt.trace.json"
+        assert stat.S_IMODE(trace.stat().st_mode) == 0o600 and trace.stat().st_uid == asker
+        assert stat.S_IMODE(trace.parent.stat().st_mode) == 0o700
+        assert not list((hers / "tmp").iterdir()) and not (hers / "dynolog").exists()
+
+
+# ---- what is written
+
+
+WORK = "sum(i * i for i in range(10**6))\n"
+
+
+def written(folder, tool, environment):
+    """A file of every kind that commands write, by what it is."""
+    script = folder / "work.py"
+    script.write_text(WORK)
+
+    def run(*command):
+        done = tool(*command, cwd=folder, env={**os.environ, **environment}, timeout=120)
+        assert done.returncode == 0, done.stderr
+    run("run", "-o", "x.lead", "--json=x.json", "--report=x.txt", "--format=speedscope", "--python", PYTHON, script)
+    run("run", "--python", PYTHON, script)
+    run("time", "-o", "time.lead", "--json=time.json", "--report=time.txt", "true")
+    run("export", "--format=collapsed", "-o", "x.folded", "x.lead")
+    run("view", "-o", "x.html", "x.lead")
+    run("bench", "-o", "bench.lead", "--json=bench.json", "--export=csv=bench.csv", "--history=history", "--processes=2", "--time=0.2", "--python", PYTHON, "pass")
+    run("compare", "--json=compare.json", "--blocks=3", "-c", "true", "-c", "true")
+    run("lines", "-o", "x.lprof", "--python", PYTHON, script)
+    return [path for path in folder.rglob("*") if path != script]
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o777])
+def test_what_is_written_is_for_its_owner_alone(tool, mask):
+    with open_folder() as folder:
+        before = os.umask(mask)
+        try:
+            files = written(folder, tool, {})
+        finally:
+            os.umask(before)
+        assert len(files) > 14
+        assert {(p.name, oct(stat.S_IMODE(p.stat().st_mode)), p.stat().st_uid) for p in files} == {
+            (p.name, "0o700" if p.is_dir() else "0o600", 0) for p in files}
+
+
+def test_under_sudo_files_belong_to_who_called(tool):
+    with open_folder() as folder:
+        files = written(folder, tool, {"SUDO_UID": str(ALICE), "SUDO_GID": str(BOB)})
+        assert {(p.name, p.stat().st_uid, p.stat().st_gid) for p in files} == {(p.name, ALICE, BOB) for p in files}
+
+
+@pytest.mark.parametrize("uid, gid", [("", "0"), ("-1", "-1"), ("61001x", "61001"), ("99999999999", "1"), ("4294967295", "4294967295")])
+def test_what_is_no_user_of_sudos_is_none(tool, tmp_path, uid, gid):
+    done = tool("time", "-o", tmp_path / "x.lead", "true", env={**os.environ, "SUDO_UID": uid, "SUDO_GID": gid})
+    assert done.returncode == 0 and (tmp_path / "x.lead").stat().st_uid == 0
+
+
+def test_a_user_who_is_not_root_is_nobody_elses_caller():
+    with open_folder(BOB) as folder:
+        done = run_as(BOB, LEADLINE, "time", f"--json={folder}/x.json", "true", environment={"SUDO_UID": str(ALICE), "SUDO_GID": str(ALICE)})
+        assert done.returncode == 0 and (folder / "x.json").stat().st_uid == BOB
+
+
+def test_a_file_that_is_there_keeps_its_mode_and_owner(tool, tmp_path):
+    out = tmp_path / "x.json"
+    out.write_text("x" * 100000)
+    out.chmod(0o640)
+    os.chown(out, ALICE, BOB)
+    number = out.stat().st_ino
+    assert tool("time", f"--json={out}", "true", env={**os.environ, "SUDO_UID": str(BOB), "SUDO_GID": str(BOB)}).returncode == 0
+    st = out.stat()
+    assert (st.st_ino, stat.S_IMODE(st.st_mode), st.st_uid, st.st_gid) == (number, 0o640, ALICE, BOB) and "wall_s" in out.read_text() and st.st_size < 100000
+
+
+@contextlib.contextmanager
+def protection_off():
+    """The kernel's own, which not every machine has on."""
+    values = {}
+    for name in ("symlinks", "regular", "fifos", "hardlinks"):
+        path = Path(f"/proc/sys/fs/protected_{name}")
+        if path.exists():
+            values[path] = path.read_text()
+            path.write_text("0")
+    try:
+        yield
+    finally:
+        for path, value in values.items():
+            path.write_text(value)
+
+
+PLANTED = ["a link to a file", "a link to nothing", "a link to a folder on the way", "a file", "a fifo", "another name of a file"]
+
+
+@pytest.mark.parametrize("who", [0, ALICE])
+@pytest.mark.parametrize("what", PLANTED)
+def test_what_a_stranger_has_put_into_a_shared_folder_is_not_written_into(what, who):
+    with protection_off(), open_folder(who) as own, open_folder(mode=0o1777) as shared:
+        victim, name = secret_file(own, owner=who), shared / "x.json"
+        out = name
+        if what == "a link to a file":
+            name.symlink_to(victim)
+        elif what == "a link to nothing":
+            name.symlink_to(own / "new")
+        elif what == "a link to a folder on the way":
+            name.symlink_to(own)
+            out = name / "new"
+        elif what == "a file":
+            name.write_text("")
+            name.chmod(0o666)
+        elif what == "a fifo":
+            os.mkfifo(name)
+            name.chmod(0o666)
+        else:
+            os.link(victim, name)
+        if what != "another name of a file":
+            os.chown(name, BOB, BOB, follow_symlinks=False)
+        before = state(victim), [path.name for path in own.iterdir()]
+        done = run_as(who, LEADLINE, "time", f"--json={out}", "true", timeout=20)
+        assert (state(victim), [path.name for path in own.iterdir()]) == before
+        assert what != "a file" or name.read_text() == ""
+    assert "in a folder where everyone may write; name another file" in done.stderr
+
+
+@pytest.mark.parametrize("who", [0, ALICE])
+def test_ones_own_links_and_files_in_a_shared_folder_serve(who):
+    with protection_off(), open_folder(who) as own, open_folder(mode=0o1777) as shared:
+        (shared / "link").symlink_to(own / "new")
+        (shared / "way").symlink_to(own)
+        (shared / "file").write_text("x")
+        for path in shared.iterdir():
+            os.chown(path, who, who, follow_symlinks=False)
+        for name in ("link", "way/other", "file"):
+            done = run_as(who, LEADLINE, "time", f"--json={shared}/{name}", "true")
+            assert done.returncode == 0, done.stderr
+            assert "wall_s" in (shared / name).read_text()
+
+
+def test_descriptors_have_names_to_write_to(tool, tmp_path):
+    for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+        assert '"wall_s"' in tool("time", f"--json={name}", "true").stdout
+        with (tmp_path / "out").open("w+") as file:
+            subprocess.run([LEADLINE, "time", f"--json={name}", "true"], stdout=file, stderr=subprocess.DEVNULL, check=True)
+            file.seek(0)
+            assert '"wall_s"' in file.read()
+    reading, writing = os.pipe()
+    done = tool("time", f"--json=/dev/fd/{writing}", "true", pass_fds=[writing])
+    os.close(writing)
+    with os.fdopen(reading) as file:
+        assert done.returncode == 0 and '"wall_s"' in file.read()
+    done = tool("time", "--json=/dev/null", "true")
+    assert done.returncode == 0
+    os.mkfifo(tmp_path / "fifo")
+    with subprocess.Popen(["cat", tmp_path / "fifo"], stdout=subprocess.PIPE, text=True) as reader:
+        assert tool("time", f"--json={tmp_path}/fifo", "true").returncode == 0 and '"wall_s"' in reader.communicate()[0]
+
+
+@pytest.mark.parametrize("name, words", [("no/such", "No such file"), ("folder", "Is a directory"), ("folder/", "Is a directory"), ("file/x", "Not a directory"),
+                                         ("loop", "Too many levels"), ("x" * 300, "File name too long"), ("/", "Is a directory"), ("..", "Is a directory")])
+def test_what_cannot_be_written_is_told(tool, tmp_path, name, words):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    done = tool("time", f"--json={name}", "true", cwd=tmp_path)
+    assert words in done.stderr, done.stderr
