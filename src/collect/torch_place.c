@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "collect/kineto.h"
+#include "sys/reach.h"
 #include "sys/regular.h"
 #include "sys/rights.h"
 #include "base/banned.h"
@@ -67,14 +68,16 @@ static int listen_in(struct worker *w, const char *path, int *ret_fd)
 {
 	char folder[TORCH_PLACE_PATH + 64];
 	struct err e = ERR_INIT;
+	int status;
 
 	snprintf(folder, sizeof folder, "%s%s", w->prefix, path);
 	umask(0111); /* programs of other users of the job are to reach it */
-	if (kineto_listen(folder, &w->socket, &e) < 0) {
+	status = kineto_listen(folder, &w->socket, &e);
+	umask(077);
+	if (status < 0) {
 		w->socket = -1;
 		return e.sys ? e.sys : ENAMETOOLONG;
 	}
-	umask(077);
 	snprintf(w->socket_path, sizeof w->socket_path, "%.480s/dynolog", folder);
 	*ret_fd = w->socket;
 	return 0;
@@ -263,6 +266,7 @@ int torch_place_begin(struct torch_place *p, const struct torch_place_options *o
 		.ctx = &w,
 		.keep = { o->socket },
 		.n_keep = 2,
+		.tidies_up = true,
 		.all_ms = ALL_MS };
 	char root[64];
 
@@ -275,7 +279,7 @@ int torch_place_begin(struct torch_place *p, const struct torch_place_options *o
 	if (geteuid() == 0) {
 		errand.rights = o->rights;
 		errand.root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	} else if (access(root, X_OK) == 0) {
+	} else if (!reach_is_our_root(o->pid) && access(root, X_OK) == 0) {
 		snprintf(w.prefix, sizeof w.prefix, "%s", root);
 	}
 	if (geteuid() == 0 && errand.root < 0)
@@ -387,7 +391,7 @@ bool torch_place_is_lost(const struct torch_place *p)
 	return p->errand.is_late;
 }
 
-/* An errand whose other end is closed removes what it made, too, if it is given the time. */
+/* An errand whose other end is closed removes what it made, too: also when we are killed. */
 void torch_place_end(struct torch_place *p)
 {
 	struct asked q = { .question = QUESTION_END };

@@ -62,9 +62,12 @@ static void reset_signals(void)
 	sigset_t none;
 
 	for (int i = 1; i < NSIG; i++)
-		signal(i,
-			i == SIGPIPE || i == SIGINT ? SIG_IGN
-						    : SIG_DFL); /* ^C is for the other end */
+		signal(i, SIG_DFL);
+	/* Those of the terminal and of whoever ends a group of processes are for the other end. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -88,7 +91,8 @@ static _Noreturn void be_child(
 	close_others(keep, n);
 	if (o->rights && !rights_become(change))
 		_exit(1);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* which becoming somebody else has reset */
+	if (!o->tidies_up)
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* which becoming somebody else has reset */
 	if (errand_send(&own, &is_ready, sizeof is_ready, -1))
 		o->work(&own, o->ctx);
 	_exit(0);
@@ -160,6 +164,11 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+static int64_t deadline_ms(const struct errand *x)
+{
+	return now_ms() + (x->left_ms < ERRAND_WAIT_MS ? x->left_ms : ERRAND_WAIT_MS);
+}
+
 /* The child waits as long as there is somebody at the other end. */
 static bool wait_for(struct errand *x, short events, int64_t until_ms)
 {
@@ -198,7 +207,7 @@ static ssize_t send_some(int to, const void *data, size_t n, int fd)
 
 bool errand_send(struct errand *x, const void *data, size_t n, int fd)
 {
-	int64_t until_ms = now_ms() + ERRAND_WAIT_MS;
+	int64_t until_ms = deadline_ms(x);
 
 	for (const char *at = data; n && !x->is_late;) {
 		ssize_t put = send_some(x->fd, at, n, fd);
@@ -233,7 +242,7 @@ static ssize_t receive_some(int from, void *data, size_t n, int *ret_fd)
 
 bool errand_receive(struct errand *x, void *data, size_t n, int *ret_fd)
 {
-	int64_t until_ms = now_ms() + ERRAND_WAIT_MS;
+	int64_t until_ms = deadline_ms(x);
 
 	if (ret_fd)
 		*ret_fd = -1;

@@ -40,6 +40,7 @@ struct errand_options {
 	void *ctx;
 	int keep[ERRAND_KEEP_MOST]; /* descriptors that the child needs; the first n_keep */
 	int n_keep;
+	bool tidies_up; /* goes on when we are killed, until its work returns */
 	int64_t all_ms; /* the longest that all answers together may take; 0: any time */
 };
 

@@ -58,17 +58,25 @@ static char *read_folder(pid_t pid)
 	return xstrdup(folder);
 }
 
+bool reach_is_our_root(pid_t pid)
+{
+	char root[64], mounts[64];
+
+	snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
+	snprintf(mounts, sizeof mounts, "/proc/%d/ns/mnt", (int)pid);
+	return is_same(root, "/") && is_same(mounts, "/proc/self/ns/mnt");
+}
+
 void reach_init(struct reach *r, pid_t pid)
 {
-	char root[64], folder[64], mounts[64];
+	char root[64], folder[64];
 
 	*r = REACH_NONE;
 	rights_read(&r->rights, pid);
 	snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
 	snprintf(folder, sizeof folder, "/proc/%d/cwd", (int)pid);
-	snprintf(mounts, sizeof mounts, "/proc/%d/ns/mnt", (int)pid);
 	r->name = read_folder(pid);
-	if (is_same(root, "/") && is_same(mounts, "/proc/self/ns/mnt"))
+	if (reach_is_our_root(pid))
 		return;
 	r->is_other = true;
 	r->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -38,6 +38,9 @@ struct reach {
 
 #define REACH_NONE ((struct reach){ .root = -1, .folder = -1, .errand = ERRAND_NONE })
 
+/* Whether a process sees files as we do. */
+bool reach_is_our_root(pid_t pid);
+
 /* Of a process as it is now. */
 void reach_init(struct reach *r, pid_t pid);
 /* Of no process: with these rights (taken over), by absolute names in the folder `root` ("": ours). */

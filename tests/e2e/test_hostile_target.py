@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from conftest import LEADLINE, ROOT, running, wait_until
+from screen import Terminal
 from users import ALICE, BOB, as_user, needs_root, open_folder, run_as
 
 pytestmark = needs_root
@@ -514,3 +515,70 @@ def test_what_cannot_be_written_is_told(tool, tmp_path, name, words):
     (tmp_path / "loop").symlink_to("loop")
     done = tool("time", f"--json={name}", "true", cwd=tmp_path)
     assert words in done.stderr, done.stderr
+
+
+# ---- what never answers
+
+
+# A file system that nobody serves: whoever looks into it waits for ever.
+MUTE = """
+import ctypes, os, sys
+fd = os.open(sys.argv[1] + ".device", os.O_RDWR)
+options = "fd=%d,rootmode=40000,user_id=0,group_id=0" % fd
+if ctypes.CDLL(None).mount(b"mute", os.fsencode(sys.argv[1]), b"fuse", 0, options.encode()) != 0:
+    sys.exit("no such mounts here")
+os.set_inheritable(fd, True)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+@contextlib.contextmanager
+def mute_folder():
+    with open_folder(ALICE) as hers:
+        mute, device = hers / "mute", hers / "mute.device"
+        mute.mkdir()
+        os.chown(mute, ALICE, ALICE)
+        os.mknod(device, stat.S_IFCHR, os.makedev(10, 229))
+        device.chmod(0o666)
+        prefix = ["unshare", "-Urm", PYTHON, "-c", MUTE, mute]
+        if run_as(ALICE, *prefix, "/bin/true").returncode != 0:
+            pytest.skip("users have no file systems of their own here")
+        yield hers, mute, prefix
+
+
+def test_a_source_that_never_comes_is_not_waited_for(tool, tmp_path):
+    with mute_folder() as (_, mute, prefix), naming(mute / "mod.py", prefix=prefix) as p:
+        done = tool("dump", p.pid, timeout=40)
+        recorded = tool("attach", "--duration=0.2", "-o", tmp_path / "x.lead", p.pid, timeout=40)
+    assert (done.returncode, recorded.returncode) == (0, 0) and "mod.py" in done.stdout
+
+
+def test_a_folder_for_traces_that_never_comes_is_not_waited_for(tool, tmp_path):
+    with mute_folder() as (hers, mute, prefix):
+        script = hers / "hostile_job.py"
+        script.write_text((TARGETS / "hostile_job.py").read_text())
+        env = {**as_user(ALICE)["env"], "KINETO_USE_DAEMON": "1", "TMPDIR": str(mute)}
+        with running(*prefix, PYTHON, script, "trace", hers, "-", **{**as_user(ALICE), "env": env}) as p:
+            done = tool("attach", "--torch", p.pid, timeout=40, cwd=tmp_path)
+    assert done.returncode == 7 and "does not answer" in done.stderr, done.stderr
+
+
+def test_nothing_of_a_job_stays_behind_when_the_tool_is_killed(tmp_path):
+    with open_folder(ALICE) as hers, hostile_job("links", hers, "/nonexistent", KINETO_IPC_SOCKET_DIR="/tmp/../" + str(hers)) as p:
+        with subprocess.Popen([LEADLINE, "attach", "--torch", str(p.pid)], cwd=tmp_path, stderr=subprocess.DEVNULL) as tool:
+            wait_until(lambda: has_begun(tool) and list(hers.glob("leadline-torch*")), "the folder for traces")
+            tool.kill()
+        wait_until(lambda: not list(hers.glob("leadline-torch*")), "the folder to go")
+
+
+# ---- top
+
+
+def test_top_keeps_no_text_of_roots(tool, tmp_path):
+    with open_folder() as ours, naming(secret_file(ours)) as p:
+        with Terminal([LEADLINE, "top", "-o", str(tmp_path / "x.lead"), str(p.pid)]) as t:
+            t.wait_for("secret")
+            t.keys("q")
+            t.wait_exit()
+    text = tool("report", "--lines", tmp_path / "x.lead").stdout
+    assert "secret" in text and "root's alone" not in text
