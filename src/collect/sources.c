@@ -16,7 +16,7 @@
 #include "wire/records.h"
 #include "base/banned.h"
 
-enum { DESCRIPTORS_MOST = 128, LATE_MOST = 3 }; /* kept open; processes whose files are too slow */
+enum { DESCRIPTORS_MOST = 128, LATE_MOST = 1 }; /* kept open; processes whose files are too slow */
 
 struct process {
 	pid_t pid;
