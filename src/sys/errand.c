@@ -134,10 +134,11 @@ bool errand_begin(struct errand *x, const struct errand_options *o)
 
 static bool has_ended(pid_t pid, int within_ms)
 {
-	static const struct timespec pause = { .tv_nsec = 1000000 };
+	enum { LOOKS_PER_MS = 20 };
+	static const struct timespec pause = { .tv_nsec = 1000000 / LOOKS_PER_MS };
 
 	for (int i = 0; waitpid(pid, NULL, __WCLONE | WNOHANG) == 0; i++) {
-		if (i == within_ms)
+		if (i == within_ms * LOOKS_PER_MS)
 			return false;
 		nanosleep(&pause, NULL);
 	}
