@@ -217,6 +217,20 @@ def test_a_core_file_is_read_as_its_owner(tool, tmp_path):
     assert all("secret" in text and "root's alone" not in text for text in texts)
 
 
+def test_a_file_of_line_profiler_is_read_as_its_owner(tool, tmp_path):
+    with open_folder() as ours:
+        script = secret_file(ours, "work.py")
+        script.write_text("@profile\ndef f():\n    return 1  # what is root's alone\nf()\n")
+        assert tool("lines", "-o", ours / "x.lprof", "--python", PYTHON, script, cwd=ours).returncode == 0
+        texts = []
+        for owner in (0, ALICE):
+            os.chown(ours / "x.lprof", owner, owner)
+            done = tool("report", "--line-profiler", ours / "x.lprof")
+            assert done.returncode == 0, done.stderr
+            texts.append(done.stdout)
+    assert "root's alone" in texts[0] and "work.py" in texts[1] and "root's alone" not in texts[1]
+
+
 # ---- traces on demand
 
 
