@@ -38,11 +38,12 @@ struct answered { /* pieces follow what was to be loaded: u32 bytes, bytes; the 
 
 /* ---- where its files are --------------------------------------------------------------------- */
 
-static bool is_same(const char *a, const char *b)
+static bool is_other(const char *a, const char *b)
 {
 	struct stat x, y;
 
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+	return stat(a, &x) == 0 && stat(b, &y) == 0 &&
+		(x.st_dev != y.st_dev || x.st_ino != y.st_ino);
 }
 
 static char *read_folder(pid_t pid)
@@ -64,7 +65,7 @@ bool reach_is_our_root(pid_t pid)
 
 	snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
 	snprintf(mounts, sizeof mounts, "/proc/%d/ns/mnt", (int)pid);
-	return is_same(root, "/") && is_same(mounts, "/proc/self/ns/mnt");
+	return !is_other(root, "/") && !is_other(mounts, "/proc/self/ns/mnt");
 }
 
 void reach_init(struct reach *r, pid_t pid)

@@ -38,7 +38,7 @@ struct reach {
 
 #define REACH_NONE ((struct reach){ .root = -1, .folder = -1, .errand = ERRAND_NONE })
 
-/* Whether a process sees files as we do. */
+/* Whether a process sees files as we do, as far as can be told: one that has ended does. */
 bool reach_is_our_root(pid_t pid);
 
 /* Of a process as it is now. */
