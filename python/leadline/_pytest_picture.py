@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, List, Tuple
 from xml.sax.saxutils import escape
 
+from leadline._files import private
 from leadline._pytest_table import Row, Table
 
 ROW, BOX, RIGHT, WIDTH, LETTER = 26, 12, 90, 620, 7  # of the picture's units: height of a row and of a box, widths
@@ -73,6 +74,7 @@ def write(config: Any, prefix: str, groups: List[Tuple[Any, List[Row]]]) -> List
         end = "-" + re.sub(r"[^\w.-]+", "_", group).strip("_") if group else ""
         path = Path(f"{prefix}{end}.svg")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(picture(Table(config, group, rows)), encoding="utf-8")
+        with open(path, "w", encoding="utf-8", opener=private) as out:
+            out.write(picture(Table(config, group, rows)))
         written.append(path)
     return written

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 import pytest
 
+from leadline._files import private
 from leadline._pytest import option
 
 FORMAT = "5.1.0"  # of pytest-benchmark, whose files these are
@@ -144,7 +145,7 @@ class Storage:
         folder.mkdir(parents=True, exist_ok=True)
         numbers = [int(path.name[:4]) for path in self.find("[0-9][0-9][0-9][0-9]_")]
         path = folder / f"{max(numbers, default=0) + 1:04d}_{name}.json"
-        path.write_text(as_json(document), encoding="ascii")
+        save_json(path, document)
         return path
 
     def find(self, which: str) -> List[Path]:
@@ -186,6 +187,12 @@ class Storage:
 
 def as_json(document: Any) -> str:
     return json.dumps(document, indent=4, default=lambda value: f"UNSERIALIZABLE[{value!r}]")
+
+
+def save_json(path: Any, document: Any) -> None:
+    text = as_json(document)
+    with open(path, "w", encoding="ascii", opener=private) as out:
+        out.write(text)
 
 
 # ---- the run --------------------------------------------------------------------------------------------------
@@ -308,7 +315,7 @@ class Session:
 
         try:
             if path:
-                Path(path).write_text(as_json(document(True)), encoding="ascii")
+                save_json(path, document(True))
                 self.logger.info(f"results are in {path}")
             if name:
                 self.logger.info(f"results are kept in {self.storage.save(document(option(self.config, 'save_data')), name)}")

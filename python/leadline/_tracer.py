@@ -7,6 +7,7 @@ import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence, TypeVar, Union
 
 from leadline import _agent, _stats
+from leadline._files import private
 from leadline._host import Error
 from leadline._sampler import Path, Recorder
 from leadline._stats import Entry, Function, Row, Stats
@@ -110,7 +111,7 @@ class Tracer(Recorder):
     def dump_stats(self, file: Path) -> None:
         """Writes a file for pstats, snakeviz and the like; replaces it."""
         self.create_stats()
-        with open(file, "wb") as out:
+        with open(file, "wb", opener=private) as out:
             marshal.dump(self._past, out)
 
     def run(self: "Self", cmd: str) -> "Self":

@@ -136,7 +136,7 @@ int buf_write(const struct buf *b, int fd, struct err *e)
 
 int buf_save(const struct buf *b, const char *path, struct err *e)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int status;
 
 	if (fd < 0)

@@ -42,7 +42,7 @@ void buf_done(struct buf *b);
 int buf_load(struct buf *b, const char *path, size_t limit_bytes, struct err *e);
 /* Writes all of it to a descriptor, going on after short writes and EINTR. */
 int buf_write(const struct buf *b, int fd, struct err *e);
-/* Creates or replaces a file. */
+/* Creates or replaces a file of our own, in a folder of ours: for nobody else, and through no link. What users get: base/outfile.h. */
 int buf_save(const struct buf *b, const char *path, struct err *e);
 
 #endif

@@ -3,17 +3,15 @@
 #include "cmd/attach_torch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/sendfile.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/op_events.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
+#include "base/outfile.h"
 #include "base/units.h"
 #include "cmd/command.h"
 #include "cmd/recording.h"
@@ -33,8 +31,9 @@ static int take_folder(const struct attach_torch *o, char to[PATH_BYTES], struct
 
 	if (o->folder) {
 		snprintf(to, PATH_BYTES, "%s", o->folder);
-		return mkdir(to, 0777) == 0 || errno == EEXIST ? 0
-							       : err_errno(e, ERR_SYSTEM, "%s", to);
+		return outfile_make_folder(to) == 0 || errno == EEXIST
+			? 0
+			: err_errno(e, ERR_SYSTEM, "%s", to);
 	}
 	recording_stem(o->name, stem, sizeof stem);
 	for (int i = 1; i < FOLDERS_MOST; i++) {
@@ -43,7 +42,7 @@ static int take_folder(const struct attach_torch *o, char to[PATH_BYTES], struct
 		if (i > 1)
 			snprintf(number, sizeof number, ".%d", i);
 		snprintf(to, PATH_BYTES, "%s%s.torch", stem, number);
-		if (mkdir(to, 0777) == 0)
+		if (outfile_make_folder(to) == 0)
 			return 0;
 		if (errno != EEXIST)
 			break;
@@ -51,28 +50,17 @@ static int take_folder(const struct attach_torch *o, char to[PATH_BYTES], struct
 	return err_errno(e, ERR_SYSTEM, "cannot make the folder %s for the traces", to);
 }
 
-static int copy_all(int from, int to)
+static int keep(struct torch_job *j, const struct torch_part *p, const char *path, struct err *e)
 {
-	ssize_t n;
+	int to, status = outfile_open(path, OUTFILE_NEW, &to, e);
 
-	while ((n = sendfile(to, from, NULL, 1 << 24)) > 0)
-		;
-	return n < 0 ? -1 : 0;
-}
-
-static int keep(
-	const struct torch_job *j, const struct torch_part *p, const char *path, struct err *e)
-{
-	int from, to, status = 0;
-
-	if (torch_job_open(j, p, &from, e) < 0)
-		return -(int)e->code;
-	to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (to < 0 || copy_all(from, to) < 0)
+	if (status < 0)
+		return status;
+	status = torch_job_copy(j, p, to, e);
+	if (close(to) < 0 && status == 0)
 		status = err_errno(e, ERR_SYSTEM, "%s", path);
-	close(from);
-	if (to >= 0 && close(to) < 0 && status == 0)
-		status = err_errno(e, ERR_SYSTEM, "%s", path);
+	if (status < 0)
+		unlink(path); /* part of a trace would be taken for one */
 	return status;
 }
 
@@ -173,7 +161,7 @@ static void tell_missing(struct shown *s, const struct torch_part *p)
 	s->is_short = true;
 }
 
-static int show_all(struct shown *s, const struct torch_job *j, struct err *e)
+static int show_all(struct shown *s, struct torch_job *j, struct err *e)
 {
 	char folder[PATH_BYTES] = "", path[PATH_BYTES + LOOKUP_NAME];
 	int status;
@@ -200,7 +188,7 @@ static int show_all(struct shown *s, const struct torch_job *j, struct err *e)
 }
 
 static int collect_and_show(
-	const struct command *self, const struct attach_torch *o, const struct torch_job *j)
+	const struct command *self, const struct attach_torch *o, struct torch_job *j)
 {
 	struct shown s = { .o = o, .prints = !o->has_json || o->json };
 	struct buf json = BUF_INIT;
@@ -216,7 +204,7 @@ static int collect_and_show(
 	json_object_end(&s.w);
 	buf_addc(&json, '\n');
 	if (status == 0 && o->json)
-		status = buf_save(&json, o->json, &e);
+		status = outfile_save(&json, o->json, &e);
 	else if (status == 0 && o->has_json)
 		status = output_write(STDOUT_FILENO, &json);
 	buf_done(&json);

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "cmd/bench_history.h"
 #include "cmd/bench_session.h"
 #include "cmd/command.h"
@@ -253,7 +254,7 @@ static int count_all(struct bench_session *s, struct err *e)
 			counting_print(&v, &out);
 	}
 	if (status == 0 && s->o->json)
-		status = buf_save(&out, s->o->json, e);
+		status = outfile_save(&out, s->o->json, e);
 	else
 		output_write(STDOUT_FILENO, &out);
 	buf_done(&out);

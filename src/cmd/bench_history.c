@@ -12,6 +12,7 @@
 #include "analyze/history.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "bench/export.h"
 #include "cmd/bench_session.h"
@@ -26,7 +27,7 @@ int bench_history_open(const char *folder, struct err *e)
 {
 	struct stat st;
 
-	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+	if (outfile_make_folder(folder) < 0 && errno != EEXIST)
 		return err_errno(e, ERR_SYSTEM, "--history %s", folder);
 	if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
 		return err_set(e, ERR_USAGE, "--history %s: is not a folder", folder);
@@ -53,7 +54,7 @@ int bench_history_add(struct bench_session *s, struct err *e)
 			break;
 	}
 	export_pyperf(&s->arena, &r, &out);
-	status = buf_save(&out, buf_str(&path), e);
+	status = outfile_save(&out, buf_str(&path), e);
 	buf_done(&out);
 	buf_done(&path);
 	return status;

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -520,7 +521,7 @@ static int write_export(struct bench_session *s, const char *name, const char *f
 
 	write(&s->arena, &r, &out);
 	if (file)
-		status = buf_save(&out, file, e);
+		status = outfile_save(&out, file, e);
 	else
 		output_write(STDOUT_FILENO, &out);
 	buf_done(&out);

@@ -224,8 +224,7 @@ static int keep(const struct job *j, struct buf *ret_said, struct err *e)
 	if (agents_make_folder(&folder, e) == 0 &&
 		buf_load(&bytes, buf_str(&j->so), (size_t)16 << 20, e) == 0) {
 		buf_printf(&path, "%s/%s.so", buf_str(&folder), j->tag);
-		if (buf_save(&bytes, buf_str(&path), e) == 0 && chmod(buf_str(&path), 0600) < 0)
-			err_errno(e, ERR_SYSTEM, "%s", buf_str(&path));
+		buf_save(&bytes, buf_str(&path), e);
 		buf_printf(ret_said,
 			"Built the agent for CPython %s (%s): %s\n"
 			"leadline run --trace, --count and --lines work with it now.\n",

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "base/progress.h"
 #include "bench/bench.h"
 #include "bench/compare.h"
@@ -269,7 +270,7 @@ static int emit(const struct options *o, const struct verdict_view *v, struct er
 	else
 		verdict_print_markdown(v, &text);
 	if (o->json)
-		status = buf_save(&json, o->json, e);
+		status = outfile_save(&json, o->json, e);
 	output_write(STDOUT_FILENO, o->has_json && !o->json ? &json : &text);
 	buf_done(&text);
 	buf_done(&json);
@@ -403,7 +404,7 @@ static int compare_stored(const struct command *self, const struct options *o, c
 		else
 			stored_print_markdown(&v, &text);
 		if (o->json)
-			status = buf_save(&json, o->json, &e);
+			status = outfile_save(&json, o->json, &e);
 		output_write(STDOUT_FILENO, o->has_json && !o->json ? &json : &text);
 	}
 	status = status < 0 ? command_fail(self, &e) : exit_status(stored_gate(&v));
@@ -443,7 +444,7 @@ static int compare_counts(const struct options *o, struct side sides[2], struct 
 	else if (status == 0)
 		counting_print(&v, &out);
 	if (status == 0 && o->json)
-		status = buf_save(&out, o->json, e);
+		status = outfile_save(&out, o->json, e);
 	else
 		output_write(STDOUT_FILENO, &out);
 	buf_done(&out);

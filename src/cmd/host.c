@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
+#include "base/outfile.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/host_request.h"
@@ -217,13 +218,17 @@ static int save(struct host *h, const struct host_request *q, struct err *e)
 	if (h->recording < 0 || !q->path)
 		return err_set(
 			e, ERR_USAGE, q->path ? "nothing was recorded yet" : "save: where to?");
-	to = open(q->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (to < 0 || fstat(h->recording, &st) < 0)
+	if (outfile_open(q->path, 0, &to, e) < 0) {
+		errno = e->sys;
+		return e->sys ? err_errno(e, ERR_SYSTEM, "cannot write %s", q->path)
+			      : -(int)e->code;
+	}
+	if (fstat(h->recording, &st) < 0)
 		err_errno(e, ERR_SYSTEM, "cannot write %s", q->path);
 	while (!e->code && n > 0 && at < st.st_size)
 		if ((n = sendfile(to, h->recording, &at, (size_t)(st.st_size - at))) < 0)
 			err_errno(e, ERR_SYSTEM, "cannot write %s", q->path);
-	if (to >= 0 && close(to) < 0 && !e->code)
+	if (close(to) < 0 && !e->code)
 		err_errno(e, ERR_SYSTEM, "cannot write %s", q->path);
 	if (!e->code)
 		answer(h, "", 0);

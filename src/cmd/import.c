@@ -10,6 +10,7 @@
 #include "analyze/op_record.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "formats/format.h"
 #include "formats/torch_trace.h"
 #include "store/reader.h"
@@ -57,7 +58,7 @@ static int copy(const struct reader *r, const char *to, struct err *e)
 		if (n > 0)
 			buf_advance(&text, (size_t)n);
 	}
-	status = n < 0 ? err_errno(e, ERR_SYSTEM, "reading") : buf_save(&text, to, e);
+	status = n < 0 ? err_errno(e, ERR_SYSTEM, "reading") : outfile_save(&text, to, e);
 	buf_done(&text);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "bench/environment.h"
 #include "bench/export.h"
 #include "cmd/command.h"
@@ -64,7 +65,7 @@ int kept_export(const char *path, const char *format, const char *file, struct e
 	if (status == 0)
 		write_as(&k, format, &out);
 	if (status == 0 && file)
-		status = buf_save(&out, file, e);
+		status = outfile_save(&out, file, e);
 	else if (status == 0)
 		output_write(STDOUT_FILENO, &out);
 	buf_done(&out);

@@ -2,7 +2,6 @@
  * See recording.h. */
 #include "cmd/recording.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "analyze/regions.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "cmd/report_ops.h"
 #include "cmd/result.h"
@@ -151,10 +151,7 @@ static int take_writer(void *ctx, const char *path, struct err *e)
 
 static int take_file(void *ctx, const char *path, struct err *e)
 {
-	int *fd = ctx;
-
-	*fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	return *fd < 0 ? err_errno(e, ERR_SYSTEM, "cannot create %s", path) : 0;
+	return outfile_open(path, OUTFILE_NEW, ctx, e);
 }
 
 static int take_nothing(void *ctx, const char *path, struct err *e)
@@ -320,11 +317,11 @@ int recording_emit(const struct recording_options *o, const struct buf *report,
 	int status = 0;
 
 	if (o->report)
-		status = buf_save(report, o->report, e);
+		status = outfile_save(report, o->report, e);
 	else if (!recording_json_on_stdout(o)) /* which replaces the report on the terminal */
 		output_write(STDERR_FILENO, report);
 	if (status == 0 && o->json)
-		status = buf_save(json, o->json, e);
+		status = outfile_save(json, o->json, e);
 	else if (status == 0 && o->has_json)
 		output_write(STDOUT_FILENO, json);
 	return status;

@@ -33,9 +33,12 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "base/xalloc.h"
 #include "store/reader.h"
 #include "formats/format.h"
 #include "store/tables.h"
+#include "sys/reach.h"
+#include "sys/rights.h"
 #include "view/arguments.h"
 #include "view/bytecode.h"
 #include "view/counts.h"
@@ -221,20 +224,38 @@ static int load_exact(struct result *r, const struct result_choice *c,
 	return 0;
 }
 
-/* line_profiler's files hold no source: as it does, we look whether the files they name are here. */
-static void add_sources(const struct exact_lines *l, struct texts *texts)
+/* The rights of who wrote a file, which names others: root reads those as that user. */
+static void reach_from(struct reach *r, const char *path)
 {
+	struct rights rights = RIGHTS_NONE;
+	struct stat st;
+
+	if (geteuid() == 0 && stat(path, &st) == 0 && st.st_uid != 0)
+		rights_user(&rights, st.st_uid, st.st_gid);
+	else
+		rights_own(&rights);
+	reach_init_user(r, &rights, "");
+}
+
+/* line_profiler's files hold no source: as it does, we look whether the files they name are here. */
+static void add_sources(const struct exact_lines *l, struct texts *texts, const char *path)
+{
+	char folder[4096];
+	struct reach reach;
+
+	reach_from(&reach, path);
+	if (getcwd(folder, sizeof folder))
+		reach.name = xstrdup(folder);
 	for (size_t i = 0; i < l->n_functions; i++) {
 		const char *file = l->functions[i].file;
 		struct buf text = BUF_INIT;
-		struct err ignored = ERR_INIT;
-		struct stat st;
 
-		if (!texts_n_lines(texts, file) && stat(file, &st) == 0 && S_ISREG(st.st_mode) &&
-			buf_load(&text, file, SOURCE_BYTES, &ignored) == 0)
-			texts_put(texts, file, text.data, text.n);
+		if (!texts_n_lines(texts, file) &&
+			reach_load(&reach, file, SOURCE_BYTES, &text, NULL, NULL) == 0)
+			texts_put(texts, file, buf_str(&text), text.n);
 		buf_done(&text);
 	}
+	reach_done(&reach);
 }
 
 static int load(struct result *r, const struct result_choice *c, const char *name, struct err *e)
@@ -281,7 +302,7 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 		struct texts *texts = texts_load(&r->arena, r->tables);
 
 		if (r->origin.is_foreign && r->exact_lines)
-			add_sources(r->exact_lines, texts);
+			add_sources(r->exact_lines, texts, r->name);
 		r->texts = texts;
 	}
 	return choose_rows(r, c, e);

@@ -14,6 +14,7 @@
 #include "analyze/op_events.h"
 #include "analyze/op_record.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "formats/torch_trace.h"
@@ -169,7 +170,7 @@ static void keep_other(const char *from, const char *name, const char *recording
 	char to[PATH_BYTES];
 
 	snprintf(to, sizeof to, "%.*s.%s", (int)n, recording, name);
-	if (buf_load(&text, from, SIZE_MAX / 2, &e) < 0 || buf_save(&text, to, &e) < 0)
+	if (buf_load(&text, from, SIZE_MAX / 2, &e) < 0 || outfile_save(&text, to, &e) < 0)
 		buf_printf(notes, "Operators of another process are lost: %s.\n", e.text);
 	else
 		buf_printf(notes, "Operators of another process: %s\n", to);

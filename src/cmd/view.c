@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -248,7 +249,7 @@ static int write_page(struct library *l, const struct options *o, struct err *e)
 		status = onefile_make(l, most, &page, &dropped, e);
 	if (status == 0 && strcmp(o->output, "-") == 0) {
 		output_write(STDOUT_FILENO, &page);
-	} else if (status == 0 && (status = buf_save(&page, o->output, e)) == 0) {
+	} else if (status == 0 && (status = outfile_save(&page, o->output, e)) == 0) {
 		printf("%s: %s, opens in any browser\n", o->output,
 			units_format(size, UNIT_BYTES, (double)page.n));
 		if (dropped.n)

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -125,9 +124,7 @@ static int bind_to(int fd, const char *folder, struct err *e)
 		return err_set(e, ERR_USAGE, "%s is too long for the name of a socket", folder);
 	if (bind(fd, address, n) == 0 ||
 		(errno == EADDRINUSE && folder && remove_stale(&a, n) && bind(fd, address, n) == 0))
-		return folder && chmod(a.sun_path, 0666) < 0
-			? err_errno(e, ERR_SYSTEM, "%s", a.sun_path)
-			: 0;
+		return 0;
 	return err_errno(e, ERR_SYSTEM, "cannot listen for programs that ask for work");
 }
 

@@ -51,7 +51,7 @@ bool kineto_parse(const void *data, size_t n, struct kineto_message *ret);
 /* What a program is asked for, as it reads it. */
 void kineto_config(struct buf *out, const struct kineto_wish *w);
 
-/* The daemon's socket; folder NULL: the abstract one. ERR_SYSTEM with sys EADDRINUSE where somebody else has it. */
+/* The daemon's socket; folder NULL: the abstract one. A file has the mode that the umask leaves. ERR_SYSTEM with sys EADDRINUSE where somebody else has it. */
 int kineto_listen(const char *folder, int *ret_fd, struct err *e);
 /* Takes the next datagram without waiting; false when there is none. */
 bool kineto_receive(int fd, struct kineto_peer *ret);

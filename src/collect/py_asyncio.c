@@ -32,7 +32,8 @@ static bool look_into(struct py_target *t, const struct map *m, struct asyncio_o
 	uint64_t bias;
 	bool found;
 
-	if (elf_file_open_mapped(&f, t->pid, m, &e) < 0)
+	if ((t->core ? elf_file_open_named(&f, &t->core->reach, m->path, &e)
+		     : elf_file_open_mapped(&f, t->pid, m, &e)) < 0)
 		return false;
 	found = elf_find_section(&f, ".AsyncioDebug", &section) &&
 		section.size_bytes >= sizeof *ret && elf_load_bias(&f, m, &bias) &&

@@ -472,7 +472,7 @@ static int dump(struct dumper *d, const struct snapshot **ret, struct err *e)
 
 	objects_init(&d->objects, &d->target.mem, &d->target.layout);
 	d->codes = py_codes_new(&d->target.layout, &d->target.mem, d->target.version);
-	d->sources = py_sources_new(d->target.pid, d->target.core ? d->target.core->root : "");
+	d->sources = py_sources_new(d->target.pid, d->target.core ? &d->target.core->reach : NULL);
 	py_tids_init(&d->tids, d->target.pid);
 	if (d->target.core)
 		vec_each (&d->target.core->threads, tid)

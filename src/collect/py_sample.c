@@ -447,8 +447,8 @@ static void try_process(struct sampler *s, const struct tree_process *t, uint64_
 	py_process_begin(p, now_ns);
 	s->pace.has_heap_frames |= (p->target.layout.flags & PY_HEAP_FRAMES) != 0;
 	if (s->c.sources)
-		py_codes_tell_sources(
-			p->codes, s->c.sources, sources_process(s->c.sources, p->pid, p->start_ns));
+		py_codes_tell_sources(p->codes, s->c.sources,
+			sources_process(s->c.sources, p->pid, p->start_ns, false));
 	vec_push(&s->processes, p);
 	writer_meta(s->c.writer, "interpreter", p->interpreter);
 	log_debug(1, "%d: %s", (int)t->pid, p->interpreter);

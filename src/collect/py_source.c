@@ -2,18 +2,14 @@
  * See py_source.h. */
 #include "collect/py_source.h"
 
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
+#include "sys/reach.h"
 #include "base/banned.h"
 
 enum {
@@ -29,16 +25,20 @@ struct file {
 
 struct py_sources {
 	pid_t pid;
-	const char *root;
+	struct reach own;    /* of the process */
+	struct reach *reach; /* that one, or borrowed */
 	VEC(struct file) files;
 };
 
-struct py_sources *py_sources_new(pid_t pid, const char *root)
+struct py_sources *py_sources_new(pid_t pid, struct reach *reach)
 {
 	struct py_sources *s = xcalloc(1, sizeof *s);
 
 	s->pid = pid;
-	s->root = root;
+	s->own = REACH_NONE;
+	s->reach = reach ? reach : &s->own;
+	if (!reach)
+		reach_init(&s->own, pid);
 	return s;
 }
 
@@ -51,40 +51,8 @@ void py_sources_free(struct py_sources *s)
 		buf_done(&f->text);
 	}
 	vec_done(&s->files);
+	reach_done(&s->own);
 	free(s);
-}
-
-/* A name that climbs out of the process's root would be another file of ours. */
-static bool climbs(const char *name)
-{
-	for (const char *p = name; (p = strstr(p, "..")); p += 2)
-		if ((p == name || p[-1] == '/') && (p[2] == '/' || !p[2]))
-			return true;
-	return false;
-}
-
-static void load(pid_t pid, const char *root, const char *name, struct buf *text)
-{
-	char path[4352];
-	struct stat st;
-	ssize_t n;
-	int fd;
-
-	if (*name == '/' ? climbs(name) : !pid)
-		return;
-	if (pid)
-		snprintf(path, sizeof path, "/proc/%d/%s/%s", (int)pid,
-			*name == '/' ? "root" : "cwd", name);
-	else
-		snprintf(path, sizeof path, "%s%s", root, name);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= FILE_MOST)
-		while ((n = read(fd, buf_reserve(text, 1 << 16), 1 << 16)) > 0 &&
-			text->n <= FILE_MOST)
-			buf_advance(text, (size_t)n);
-	close(fd);
 }
 
 static const struct buf *file_get(struct py_sources *s, const char *name)
@@ -97,7 +65,10 @@ static const struct buf *file_get(struct py_sources *s, const char *name)
 	if (s->files.n == FILES_MOST || *name == '<' || !*name)
 		return NULL;
 	f.name = xstrdup(name);
-	load(s->pid, s->root, name, &f.text);
+	if (!s->files.n && s->reach == &s->own)
+		reach_lower(
+			s->reach, s->pid); /* it may have given up rights while it was looked at */
+	reach_load(s->reach, name, FILE_MOST, &f.text, NULL, NULL);
 	vec_push(&s->files, f);
 	return &s->files.v[s->files.n - 1].text;
 }

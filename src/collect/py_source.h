@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lines of the source files that a process runs, as the process would find them: through its root and
- * its working directory. Names come from the target: only regular files of a bounded size are read, and
- * opening never waits. */
+ * Lines of the source files that a process runs, as the process would find them, and with its rights (sys/reach.h).
+ * Names come from the target: only regular files of a bounded size are read. */
 #ifndef COLLECT_PY_SOURCE_H
 #define COLLECT_PY_SOURCE_H
 
@@ -11,10 +10,10 @@
 
 struct arena;
 struct py_sources;
+struct reach;
 
-/* pid 0: of no live process; then only names from the root on are found, in the folder `root` ("": ours;
- * borrowed). */
-struct py_sources *py_sources_new(pid_t pid, const char *root);
+/* Of a process; or of what is not one, where its files are reached (borrowed). */
+struct py_sources *py_sources_new(pid_t pid, struct reach *reach);
 void py_sources_free(struct py_sources *s);
 
 /* Text of a line (from 1), without its end; NULL when there is no such file or line. In the arena. */

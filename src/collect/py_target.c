@@ -40,6 +40,7 @@ struct module {
 /* What the files of a process say, for the answer when no runtime is found. */
 struct search {
 	pid_t pid;
+	struct core *core; /* instead of a process; else NULL */
 	struct maps *maps;
 	const struct mem *mem;
 	const char *executable;
@@ -134,7 +135,8 @@ static int open_executable(const struct search *s, struct elf_file *f, struct er
 	char exe[64];
 
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)s->pid);
-	return elf_file_open(f, s->pid ? exe : s->executable, e);
+	return s->core ? elf_file_open_named(f, &s->core->reach, s->executable, e)
+		       : elf_file_open(f, exe, e);
 }
 
 static void try_file(struct search *s, const struct map *m)
@@ -144,7 +146,8 @@ static void try_file(struct search *s, const struct map *m)
 	struct elf_file f;
 
 	if (!(is_executable && open_executable(s, &f, &e) == 0) &&
-		elf_file_open_mapped(&f, s->pid, m, &e) < 0) {
+		(s->core ? elf_file_open_named(&f, &s->core->reach, m->path, &e)
+			 : elf_file_open_mapped(&f, s->pid, m, &e)) < 0) {
 		if (e.code != ERR_BAD_FILE && !s->n_unreadable++)
 			snprintf(s->unreadable, sizeof s->unreadable, "%.159s", e.text);
 		return;
@@ -451,7 +454,7 @@ static int open_by(struct py_target *t, pid_t pid, bool may_wait, struct err *e)
 
 int py_target_open_core(struct py_target *t, struct core *core, struct err *e)
 {
-	struct search s = { .maps = core->maps, .executable = core->executable };
+	struct search s = { .core = core, .maps = core->maps, .executable = core->executable };
 	int result;
 
 	*t = (struct py_target){ .core = core, .remote.mem_fd = -1 };

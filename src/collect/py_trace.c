@@ -122,7 +122,7 @@ static struct traced *traced_new(struct trace *t, struct session_process *proces
 	p->functions.sources = t->c.sources;
 	if (t->c.sources)
 		p->functions.source_process =
-			sources_process(t->c.sources, process->pid, process->start_ns);
+			sources_process(t->c.sources, process->pid, process->start_ns, true);
 	process->user = p;
 	vec_push(&t->processes, p);
 	return p;

@@ -3,29 +3,24 @@
 #include "collect/sources.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/intern.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "store/writer.h"
+#include "sys/reach.h"
 #include "wire/records.h"
 #include "base/banned.h"
 
-enum { ROOTS_MOST = 64 }; /* descriptors kept open */
+enum { DESCRIPTORS_MOST = 128, LATE_MOST = 1 }; /* kept open; processes whose files are too slow */
 
 struct process {
-	int root;      /* O_PATH; -1: ours */
-	char *folder;  /* owned; its working folder, NULL unknown */
+	pid_t pid;
+	struct reach reach;
 	int64_t start; /* seconds, realtime */
 };
 
@@ -33,7 +28,8 @@ struct sources {
 	struct intern names;   /* files, each once */
 	VEC(unsigned) process; /* that named it first */
 	VEC(struct process) processes;
-	unsigned n_roots;
+	unsigned n_descriptors;
+	unsigned n_late;
 	size_t n_bytes; /* written */
 };
 
@@ -46,11 +42,8 @@ void sources_free(struct sources *s)
 {
 	if (!s)
 		return;
-	vec_each (&s->processes, p) {
-		if (p->root >= 0)
-			close(p->root);
-		free(p->folder);
-	}
+	vec_each (&s->processes, p)
+		reach_done(&p->reach);
 	vec_done(&s->processes);
 	vec_done(&s->process);
 	intern_done(&s->names);
@@ -58,40 +51,6 @@ void sources_free(struct sources *s)
 }
 
 /* ---- while programs run ---------------------------------------------------------------------- */
-
-static bool is_same(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-/* A descriptor of the process's root, or -1 when it sees files as we do. */
-static int open_root(struct sources *s, pid_t pid)
-{
-	char root[64], mounts[64];
-
-	snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
-	snprintf(mounts, sizeof mounts, "/proc/%d/ns/mnt", (int)pid);
-	if (s->n_roots >= ROOTS_MOST ||
-		(is_same(root, "/") && is_same(mounts, "/proc/self/ns/mnt")))
-		return -1;
-	s->n_roots++;
-	return open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
-static char *read_folder(pid_t pid)
-{
-	char path[64], folder[4096];
-	ssize_t n;
-
-	snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
-	n = readlink(path, folder, sizeof folder - 1);
-	if (n <= 0)
-		return NULL;
-	folder[n] = '\0';
-	return xstrdup(folder);
-}
 
 static int64_t seconds(clockid_t id)
 {
@@ -101,10 +60,18 @@ static int64_t seconds(clockid_t id)
 	return t.tv_sec;
 }
 
-unsigned sources_process(struct sources *s, pid_t pid, uint64_t start_ns)
+unsigned sources_process(struct sources *s, pid_t pid, uint64_t start_ns, bool is_own)
 {
-	struct process p = { .root = open_root(s, pid), .folder = read_folder(pid) };
+	struct process p = { .pid = pid };
 
+	reach_init(&p.reach, pid);
+	if (is_own && !p.reach.rights.is_known)
+		rights_own(&p.reach.rights);
+	s->n_descriptors += reach_descriptors(&p.reach);
+	if (s->n_descriptors > DESCRIPTORS_MOST) {
+		s->n_descriptors -= reach_descriptors(&p.reach);
+		reach_forget(&p.reach);
+	}
 	p.start = seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME) +
 		(int64_t)(start_ns / 1000000000u);
 	vec_push(&s->processes, p);
@@ -118,28 +85,13 @@ void sources_file(struct sources *s, unsigned process, const char *file)
 	if (!*file || *file == '<' || s->process.n >= SOURCES_FILES)
 		return;
 	intern_add(&s->names, file, strlen(file), &added);
-	if (added)
-		vec_push(&s->process, process);
+	if (!added)
+		return;
+	vec_push(&s->process, process);
+	reach_lower(&s->processes.v[process].reach, s->processes.v[process].pid);
 }
 
 /* ---- at the end ------------------------------------------------------------------------------ */
-
-/* As the process would open it; links cannot lead out of its root. */
-static int open_source(const struct process *p, const char *file)
-{
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK,
-		.resolve = RESOLVE_IN_ROOT };
-	char path[8192];
-
-	if (*file != '/' && !p->folder)
-		return -1;
-	if (snprintf(path, sizeof path, "%s%s%s", *file == '/' ? "" : p->folder,
-		    *file == '/' ? "" : "/", file) >= (int)sizeof path)
-		return -1;
-	if (p->root < 0)
-		return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return (int)syscall(SYS_openat2, p->root, path, &how, sizeof how);
-}
 
 /* Text has no NUL; what else a name can lead to (an extension, an archive) has one soon. */
 static bool is_text(const struct buf *b)
@@ -147,55 +99,64 @@ static bool is_text(const struct buf *b)
 	return !b->n || !memchr(b->data, '\0', b->n < 4096 ? b->n : 4096);
 }
 
-static bool read_all(int fd, size_t n, struct buf *to)
-{
-	while (to->n < n) {
-		ssize_t got = read(fd, buf_reserve(to, n - to->n), n - to->n);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got == 0;
-		buf_advance(to, (size_t)got);
-	}
-	return true;
-}
-
 static enum source_state read_source(
-	struct sources *s, const struct process *p, const char *file, struct buf *to)
+	struct sources *s, struct process *p, const char *file, struct buf *to)
 {
-	int fd = open_source(p, file);
 	enum source_state state = SOURCE_MISSING;
-	struct stat st;
+	uint64_t size_bytes = 0;
+	int64_t changed_s = 0;
+	int status = s->n_late > LATE_MOST
+		? -ETIMEDOUT
+		: reach_load(&p->reach, file, SOURCES_FILE_BYTES, to, &changed_s, &size_bytes);
 
-	if (fd < 0)
-		return state;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-		if (st.st_size > SOURCES_FILE_BYTES ||
-			s->n_bytes + (size_t)st.st_size > SOURCES_ALL_BYTES)
-			state = SOURCE_TOO_LARGE;
-		else if (read_all(fd, (size_t)st.st_size, to) && is_text(to))
-			state = st.st_mtime > p->start ? SOURCE_CHANGED : SOURCE_AS_RUN;
-	}
-	close(fd);
+	if (status == -ETIMEDOUT)
+		s->n_late++;
+	if (status == -EFBIG || s->n_bytes + to->n > SOURCES_ALL_BYTES)
+		state = SOURCE_TOO_LARGE;
+	else if (status == 0 && is_text(to))
+		state = changed_s > p->start ? SOURCE_CHANGED : SOURCE_AS_RUN;
 	if (state != SOURCE_CHANGED && state != SOURCE_AS_RUN)
 		buf_clear(to);
 	s->n_bytes += to->n;
 	return state;
 }
 
+struct named { /* a file, by the process that named it */
+	unsigned process;
+	uint32_t name;
+};
+
+static int compare_named(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return (x->name > y->name) - (x->name < y->name);
+}
+
+/* One process after another: each may need somebody who looks for it. */
 void sources_write(struct sources *s, struct writer *w)
 {
 	struct buf text = BUF_INIT;
+	VEC(struct named) all = VEC_INIT;
 
-	for (uint32_t i = 0; i < s->process.n; i++) {
-		const char *file = intern_get(&s->names, i)->p;
+	for (uint32_t i = 0; i < s->process.n; i++)
+		vec_push(&all, ((struct named){ s->process.v[i], i }));
+	if (all.n)
+		qsort(all.v, all.n, sizeof *all.v, compare_named);
+	for (size_t i = 0; i < all.n; i++) {
+		const char *file = intern_get(&s->names, all.v[i].name)->p;
+		struct process *p = &s->processes.v[all.v[i].process];
 		struct rec_source r = { .file = writer_string(w, file) };
 
 		buf_clear(&text);
-		r.state = (uint8_t)read_source(s, &s->processes.v[s->process.v[i]], file, &text);
+		r.state = (uint8_t)read_source(s, p, file, &text);
 		r.text = (rec_bytes){ text.data, (uint32_t)text.n };
 		writer_add(w, RECORD_source, &r);
+		if (i + 1 == all.n || all.v[i + 1].process != all.v[i].process)
+			reach_rest(&p->reach);
 	}
+	vec_done(&all);
 	buf_done(&text);
 }

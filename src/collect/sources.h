@@ -10,13 +10,15 @@
  *	sources_write(s, writer);                             at the end
  *	sources_free(s);
  *
- * A process in another root or mount namespace is read through its own root, also after it has ended.
+ * A file is read with the rights of the process that named it first, and in its root (sys/reach.h), also after it has ended:
+ * the rights that it had when it was first looked at, or the lower ones it was seen with later.
  * Bounded: SOURCES_FILE_BYTES a file, SOURCES_ALL_BYTES together, SOURCES_FILES files. Names in angle
  * brackets (<frozen …>, <string>) have no file. Files that cannot be had are recorded without text, with
  * the reason (enum source_state). */
 #ifndef COLLECT_SOURCES_H
 #define COLLECT_SOURCES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -28,8 +30,8 @@ enum { SOURCES_FILE_BYTES = 4 << 20, SOURCES_ALL_BYTES = 64 << 20, SOURCES_FILES
 struct sources *sources_new(void);
 void sources_free(struct sources *s); /* accepts NULL */
 
-/* start_ns: after boot. */
-unsigned sources_process(struct sources *s, pid_t pid, uint64_t start_ns);
+/* start_ns: after boot. is_own: it is known to have been of our user, should it have ended already. */
+unsigned sources_process(struct sources *s, pid_t pid, uint64_t start_ns, bool is_own);
 void sources_file(struct sources *s, unsigned process, const char *file);
 
 void sources_write(struct sources *s, struct writer *w);

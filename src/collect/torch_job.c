@@ -2,7 +2,6 @@
  * See torch_job.h. */
 #include "collect/torch_job.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -24,6 +23,7 @@
 #include "sys/environ.h"
 #include "sys/maps.h"
 #include "sys/proc.h"
+#include "sys/rights.h"
 #include "sys/tree.h"
 #include "base/banned.h"
 
@@ -57,7 +57,8 @@ static void add_part(struct torch_job *j, pid_t pid, pid_t own_pid)
 
 struct look {
 	bool is_prepared, is_unknown, has_torch, has_device;
-	pid_t prepared; /* the first that is */
+	pid_t prepared;       /* the first that is */
+	struct rights rights; /* its, from before its environment was looked at, or lower */
 };
 
 static void look_at_maps(pid_t pid, struct look *l)
@@ -76,14 +77,21 @@ static void look_at_maps(pid_t pid, struct look *l)
 
 static void look_at(pid_t pid, struct look *l)
 {
+	struct rights rights = RIGHTS_NONE;
 	char value[8];
-	int found = environ_find(pid, "KINETO_USE_DAEMON", value, sizeof value);
+	int found;
 
+	rights_read(&rights, pid);
+	found = environ_find(pid, "KINETO_USE_DAEMON", value, sizeof value);
 	l->is_unknown |= found < 0;
+	if (found <= 0 || l->is_prepared) {
+		rights_done(&rights);
+	} else {
+		l->prepared = pid;
+		l->rights = rights;
+	}
 	if (found <= 0)
 		return;
-	if (!l->is_prepared)
-		l->prepared = pid;
 	l->is_prepared = true;
 	look_at_maps(pid, l);
 }
@@ -105,6 +113,10 @@ static int look_at_job(const struct torch_wish *wish, struct look *ret, struct e
 	for (size_t i = 0; i < n && i < PROCESSES_MOST; i++)
 		look_at(all[i].pid, ret);
 	tree_close(tree);
+	if (ret->is_prepared)
+		rights_lower(&ret->rights, ret->prepared);
+	else
+		rights_read(&ret->rights, ret->prepared);
 	if (!ret->is_prepared && !ret->is_unknown)
 		return err_set(e, ERR_NOT_PREPARED,
 			"process %d was not started for traces on demand: set KINETO_USE_DAEMON=1 "
@@ -134,53 +146,59 @@ static void enter_network(pid_t pid)
 	close(fd);
 }
 
-static int open_socket(struct torch_job *j, pid_t pid, struct err *e)
+/* The abstract name, unless the job names a folder; somebody else may have it, who can be asked. */
+static int open_abstract(struct torch_job *j, pid_t pid, struct err *e)
 {
-	char folder[TORCH_JOB_PATH - 16];
-	bool is_named =
-		environ_find(pid, "KINETO_IPC_SOCKET_DIR", folder, sizeof folder) > 0 && *folder;
-
-	if (!is_named)
-		enter_network(pid);
-	if (kineto_listen(is_named ? folder : NULL, &j->socket, e) == 0) {
-		if (is_named)
-			snprintf(j->socket_path, sizeof j->socket_path, "%s/dynolog", folder);
+	enter_network(pid);
+	if (kineto_listen(NULL, &j->socket, e) == 0)
 		return 0;
-	}
+	j->socket = -1;
 	if (e->sys != EADDRINUSE)
 		return -(int)e->code;
-	*e = (struct err)ERR_INIT; /* somebody else has it, who can be asked */
+	*e = (struct err)ERR_INIT;
 	return 0;
 }
 
-/* The folder that torch lets such traces be in, as the job sees it, whose user must be able to write there. It is kept open: its path
- * leads through the process, which may end. */
+static int listen_in(struct torch_job *j, const char *folder, struct err *e)
+{
+	if (torch_place_listen(&j->place, folder, &j->socket, e) == 0)
+		return 0;
+	j->socket = -1;
+	if (e->sys != EADDRINUSE)
+		return -(int)e->code;
+	*e = (struct err)ERR_INIT;
+	return 0;
+}
+
+/* The folder that torch lets such traces be in, as the job sees it. */
 static int make_folder(struct torch_job *j, pid_t pid, struct err *e)
 {
-	char root[64], base[256] = "", outside[TORCH_JOB_PATH];
-	struct stat st;
+	char base[256] = "";
 
 	if ((environ_find(pid, "KINETO_ONDEMAND_TRACE_DIR", base, sizeof base) <= 0 || !*base) &&
 		(environ_find(pid, "TMPDIR", base, sizeof base) <= 0 || !*base))
 		snprintf(base, sizeof base, "/tmp");
-	snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
-	if (access(root, X_OK) < 0)
-		root[0] = '\0';
-	snprintf(outside, sizeof outside, "%s%s", root, base);
-	j->parent = open(outside, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	snprintf(outside, sizeof outside, "%s%s/leadline-torch.XXXXXX", root, base);
-	if (j->parent < 0 || !mkdtemp(outside))
-		return err_errno(e, ERR_SYSTEM, "cannot make a folder for the traces in %s", base);
-	snprintf(j->inside, sizeof j->inside, "%s", outside + strlen(root));
-	j->folder = open(outside, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	j->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (j->folder < 0 || j->watch < 0 ||
-		inotify_add_watch(j->watch, outside, IN_MOVED_TO | IN_CLOSE_WRITE) < 0)
-		return err_errno(e, ERR_SYSTEM, "cannot watch %s", j->inside);
-	snprintf(root, sizeof root, "/proc/%d", (int)pid);
-	if (geteuid() == 0 && stat(root, &st) == 0 && fchown(j->folder, st.st_uid, st.st_gid) < 0)
-		return err_errno(e, ERR_SYSTEM, "%s", j->inside);
-	return 0;
+	if (*base != '/' || strchr(base, '\n'))
+		return err_set(e, ERR_SYSTEM,
+			"process %d has a folder for its files whose name is no absolute path",
+			(int)pid);
+	return torch_place_make(&j->place, base, j->inside, e);
+}
+
+static int take_place(struct torch_job *j, const struct look *l, struct err *e)
+{
+	struct torch_place_options o = { .pid = l->prepared, .rights = &l->rights };
+	char folder[TORCH_PLACE_PATH];
+	bool is_named =
+		environ_find(l->prepared, "KINETO_IPC_SOCKET_DIR", folder, sizeof folder) > 0 &&
+		*folder;
+
+	if (!is_named && open_abstract(j, l->prepared, e) < 0)
+		return -(int)e->code;
+	o.socket = j->socket;
+	if (torch_place_begin(&j->place, &o, e) < 0 || (is_named && listen_in(j, folder, e) < 0))
+		return -(int)e->code;
+	return make_folder(j, l->prepared, e);
 }
 
 static void take_signals(struct torch_job *j)
@@ -277,19 +295,22 @@ int torch_job_begin(struct torch_job *j, const struct torch_wish *wish, struct e
 	struct kineto_wish text = { .length_ms = wish->length_ns / 1000000,
 		.n_steps = wish->n_steps };
 	struct buf file = BUF_INIT;
+	int status;
 
 	*j = (struct torch_job){
-		.wish = *wish, .socket = -1, .watch = -1, .signals = -1, .folder = -1, .parent = -1
+		.wish = *wish, .socket = -1, .signals = -1, .place = TORCH_PLACE_NONE
 	};
-	if (look_at_job(wish, &look, e) < 0)
-		return -(int)e->code;
-	if (look.is_prepared && !look.has_torch)
-		return err_set(e, ERR_NOT_PREPARED,
+	status = look_at_job(wish, &look, e);
+	if (status == 0 && look.is_prepared && !look.has_torch)
+		status = err_set(e, ERR_NOT_PREPARED,
 			"process %d has no torch loaded, nor has one it started; ask again when it "
 			"has",
 			(int)wish->pid);
-	if (open_socket(j, look.prepared, e) < 0 || make_folder(j, look.prepared, e) < 0)
-		return -(int)e->code;
+	if (status == 0)
+		status = take_place(j, &look, e);
+	rights_done(&look.rights);
+	if (status < 0)
+		return status;
 	take_signals(j);
 	text.warm_up_s = look.has_device; /* which a device needs, and nothing else */
 	text.start_ms = (now_ns(CLOCK_REALTIME) + START_NS + text.warm_up_s * SECOND_NS) / 1000000;
@@ -329,24 +350,14 @@ static void file_name(const struct torch_part *p, char to[NAME_MOST])
 	snprintf(to, NAME_MOST, "trace_%d.pt.trace.json", (int)p->own_pid);
 }
 
-/* The folder is the job's: a link in it leads nowhere. */
-int torch_job_open(
-	const struct torch_job *j, const struct torch_part *p, int *ret_fd, struct err *e)
+int torch_job_copy(struct torch_job *j, const struct torch_part *p, int to, struct err *e)
 {
 	char name[NAME_MOST];
-	struct stat st;
-	int fd;
 
 	file_name(p, name);
-	fd = openat(j->folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		err_errno(e, ERR_SYSTEM, "%s/%s", j->inside, name);
-		if (fd >= 0)
-			close(fd);
-		return -(int)e->code;
-	}
-	*ret_fd = fd;
-	return 0;
+	return torch_place_copy(&j->place, name, to, j->signals, e) < 0
+		? err_note(e, "%s", j->inside)
+		: 0;
 }
 
 /* Files get their name when they are whole. */
@@ -354,13 +365,13 @@ static void look_for_files(struct torch_job *j)
 {
 	_Alignas(struct inotify_event) char events[4096];
 
-	while (read(j->watch, events, sizeof events) > 0)
+	while (read(j->place.watch, events, sizeof events) > 0)
 		;
 	vec_each (&j->parts, p) {
 		char name[NAME_MOST];
 
 		file_name(p, name);
-		p->is_written |= faccessat(j->folder, name, F_OK, 0) == 0;
+		p->is_written = p->is_written || torch_place_has(&j->place, name);
 	}
 }
 
@@ -392,7 +403,7 @@ static void answer(struct torch_job *j, const struct kineto_peer *peer, bool is_
 
 	if (part && !has_heard(j, part))
 		return;
-	if (kineto_answer(j->socket, peer, is_told ? &j->config : NULL) && is_told)
+	if (torch_place_answer(&j->place, peer, is_told ? &j->config : NULL) && is_told)
 		add_part(j, peer->pid, peer->message.own_pid);
 }
 
@@ -433,7 +444,7 @@ static void wait_for_news(struct torch_job *j, uint64_t until_ns)
 	int ms = until_ns <= now ? 0 : (int)((until_ns - now) / 1000000 + 1);
 
 	vec_push(&fds, ((struct pollfd){ .fd = j->socket, .events = POLLIN }));
-	vec_push(&fds, ((struct pollfd){ .fd = j->watch, .events = POLLIN }));
+	vec_push(&fds, ((struct pollfd){ .fd = j->place.watch, .events = POLLIN }));
 	vec_push(&fds, ((struct pollfd){ .fd = j->signals, .events = POLLIN }));
 	vec_each (&j->parts, p)
 		vec_push(&fds, ((struct pollfd){ .fd = p->pidfd, .events = POLLIN }));
@@ -457,6 +468,8 @@ int torch_job_wait(struct torch_job *j, struct err *e)
 		if (now >= until || (until == j->give_up_ns && is_over(j)))
 			break;
 		wait_for_news(j, until);
+		if (torch_place_is_lost(&j->place))
+			return torch_place_tell_lost(e);
 		now = now_ns(CLOCK_MONOTONIC);
 	}
 	if (!j->parts.n && !j->is_interrupted)
@@ -470,20 +483,6 @@ int torch_job_wait(struct torch_job *j, struct err *e)
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
-
-static void remove_folder(struct torch_job *j)
-{
-	DIR *d = j->folder < 0 ? NULL : fdopendir(j->folder);
-
-	for (struct dirent *x; d && (x = readdir(d));)
-		unlinkat(dirfd(d), x->d_name, 0);
-	if (d)
-		closedir(d);
-	if (*j->inside)
-		unlinkat(j->parent, strrchr(j->inside, '/') + 1, AT_REMOVEDIR);
-	if (j->parent >= 0)
-		close(j->parent);
-}
 
 static void give_signals_back(struct torch_job *j)
 {
@@ -508,11 +507,7 @@ void torch_job_done(struct torch_job *j)
 			close(p->pidfd);
 	if (j->socket >= 0)
 		close(j->socket);
-	if (*j->socket_path)
-		unlink(j->socket_path);
-	if (j->watch >= 0)
-		close(j->watch);
-	remove_folder(j);
+	torch_place_end(&j->place);
 	give_signals_back(j);
 	vec_done(&j->parts);
 	buf_done(&j->config);

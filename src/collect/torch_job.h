@@ -18,6 +18,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
+#include "collect/torch_place.h"
 
 struct err;
 
@@ -36,15 +37,12 @@ struct torch_part { /* a process that was told */
 	unsigned n_asked; /* since it should have begun */
 };
 
-enum { TORCH_JOB_PATH = 512 };
-
 struct torch_job {
 	struct torch_wish wish;
-	int socket;                       /* -1: a dynolog has it, which was asked */
-	int watch, signals;               /* -1: none, as the next */
-	int folder, parent;               /* where traces are written, and the folder that is in */
-	char inside[TORCH_JOB_PATH];      /* its path as the job sees it */
-	char socket_path[TORCH_JOB_PATH]; /* of our socket, "" without a name */
+	int socket;                    /* -1: a dynolog has it, which was asked */
+	int signals;                   /* -1: none */
+	struct torch_place place;      /* where traces are written */
+	char inside[TORCH_PLACE_PATH]; /* its path as the job sees it */
 	struct buf config;
 	uint64_t asked_until_ns; /* CLOCK_MONOTONIC, as the next: by then all have asked */
 	uint64_t start_ns; /* by then all have begun; 0: with steps, which may take any time */
@@ -58,9 +56,8 @@ int torch_job_begin(struct torch_job *j, const struct torch_wish *wish, struct e
 /* Until all that were told have written or ended, or SIGINT, SIGTERM or SIGHUP came. ERR_NOT_PREPARED when nobody asked; with `parts`, of which
  * not all may have written, when it was too long. */
 int torch_job_wait(struct torch_job *j, struct err *e);
-/* The trace of a part that has written it, to be read. */
-int torch_job_open(
-	const struct torch_job *j, const struct torch_part *p, int *ret_fd, struct err *e);
+/* The trace of a part that has written it, into a file of ours. */
+int torch_job_copy(struct torch_job *j, const struct torch_part *p, int to, struct err *e);
 /* Removes the folder with what is left in it. */
 void torch_job_done(struct torch_job *j);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/outfile.h"
 #include "formats/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
@@ -156,17 +157,18 @@ int format_write_fd(const struct format *f, struct tables *t, const struct forma
 int format_save(const struct format *f, struct tables *t, const struct format_options *o,
 	const char *path, struct err *e)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	struct stat st;
-	int status =
-		fd < 0 ? err_errno(e, ERR_SYSTEM, "%s", path) : format_write_fd(f, t, o, fd, e);
+	int fd, status;
 
-	if (fd >= 0 && status < 0) {
+	if (outfile_open(path, 0, &fd, e) < 0)
+		return -(int)e->code;
+	status = format_write_fd(f, t, o, fd, e);
+	if (status < 0) {
 		err_note(e, "%s", path);
 		if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 			unlink(path); /* part of a file would be taken for one */
 	}
-	if (fd >= 0 && close(fd) < 0 && status == 0)
+	if (close(fd) < 0 && status == 0)
 		status = err_errno(e, ERR_SYSTEM, "%s", path);
 	return status;
 }

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/intern.h"
+#include "base/outfile.h"
 #include "base/vec.h"
 #include "store/columns.h"
 #include "store/container.h"
@@ -513,20 +513,34 @@ static struct writer_options with_defaults(const struct writer_options *given)
 	return o;
 }
 
+static int create(const char *path, const struct writer_options *o, int *ret_fd, struct err *e)
+{
+	unsigned flags = OUTFILE_READ | (o->overwrite ? 0u : (unsigned)OUTFILE_NEW);
+
+	if (outfile_open(path, flags, ret_fd, e) == 0)
+		return 0;
+	if (e->sys == EEXIST)
+		return err_set(
+			e, ERR_SYSTEM, "%s exists already; name another file or remove it", path);
+	errno = e->sys;
+	return e->sys ? err_errno(e, ERR_SYSTEM, "cannot create %s", path) : -(int)e->code;
+}
+
+static int create_in_memory(int *ret_fd, struct err *e)
+{
+	*ret_fd = memfd_create("leadline-recording", MFD_CLOEXEC);
+	return *ret_fd < 0 ? err_errno(e, ERR_SYSTEM, "cannot create a recording in memory") : 0;
+}
+
 int writer_open(
 	struct writer **ret, const char *path, const struct writer_options *options, struct err *e)
 {
 	struct writer_options o = with_defaults(options);
-	int flags = O_RDWR | O_CREAT | O_CLOEXEC | (o.overwrite ? O_TRUNC : O_EXCL);
-	int fd = path ? open(path, flags, 0666) : memfd_create("leadline-recording", MFD_CLOEXEC);
 	struct writer *w;
+	int fd;
 
-	if (fd < 0 && errno == EEXIST)
-		return err_set(
-			e, ERR_SYSTEM, "%s exists already; name another file or remove it", path);
-	if (fd < 0)
-		return err_errno(
-			e, ERR_SYSTEM, "cannot create %s", path ? path : "a recording in memory");
+	if ((path ? create(path, &o, &fd, e) : create_in_memory(&fd, e)) < 0)
+		return -(int)e->code;
 	w = xcalloc(1, sizeof *w);
 	w->fd = fd;
 	w->in_memory = !path;

@@ -17,6 +17,8 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "sys/maps.h"
+#include "sys/regular.h"
+#include "sys/rights.h"
 #include "base/banned.h"
 
 enum {
@@ -85,6 +87,8 @@ static void take_info(struct core *c, const unsigned char *p, size_t n)
 		return;
 	memcpy(&s, p, sizeof s);
 	c->pid = (pid_t)s.pr_pid;
+	c->uid = s.pr_uid;
+	c->gid = s.pr_gid;
 	length = strnlen(s.pr_psargs, sizeof s.pr_psargs);
 	memcpy(c->command, s.pr_psargs, length);
 	while (length && c->command[length - 1] == ' ')
@@ -124,7 +128,7 @@ static void take_file(struct core *c, const uint64_t row[3], uint64_t page, cons
 }
 
 /* count, page size, count × (start, end, offset in pages), then count names that end with NUL. The names are
- * kept where the maps keep theirs, each behind the root to look for them in. */
+ * kept where the maps keep theirs. */
 static void take_files(struct core *c, const unsigned char *p, size_t n)
 {
 	uint64_t head[2], row[3];
@@ -141,8 +145,6 @@ static void take_files(struct core *c, const unsigned char *p, size_t n)
 	for (uint64_t i = 0; i < head[0] && name < end; i++) {
 		size_t length = strnlen(name, (size_t)(end - name));
 
-		if (*name == '/')
-			buf_adds(&c->maps->text, c->root);
 		buf_add(&c->maps->text, name, length);
 		buf_addc(&c->maps->text, '\0');
 		name += length + 1;
@@ -283,20 +285,35 @@ static int read_headers(struct core *c, const char *path, struct err *e)
 	return status;
 }
 
+/* Who made the file says what is in it. */
+static void find_reach(struct core *c, const struct stat *st, const char *root)
+{
+	struct rights rights = RIGHTS_NONE;
+
+	if (geteuid() == 0 && st->st_uid != 0)
+		rights_user(&rights, st->st_uid, st->st_gid);
+	else if (geteuid() == 0 && c->uid != 0)
+		rights_user(&rights, c->uid, c->gid);
+	else
+		rights_own(&rights);
+	reach_init_user(&c->reach, &rights, root);
+}
+
 int core_open(struct core *c, const char *path, const char *root, struct err *e)
 {
 	struct stat st;
 	int status;
 
-	*c = (struct core){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
-		.root = root ? root : "",
-		.executable = "" };
+	*c = (struct core){
+		.fd = regular_open(AT_FDCWD, path), .executable = "", .reach = REACH_NONE
+	};
 	if (c->fd < 0)
-		return err_errno(e, ERR_NO_FILE, "cannot open %s", path);
+		return errno == EINVAL ? err_set(e, ERR_BAD_CORE, "%s is no core file", path)
+				       : err_errno(e, ERR_NO_FILE, "cannot open %s", path);
 	c->maps = xcalloc(1, sizeof *c->maps);
-	status = fstat(c->fd, &st) == 0 && S_ISREG(st.st_mode)
-		? read_headers(c, path, e)
-		: err_set(e, ERR_BAD_CORE, "%s is no core file", path);
+	status = fstat(c->fd, &st) == 0 ? read_headers(c, path, e)
+					: err_errno(e, ERR_NO_FILE, "%s", path);
+	find_reach(c, &st, root ? root : "");
 	if (status < 0)
 		core_close(c);
 	return status;
@@ -309,13 +326,14 @@ void core_close(struct core *c)
 			close(f->fd);
 	if (c->fd >= 0)
 		close(c->fd);
+	reach_done(&c->reach);
 	vec_done(&c->files);
 	vec_done(&c->parts);
 	vec_done(&c->threads);
 	if (c->maps)
 		maps_done(c->maps);
 	free(c->maps);
-	*c = (struct core){ .fd = -1, .executable = "" };
+	*c = (struct core){ .fd = -1, .executable = "", .reach = REACH_NONE };
 }
 
 /* ---- read ------------------------------------------------------------------------------------ */
@@ -324,10 +342,7 @@ void core_close(struct core *c)
 static bool is_same(struct core *c, const struct map *m, int fd)
 {
 	unsigned char then[HEAD_BYTES], now[HEAD_BYTES];
-	struct stat st;
 
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return false;
 	vec_each (&c->maps->items, first) {
 		const struct core_part *p;
 		size_t n;
@@ -351,7 +366,7 @@ static int file_get(struct core *c, const struct map *m)
 	if (f->is_tried || m->inode > FILES_MOST)
 		return f->fd;
 	f->is_tried = true;
-	f->fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	f->fd = reach_open(&c->reach, m->path);
 	if (f->fd >= 0 && !is_same(c, m, f->fd)) {
 		close(f->fd);
 		f->fd = -1;

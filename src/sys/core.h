@@ -24,6 +24,7 @@
 #include <sys/uio.h>
 
 #include "base/vec.h"
+#include "sys/reach.h"
 
 struct err;
 struct maps;
@@ -41,7 +42,9 @@ struct core_file { /* a mapped file; its maps have its index + 1 as inode */
 
 struct core {
 	int fd;
-	const char *root;            /* "": ours */
+	struct reach reach; /* of the names in it, see core_open */
+	uid_t uid;          /* of the process, as the next; of root where not told */
+	gid_t gid;
 	pid_t pid;                   /* 0: not told */
 	int signal;                  /* that killed it; 0: none */
 	char command[81];            /* as the kernel kept it: cut off; "" not told */
@@ -53,7 +56,8 @@ struct core {
 };
 
 /* root: folder in which the files that were mapped are found under their names, for a core file of another
- * machine or container; NULL: ours. Borrowed, as long as the core is open. */
+ * machine or container; NULL: ours. Names in a core file are read as whoever it belongs to could read them: when we are
+ * root, with the rights of its owner, and if that is root, of the user that its process had. */
 int core_open(struct core *c, const char *path, const char *root, struct err *e);
 void core_close(struct core *c);
 

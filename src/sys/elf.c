@@ -8,11 +8,12 @@
 #include <libelf.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "sys/maps.h"
+#include "sys/reach.h"
+#include "sys/regular.h"
 #include "base/banned.h"
 
 static bool section_finds(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, const char *symbol,
@@ -54,21 +55,17 @@ static bool find_symbol_in(
 
 /* ---- open ------------------------------------------------------------------------------------ */
 
-int elf_file_open(struct elf_file *f, const char *path, struct err *e)
+/* Of a regular file, which is read, not mapped: it may change under us. fd -1: errno says why. */
+static int open_fd(struct elf_file *f, int fd, const char *path, struct err *e)
 {
 	GElf_Ehdr head;
-	struct stat st;
 
-	*f = (struct elf_file){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
-	if (f->fd < 0 || fstat(f->fd, &st) < 0) {
-		int failed = err_errno(e, ERR_NO_FILE, "cannot open %s", path);
-
-		elf_file_close(f);
-		return failed;
-	}
+	*f = (struct elf_file){ .fd = fd };
+	if (fd < 0)
+		return errno == EINVAL ? err_set(e, ERR_BAD_FILE, "%s is no ELF file", path)
+				       : err_errno(e, ERR_NO_FILE, "cannot open %s", path);
 	elf_version(EV_CURRENT);
-	if (S_ISREG(st.st_mode)) /* read, not mapped: the file may change under us */
-		f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
+	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &head)) {
 		elf_file_close(f);
 		return err_set(e, ERR_BAD_FILE, "%s is no ELF file", path);
@@ -76,6 +73,16 @@ int elf_file_open(struct elf_file *f, const char *path, struct err *e)
 	f->is_64bit = head.e_ident[EI_CLASS] == ELFCLASS64;
 	f->machine = head.e_machine;
 	return 0;
+}
+
+int elf_file_open(struct elf_file *f, const char *path, struct err *e)
+{
+	return open_fd(f, regular_open(AT_FDCWD, path), path, e);
+}
+
+int elf_file_open_named(struct elf_file *f, struct reach *r, const char *path, struct err *e)
+{
+	return open_fd(f, reach_open(r, path), path, e);
 }
 
 void elf_file_close(struct elf_file *f)
@@ -86,25 +93,36 @@ void elf_file_close(struct elf_file *f)
 	*f = (struct elf_file){ .fd = -1 };
 }
 
+/* In the root of the process; or in ours, where a process in a chroot has its names from, as /proc tells them. */
+static int open_by_name(struct elf_file *f, pid_t pid, const struct map *m, struct err *e)
+{
+	struct rights rights = RIGHTS_NONE;
+	struct reach r;
+	int status;
+
+	reach_init(&r, pid);
+	status = elf_file_open_named(f, &r, m->path, e);
+	reach_done(&r);
+	if (status == 0 || e->code != ERR_NO_FILE)
+		return status;
+	rights_read(&rights, pid);
+	reach_init_user(&r, &rights, "");
+	status = elf_file_open_named(f, &r, m->path, e);
+	reach_done(&r);
+	return status;
+}
+
 int elf_file_open_mapped(struct elf_file *f, pid_t pid, const struct map *m, struct err *e)
 {
-	char path[4300];
+	char path[64];
 
-	if (!pid)
-		return elf_file_open(f, m->path, e);
 	snprintf(path, sizeof path, "/proc/%d/map_files/%llx-%llx", (int)pid,
 		(unsigned long long)m->start, (unsigned long long)m->end);
 	if (elf_file_open(f, path, e) == 0)
 		return 0;
 	if (e->code == ERR_BAD_FILE)
 		return err_note(e, "%s", m->path);
-	snprintf(path, sizeof path, "/proc/%d/root%.4200s", (int)pid, m->path);
-	if (elf_file_open(f, path, e) == 0)
-		return 0;
-	if (e->code != ERR_NO_FILE)
-		return -(int)e->code;
-	/* Of a process in a chroot /proc tells the path from our root. */
-	if (elf_file_open(f, m->path, e) < 0 && e->code == ERR_NO_FILE && m->flags & MAPS_DELETED)
+	if (open_by_name(f, pid, m, e) < 0 && e->code == ERR_NO_FILE && m->flags & MAPS_DELETED)
 		return err_set(
 			e, ERR_NO_FILE, "%s was deleted, and only root can still open it", m->path);
 	return f->elf ? 0 : -(int)e->code;

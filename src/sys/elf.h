@@ -13,6 +13,7 @@
 struct Elf; /* libelf's */
 struct err;
 struct map;
+struct reach;
 
 /* An open file. Addresses are the file's own; elf_load_bias tells what to add in a process. */
 struct elf_file {
@@ -28,10 +29,12 @@ struct elf_range {
 
 /* ERR_BAD_FILE for what is no ELF file. */
 int elf_file_open(struct elf_file *f, const char *path, struct err *e);
+/* By a name that came out of a program, where that program could read it. */
+int elf_file_open_named(struct elf_file *f, struct reach *r, const char *path, struct err *e);
 /* The file behind a mapping of a process, whatever its name leads to now: through
  * /proc/PID/map_files, which works for deleted files too but needs CAP_CHECKPOINT_RESTORE, else by
- * its path in /proc/PID/root, else by its path. These may find another file: see elf_head. Of no process
- * (pid 0, a core file): by its path. */
+ * its path in the root of the process, else by its path, as the process could (sys/reach.h). These may find another file:
+ * see elf_head. */
 int elf_file_open_mapped(struct elf_file *f, pid_t pid, const struct map *m, struct err *e);
 void elf_file_close(struct elf_file *f);
 
