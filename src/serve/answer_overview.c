@@ -259,7 +259,7 @@ int answer_overview(struct library *l, struct params *p, struct json_writer *w, 
 	}
 	if (library_find(l, p, &r, e) < 0)
 		return -(int)e->code;
-	if (!r->reader) {
+	if (!r->usage) {
 		write_without_records(l, r->name, "torch",
 			"of such a trace of PyTorch only its operators are shown", true, w);
 		return 0;

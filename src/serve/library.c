@@ -103,11 +103,14 @@ static int load(struct recording *r, const char *path, struct err *e)
 		return 0;
 	if (!r->torch)
 		return -(int)e->code;
-	/* Cut off, for instance: its operators could be read all the same. */
-	tables_free(r->tables);
-	reader_close(r->reader);
-	r->tables = NULL;
-	r->reader = NULL;
+	/* Cut off, or damaged where it tells of the run: its operators could be read all the same. Those of a recording are
+	 * read again later, so it stays open. */
+	if (r->torch->is_file) {
+		tables_free(r->tables);
+		reader_close(r->reader);
+		r->tables = NULL;
+		r->reader = NULL;
+	}
 	*e = ERR_INIT;
 	return 0;
 }
@@ -303,7 +306,7 @@ int library_select(struct library *l, struct params *p, enum library_filter filt
 
 	if (library_find(l, p, &r, e) < 0)
 		return -(int)e->code;
-	if (!r->reader)
+	if (!r->usage)
 		return err_set(e, ERR_UNSUPPORTED,
 			"of such a trace of PyTorch only its operators are shown: see Torch");
 	s = xcalloc(1, sizeof *s);
@@ -442,5 +445,5 @@ int library_open(struct library *l, const char *path, struct err *e)
 		return -(int)e->code;
 	}
 	vec_push(&l->recordings, r);
-	return r->reader ? prepare(l, e) : 0;
+	return r->usage ? prepare(l, e) : 0;
 }

@@ -55,17 +55,17 @@ struct selection {
 
 enum { LIBRARY_SELECTIONS = 6 };
 
-/* A file that is open. Of a trace of torch alone (large ones, or damaged ones) there is no reader, and nothing up to
- * `selections`. */
+/* A file that is open. Of some only the operators of torch can be shown (large traces, damaged ones, recordings damaged
+ * where they tell of the run): `usage` is NULL then, and so is what follows it; of traces the reader and the tables, too. */
 struct recording {
 	struct arena arena;
 	const char *path, *name;
 	struct torch *torch; /* NULL: it holds no operators */
 	struct reader *reader;
 	struct tables *tables;
+	const struct usage *usage;
 	struct frames *frames; /* of all selections: function numbers stay */
 	size_t n_places;       /* of all its stacks: how large it is */
-	const struct usage *usage;
 	struct bound bound;
 	struct fidelity fidelity;
 	struct origin origin;

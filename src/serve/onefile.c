@@ -302,7 +302,7 @@ static int take_recording(struct maker *m, struct err *e)
 	if (!take_first(m))
 		return err_set(e, ERR_USAGE,
 			"--max-size is too small: not even an overview fits; 1MB is a good least");
-	if (!m->library->recordings.v[m->r]->reader)
+	if (!m->library->recordings.v[m->r]->usage)
 		return 0;
 	snprintf(number, sizeof number, "%zu", m->r);
 	params_add(&p, "r", number);
