@@ -29,7 +29,7 @@ class Server:
     def __init__(self, process, unix=None):
         self.process, self.unix = process, unix
         self.url = urllib.parse.urlsplit(process.stdout.readline().strip())
-        self.token = urllib.parse.parse_qs(self.url.query)["token"][0]
+        self.token = urllib.parse.parse_qs(self.url.fragment)["token"][0]
 
     def connect(self):
         c = http.client.HTTPConnection("localhost", self.url.port or 80, timeout=30)
@@ -293,11 +293,47 @@ def test_other_tools_files_are_shown_with_what_they_say(tmp_path, tool):
         assert s.ask("/api/tree").status == 409
 
 
+# ---- damaged recordings --------------------------------------------------------------------------
+
+def chunks(data):
+    """Where each chunk of a recording begins, and what kind of records it holds (docs/FORMAT.md)."""
+    at = 56
+    while data[at:at + 4] == b"LDCK":
+        kind, stored = struct.unpack_from("<HxxI", data, at + 4)
+        yield at, kind
+        at += 40 + stored + -stored % 8
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory):
+    """Two ranks of a job as recordings."""
+    folder = tmp_path_factory.mktemp("ranks")
+    for i, trace in enumerate(sorted((DATA / "torch_ranks").glob("*.gz"))):
+        subprocess.run([conftest.LEADLINE, "export", trace, "-o", folder / f"{i}.lead"], check=True, stdout=subprocess.DEVNULL)
+    return sorted(folder.glob("*.lead"))
+
+
+def test_ranks_of_a_recording_with_one_flipped_bit_are_told_or_refused(ranks, tmp_path):
+    """Each chunk damaged in turn: a recording whose run is lost still shows its operators, as ranks, too."""
+    whole = ranks[0].read_bytes()
+    answered = 0
+    for at, kind in chunks(whole):
+        damaged = tmp_path / f"{at}.lead"
+        damaged.write_bytes(whole[:at + 40] + bytes([whole[at + 40] ^ 1]) + whole[at + 41:])
+        with view(damaged, ranks[1]) as s:
+            for name in ("ranks", "torch?r=0", "ops_diff?r=0&with=1", "diff?r=0&with=1", "overview?r=0"):
+                response = s.ask(f"/api/{name}")
+                assert response.status in (200, 409), (kind, name, response.body)
+                answered += name == "ranks" and response.status == 200
+    assert answered >= 1
+
+
 # ---- who may ask ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("headers, status", [
     ({"Host": "evil.example"}, 403), ({"Host": "localhost.evil.example:80"}, 403), ({"Host": "127.0.0.1:1"}, 200),
-    ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Origin": "http://localhost:9"}, 200),
+    ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Origin": "http://localhost:9"}, 403),
+    ({"Origin": "http://localhost:9", "Host": "localhost:9"}, 200), ({"Origin": "http://127.0.0.1:9", "Host": "localhost:9"}, 403),
 ])
 def test_names_and_pages_from_elsewhere_are_refused(server, headers, status):
     assert server.ask("/api/overview", **headers).status == status
@@ -305,11 +341,22 @@ def test_names_and_pages_from_elsewhere_are_refused(server, headers, status):
 
 
 def test_nothing_is_answered_without_the_token(server):
-    for path in ("/", "/api/overview", "/api/quit", "/x", "/?token=", f"/?token={'A' * 32}"):
+    for path in ("/api/overview", "/api/quit", "/api/token", "/x", "/api/overview?token=", f"/api/overview?token={server.token}"):
         for method in ("GET", "POST"):
             assert server.ask(path, method=method, token=False).status == 403
-    assert server.ask(f"/?token={server.token}", token=False).status == 200
-    assert server.ask(f"/?token={server.token}x", token=False).status == 403
+    for wrong in ("", "A" * 32, server.token + "x", server.token[:-1]):
+        assert server.ask("/api/overview", token=False, X_Leadline_Token=wrong).status == 403
+        assert server.ask("/api/token", method="POST", X_Leadline_Code=wrong).status == 403
+    assert server.ask("/api/overview", token=False, X_Leadline_Token=server.token).status == 200
+
+
+def test_the_page_alone_holds_nothing_of_anybody(server):
+    pages = [server.ask("/", token=False) for _ in range(2)]
+    nonces = [re.search("'nonce-([^']+)'", page.headers["Content-Security-Policy"])[1] for page in pages]
+    assert nonces[0] != nonces[1]
+    bodies = [page.body.replace(nonce.encode(), b"") for page, nonce in zip(pages, nonces)]
+    assert bodies[0] == bodies[1] and server.token.encode() not in bodies[0] and b"orders.lead" not in bodies[0]
+    assert server.ask("/", method="POST", token=False).status == 405
 
 
 @pytest.mark.parametrize("path", ["/../../etc/passwd", "/api/../../etc/passwd", "//etc/passwd", "/api/", "/api",
@@ -336,7 +383,7 @@ def test_the_browser_is_told_to_be_strict(server):
     assert not re.search(rb"(src|href|url)\W{1,2}(https?:)?//", page.body)
     for response in (page, server.ask("/api/overview"), server.ask("/x")):
         assert response.headers["X-Content-Type-Options"] == "nosniff"
-        assert response.headers["Referrer-Policy"] == "no-referrer"
+        assert response.headers["Referrer-Policy"] == "no-referrer" and response.headers["Cache-Control"] == "no-store"
         assert "Access-Control-Allow-Origin" not in response.headers
 
 
@@ -402,7 +449,7 @@ def test_requests_that_are_none_do_no_harm(server, data):
 
 
 def test_who_goes_away_before_the_answer_does_no_harm(server):
-    asked = f"GET /api/tree?width=10000&token={server.token} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    asked = f"GET /api/tree?width=10000 HTTP/1.1\r\nHost: localhost\r\nX-Leadline-Token: {server.token}\r\n\r\n".encode()
     for _ in range(20):
         with socket.create_connection(("127.0.0.1", server.url.port)) as c:
             c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed with a reset
