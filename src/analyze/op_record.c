@@ -512,7 +512,11 @@ int op_record_read(struct tables *t, struct op_events *to, struct err *e)
 		read_compiled(&l);
 	if (status == 0 && to->keeps_all)
 		read_rest(&l);
-	if (status == 0 && !to->v.n)
+	reader_check(tables_reader(t));
+	damage_describe(&tables_reader(t)->damage, to->damage);
+	if (status == 0 && !to->v.n && damage_is_loss(&tables_reader(t)->damage))
+		status = err_set(e, ERR_BAD_FILE, "no operator could be read: %s", to->damage);
+	else if (status == 0 && !to->v.n)
 		status = err_set(e, ERR_NOT_PREPARED,
 			"the recording holds no operators; leadline run --torch records them");
 	op_events_find_zero(to);

@@ -26,6 +26,7 @@
 #include "serve/library.h"
 #include "serve/onefile.h"
 #include "serve/server.h"
+#include "serve/torch.h"
 #include "base/banned.h"
 
 extern char **environ;
@@ -70,16 +71,19 @@ enum { FOLDER_FILES = 100, MAX_SIZE = 5000000, LARGEST = 1000000000 };
 static int open_one(struct library *l, const char *path, struct err *e)
 {
 	const struct recording *r;
-
 	size_t n = l->recordings.n;
 
 	if (library_open(l, path, e) < 0)
 		return -(int)e->code;
-	if (l->recordings.n == n)
+	if (l->recordings.n == n) {
+		command_tell_missing(path, l->results.v[l->results.n - 1].damage);
 		return 0;
+	}
 	r = l->recordings.v[l->recordings.n - 1];
 	if (r->reader)
-		result_tell_damage(r->reader, r->tables, path);
+		command_tell_damage(&l->arena, r->reader, path);
+	else if (r->torch)
+		command_tell_missing(path, op_events_missing(&r->torch->x));
 	return 0;
 }
 
