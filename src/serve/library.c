@@ -142,6 +142,23 @@ int library_find(
 	return 0;
 }
 
+const char *recording_damage(struct recording *r)
+{
+	if (!r->reader)
+		return r->torch ? op_events_missing(&r->torch->x) : "";
+	reader_check(r->reader);
+	damage_describe(&r->reader->damage, r->damage);
+	return r->damage;
+}
+
+const char *recording_why(struct recording *r, const char *usual)
+{
+	bool is_lost = *recording_damage(r) && (!r->reader || damage_is_loss(&r->reader->damage));
+
+	return *usual && is_lost ? "nothing of it is in what could be read: the file is damaged"
+				 : usual;
+}
+
 const struct texts *recording_texts(struct recording *r)
 {
 	if (!r->texts)
@@ -307,8 +324,10 @@ int library_select(struct library *l, struct params *p, enum library_filter filt
 	if (library_find(l, p, &r, e) < 0)
 		return -(int)e->code;
 	if (!r->usage)
-		return err_set(e, ERR_UNSUPPORTED,
-			"of such a trace of PyTorch only its operators are shown: see Torch");
+		return err_set(e, ERR_UNSUPPORTED, "%s",
+			recording_why(r,
+				"of such a trace of PyTorch only its operators are shown: see "
+				"Torch"));
 	s = xcalloc(1, sizeof *s);
 	*s = (struct selection){ .recording = r, .key = key_of(p, filter) };
 	for (size_t i = 0; i < LIBRARY_SELECTIONS; i++) {

@@ -23,6 +23,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "formats/results.h"
+#include "store/damage.h"
 
 struct blocks;
 struct comparison;
@@ -73,6 +74,7 @@ struct recording {
 	const struct texts *texts;   /* NULL until asked for */
 	const struct strips *strips; /* NULL until asked for */
 	struct selection *selections[LIBRARY_SELECTIONS];
+	char damage[DAMAGE_TEXT]; /* of recording_damage */
 };
 
 struct library {
@@ -114,6 +116,10 @@ struct turned *selection_inverted(struct selection *s);
  * it. */
 const struct flametree *selection_time_tree(struct selection *s, size_t *ret_number);
 double selection_lost_share(const struct selection *s);
+/* What is missing of the file, in one line, as far as it is known by now; "": it is whole. */
+const char *recording_damage(struct recording *r);
+/* Why something is not in it: `usual`, unless it may have been in what is lost. "" stays "". */
+const char *recording_why(struct recording *r, const char *usual);
 const struct texts *recording_texts(struct recording *r);
 const struct strips *recording_strips(struct recording *r);
 

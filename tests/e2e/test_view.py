@@ -328,6 +328,75 @@ def test_ranks_of_a_recording_with_one_flipped_bit_are_told_or_refused(ranks, tm
     assert answered >= 1
 
 
+INDEX = 240  # kind of chunk; without it all others are found
+ABOUT = ["overview", "tree", "tree?direction=inverted", "table?what=functions", "table?what=lines", "files", "graph", "timeline", "search?q=a",
+         "torch", "torch?what=operators", "torch?what=memory", "torch?what=modules"]
+
+
+def flip(data, kind):
+    """One bit of the largest chunk of that kind."""
+    at = max((at for at, k in chunks(data) if k == kind), key=lambda at: struct.unpack_from("<I", data, at + 8)[0])
+    return data[:at + 45] + bytes([data[at + 45] ^ 4]) + data[at + 46:]
+
+
+def damaged_ones(ranks):
+    """Recordings of each sort, each with a part that cannot be read."""
+    for path in (ORDERS, TRACED, ranks[0]):
+        data = path.read_bytes()
+        yield f"cut-{path.name}", data[:len(data) * 3 // 4]
+        for kind in {kind for _, kind in chunks(data)} - {INDEX}:
+            yield f"{kind}-{path.name}", flip(data, kind)
+
+
+def test_every_answer_about_a_damaged_recording_says_so(ranks, tmp_path):
+    """And none of them guesses why something is missing."""
+    n_answers = 0
+    for name, data in damaged_ones(ranks):
+        path = tmp_path / name
+        path.write_bytes(data)
+        process = subprocess.Popen([conftest.LEADLINE, "view", "--no-browser", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if process.poll() is None and (url := process.stdout.readline()):
+            s = Server.__new__(Server)
+            s.process, s.unix, s.url = process, None, urllib.parse.urlsplit(url.strip())
+            s.token = s.url.fragment.removeprefix("token=")
+            for about in ABOUT:
+                response = s.ask(f"/api/{about}")
+                answer = json.loads(response.body)
+                if response.status == 200:
+                    assert answer["damage"], (name, about)
+                    n_answers += 1
+                elif response.status == 409:
+                    assert "damaged" in answer["error"], (name, about, answer)
+                for view_name, why in answer.get("views", {}).items():
+                    assert view_name in ("native", "kernel", "gpu", "memory", "bench") or not why or "damaged" in why, (name, why)
+                for pane, why in answer.get("panes", {}).items():
+                    assert not why or "damaged" in why, (name, pane, why)
+            process.terminate()
+        told = process.communicate(timeout=60)[1]
+        assert process.returncode in (0, 6) and name in told
+    assert n_answers > 100
+
+
+def test_damage_of_one_recording_is_not_told_of_another(tmp_path):
+    bad = tmp_path / "bad.lead"
+    bad.write_bytes(ORDERS.read_bytes()[:-1000])
+    with view(bad, TRACED) as s:
+        assert [bool(r["damage"]) for r in s.get("overview")["recordings"]] == [True, False]
+        assert s.get("table", r=0)["damage"].startswith("bad.lead: ") and "damage" not in s.get("table", r=1)
+        compared = s.get("diff", r=1, **{"with": 0})
+        assert "bad.lead" in compared["damage"] and "damage" in compared["b"] and "damage" not in compared["a"]
+
+
+def test_one_file_tells_of_damage(tool, tmp_path):
+    bad = tmp_path / "bad.lead"
+    bad.write_bytes(ORDERS.read_bytes()[:-1000])
+    answers = one_file(tool, tmp_path, bad)[1]["answers"]
+    assert len(answers) > 10 and all(answer["damage"] for answer in answers.values())
+    assert answers["overview?r=0"]["recordings"][0]["damage"] == answers["overview?r=0"]["damage"]
+    whole = one_file(tool, tmp_path, ORDERS)[1]["answers"]
+    assert not any("damage" in answer for answer in whole.values()) and whole["overview?r=0"]["recordings"][0]["damage"] == ""
+
+
 # ---- who may ask ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("headers, status", [

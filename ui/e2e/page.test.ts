@@ -367,6 +367,34 @@ test("a browser that is started comes by a private file and leaves nothing to us
 	expect(await ended).toBe(0);
 });
 
+test("every view of a damaged recording says so, light and dark, and so does one file of it", async () => {
+	const cut = join(FOLDER, "cut.lead");
+	const file = join(FOLDER, "cut.html");
+	writeFileSync(cut, readFileSync(ORDERS).subarray(0, -1000));
+	tool("view", cut, ORDERS, "-o", file);
+	const one = await serve(cut, ORDERS);
+	for (const url of [one.url, `file://${file}`]) {
+		const { page, errors } = await open(browser, url);
+		for (const colorScheme of ["light", "dark"] as const) {
+			await page.emulateMedia({ colorScheme });
+			for (const name of ["overview", "flame", "table", "diff"]) {
+				await go(page, `#/${name}`);
+				await page.waitForSelector(`.view-${name} ${READY[name]}`);
+				expect(await page.locator(".damage p").allTextContents()).toEqual([expect.stringMatching(/^cut\.lead is not whole: .*cut off.*\.$/)]);
+			}
+			expect(await seriousIn(page, colorScheme === "dark")).toEqual([]);
+			if (process.env.LEADLINE_LOOK) await page.screenshot({ path: join(process.env.LEADLINE_LOOK, `damage-${colorScheme}.png`) });
+		}
+		await page.setViewportSize({ width: 360, height: 740 });
+		expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+		await go(page, "#/table?r=1");
+		await page.waitForSelector(".damage", { state: "detached" });
+		expect(errors).toEqual([]);
+		await page.context().close();
+	}
+	await one.stop();
+});
+
 test("the page ends the server, and says when there is none", async () => {
 	const one = await serve(ORDERS);
 	const { page } = await open(browser, one.url);

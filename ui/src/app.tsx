@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Overview } from "./api/types";
 import { amount, baseOf, count, percent, shortCommand } from "./model/format";
 import { Chips } from "./parts/chips";
+import { Damage } from "./parts/damage";
 import { Drawer } from "./parts/drawer";
 import { Guard } from "./parts/guard";
 import { Help } from "./parts/help";
@@ -198,6 +199,7 @@ function Page() {
 		<>
 			<Head onHelp={() => help(true)} />
 			<Tabs names={names} />
+			<Damage />
 			{isOfRecording && <Chips />}
 			<main class="main" id="main">
 				<div class={`view view-${place.view}`}>
