@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
+#include "base/text.h"
 #include "serve/answer.h"
 #include "serve/compress.h"
 #include "serve/guard.h"
@@ -111,8 +112,12 @@ static enum taken take(struct maker *m, const char *name, const char *key, const
 
 static void drop(struct maker *m, const char *what)
 {
-	if (m->library->recordings.n > 1)
-		buf_printf(m->dropped, "%s: ", m->library->recordings.v[m->r]->name);
+	const char *name = m->library->recordings.v[m->r]->name;
+
+	if (m->library->recordings.n > 1) {
+		text_add_printable(m->dropped, name, strlen(name)); /* it is printed, too */
+		buf_adds(m->dropped, ": ");
+	}
 	buf_printf(m->dropped, "%s\n", what);
 }
 

@@ -387,6 +387,16 @@ def test_damage_of_one_recording_is_not_told_of_another(tmp_path):
         assert "bad.lead" in compared["damage"] and "damage" in compared["b"] and "damage" not in compared["a"]
 
 
+def test_names_of_files_reach_a_terminal_without_escapes(tool, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("a\x1b[31m\n.lead", "b.lead"):
+        shutil.copy(ORDERS, folder / name)
+    done = tool("view", folder, "--max-size", "400KB", "-o", tmp_path / "x.html")
+    assert done.returncode == 0 and "Left out" in done.stdout and "\\x1b[31m\\n.lead: " in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
 def test_one_file_tells_of_damage(tool, tmp_path):
     bad = tmp_path / "bad.lead"
     bad.write_bytes(ORDERS.read_bytes()[:-1000])

@@ -383,7 +383,6 @@ test("every view of a damaged recording says so, light and dark, and so does one
 				expect(await page.locator(".damage p").allTextContents()).toEqual([expect.stringMatching(/^cut\.lead is not whole: .*cut off.*\.$/)]);
 			}
 			expect(await seriousIn(page, colorScheme === "dark")).toEqual([]);
-			if (process.env.LEADLINE_LOOK) await page.screenshot({ path: join(process.env.LEADLINE_LOOK, `damage-${colorScheme}.png`) });
 		}
 		await page.setViewportSize({ width: 360, height: 740 });
 		expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
