@@ -280,10 +280,10 @@ static struct op_written keep(struct loading *l, uint32_t form, const rec_bytes 
 	return x;
 }
 
-/* Times and lengths as a trace can have them: sums of some stay numbers. */
+/* Times and lengths as a trace can have them, up to the year 2065: three of them (begin, length, zero) add up to a number. */
 static int64_t time_of(uint64_t ns)
 {
-	const int64_t most = INT64_C(9000000000000000000);
+	const int64_t most = INT64_C(3000000000000000000);
 	int64_t x = (int64_t)ns;
 
 	return x > most ? most : x < -most ? -most : x;
