@@ -239,10 +239,10 @@ static void give_token(struct server *s, struct evhttp_request *request, const c
 	json_object_begin(&w);
 	json_kv_string(&w, "token", s->guard.token);
 	json_object_end(&w);
+	if (s->on_arrival) /* before who asked can know of it */
+		s->on_arrival(s->ctx);
 	reply(s, request, 200, &text);
 	buf_done(&text);
-	if (s->on_arrival)
-		s->on_arrival(s->ctx);
 }
 
 static void quit(struct server *s, struct evhttp_request *request)
