@@ -30,7 +30,7 @@ class Server:
         self.process = subprocess.Popen([BUILD / "leadline", "view", "--no-browser", path], stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
         url = urllib.parse.urlsplit(self.url)
-        self.headers = {"X-Leadline-Token": urllib.parse.parse_qs(url.query)["token"][0], "Accept-Encoding": "gzip"}
+        self.headers = {"X-Leadline-Token": urllib.parse.parse_qs(url.fragment)["token"][0], "Accept-Encoding": "gzip"}
         self.connection = http.client.HTTPConnection("127.0.0.1", url.port, timeout=600)
 
     def cpu_ms(self):

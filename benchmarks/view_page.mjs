@@ -70,7 +70,7 @@ try {
 	const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
 	const session = await page.context().newCDPSession(page);
 	await session.send("Performance.enable", { timeDomain: "threadTicks" });
-	await page.goto(`${url}#/flame`);
+	await page.goto(`${url}/flame`);
 	await page.locator(".picture canvas").first().waitFor(PATIENCE);
 	await drawn(page);
 	const picture = await page.evaluate(() => performance.now());

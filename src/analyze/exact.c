@@ -90,10 +90,11 @@ static void add_cost(struct exact_cost *to, const struct node *n, bool is_outerm
 
 static void enter(struct builder *b, const struct node *n, uint32_t row, uint32_t edge)
 {
-	struct row *r = &b->rows.v[row];
+	struct row *r;
 
 	if (n->is_thread)
-		return;
+		return; /* it has no row, and there may be none at all */
+	r = &b->rows.v[row];
 	add_cost(&r->out.cost, n, r->active++ == 0);
 	r->out.awaited_s += n->awaited_s;
 	if (n->calls) { /* a context that was only resumed has no whole call to tell of */

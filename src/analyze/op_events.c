@@ -49,3 +49,12 @@ const char *op_events_name(const struct op_events *x, uint32_t name)
 {
 	return intern_get(&x->names, name)->p;
 }
+
+const char *op_events_missing(const struct op_events *x)
+{
+	if (*x->damage)
+		return x->damage;
+	if (x->is_cut)
+		return "the file ends before its events do";
+	return x->n_lost ? "some events could not be read" : "";
+}

@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "store/damage.h"
 #include "wire/ops.h"
 
 struct op_event {
@@ -106,6 +107,7 @@ struct op_events {
 	uint64_t n_skipped;  /* events of other kinds: flows, counters, marks */
 	uint64_t n_lost, n_repaired;   /* events that could not be read, or only after a repair */
 	bool is_cut;                   /* the file ends before its events do */
+	char damage[DAMAGE_TEXT];      /* what is missing of a recording; "" nothing */
 	struct op_collected collected; /* of a recording */
 	struct buf
 		compiled; /* what torch.compile says of itself: JSON, op_compile_told.h; or empty */
@@ -121,6 +123,9 @@ struct op_events {
 };
 
 void op_events_done(struct op_events *x);
+
+/* What was lost, in words; "" nothing. Otherwise nobody can say why something is not there. */
+const char *op_events_missing(const struct op_events *x);
 
 /* Where no file says when profiling began: the first event. */
 void op_events_find_zero(struct op_events *x);

@@ -169,6 +169,8 @@ int op_ranks_add(struct op_ranks *r, const char *path, struct op_events *x, stru
 			"%s is of a job of %u ranks, the others of one of %u: they do not belong "
 			"together",
 			path, x->world_size, r->world_size);
+	if (*op_events_missing(x))
+		vec_push(&r->notes, arena_printf(r->a, "%s: %s", path, op_events_missing(x)));
 	if (x->world_size)
 		r->world_size = x->world_size;
 	if (*x->backend)

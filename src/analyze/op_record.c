@@ -280,10 +280,10 @@ static struct op_written keep(struct loading *l, uint32_t form, const rec_bytes 
 	return x;
 }
 
-/* Times and lengths as a trace can have them: sums of some stay numbers. */
+/* Times and lengths as a trace can have them, up to the year 2065: three of them (begin, length, zero) add up to a number. */
 static int64_t time_of(uint64_t ns)
 {
-	const int64_t most = INT64_C(9000000000000000000);
+	const int64_t most = INT64_C(3000000000000000000);
 	int64_t x = (int64_t)ns;
 
 	return x > most ? most : x < -most ? -most : x;
@@ -512,7 +512,11 @@ int op_record_read(struct tables *t, struct op_events *to, struct err *e)
 		read_compiled(&l);
 	if (status == 0 && to->keeps_all)
 		read_rest(&l);
-	if (status == 0 && !to->v.n)
+	reader_check(tables_reader(t));
+	damage_describe(&tables_reader(t)->damage, to->damage);
+	if (status == 0 && !to->v.n && damage_is_loss(&tables_reader(t)->damage))
+		status = err_set(e, ERR_BAD_FILE, "no operator could be read: %s", to->damage);
+	else if (status == 0 && !to->v.n)
 		status = err_set(e, ERR_NOT_PREPARED,
 			"the recording holds no operators; leadline run --torch records them");
 	op_events_find_zero(to);

@@ -39,6 +39,7 @@ struct ops_diff_source ops_diff_take(struct arena *a, const char *path, struct o
 	const struct ops *ops = ops_count(a, x, &(struct ops_options){ 0 });
 	struct ops_diff_row *rows = arena_new_n(a, struct ops_diff_row, ops->n + 1);
 	struct ops_diff_trace trace = { .path = path,
+		.missing = arena_strdup(a, op_events_missing(x)),
 		.n_steps = steps->how == OP_STEPS_ALL ? 0 : steps->n,
 		.step_s = steps->how == OP_STEPS_ALL ? NAN : steps->median_s };
 	size_t n = 0;

@@ -31,6 +31,7 @@ struct ops_diff_row {
 
 struct ops_diff_trace {
 	const char *path;
+	const char *missing;        /* op_events_missing */
 	size_t n_steps;             /* 0: none were found */
 	double step_s;              /* median of a step; NAN without */
 	struct ops_diff_side total; /* scaled */

@@ -85,8 +85,10 @@ static int load_all(struct bench_session *s, files *to, struct err *e)
 		if (!text_ends_with(path, ".json") && !text_ends_with(path, ".lead"))
 			continue;
 		looked_at++;
-		if (results_are_in(path) && results_load(&s->arena, path, &one, &ignored) == 0)
+		if (results_are_in(path) && results_load(&s->arena, path, &one, &ignored) == 0) {
+			command_tell_missing(path, one.damage);
 			vec_push(to, one);
+		}
 	}
 	closedir(d);
 	if (to->n)

@@ -10,8 +10,10 @@
 
 #include "base/opts.h"
 
+struct arena;
 struct buf;
 struct err;
+struct reader;
 
 struct command {
 	const char *group; /* heading in help: "where", "why", "look", "prove", "help" */
@@ -50,6 +52,11 @@ struct output {
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 extern const char *const color_choices[]; /* for struct opt; NULL-terminated */
 struct output output_for(int fd, int color_choice);
+
+/* Tells on stderr what is missing of a file: text as damage_describe has it, "" for one that is whole. */
+void command_tell_missing(const char *path, const char *text);
+/* The same of a recording whose records were read: checks the rest of it. Returns the text, in the arena; "" when it is whole. */
+const char *command_tell_damage(struct arena *a, struct reader *r, const char *path);
 
 /* Writes to stdout or stderr; a closed pipe ends the tool quietly. Returns the exit status. */
 int output_write(int fd, const struct buf *text);

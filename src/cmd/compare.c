@@ -396,6 +396,8 @@ static int compare_stored(const struct command *self, const struct options *o, c
 	int status = stored_compare(&arena, words[0], words[1], o->unit, verdict, o->force, &v, &e);
 
 	if (status == 0) {
+		command_tell_missing(v.a, v.damage_a);
+		command_tell_missing(v.b, v.damage_b);
 		v.colour = output.colour;
 		v.width = output.width;
 		stored_json(&v, &json);

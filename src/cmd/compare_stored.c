@@ -67,6 +67,8 @@ static int compare_results(struct arena *a, const struct verdict_options *o, boo
 
 	if (results_load(a, to->a, &x, e) < 0 || results_load(a, to->b, &y, e) < 0)
 		return -(int)e->code;
+	to->damage_a = x.damage;
+	to->damage_b = y.damage;
 	compare_machines(a, &x, &y, to);
 	for (size_t i = 0; i < x.n; i++) {
 		const struct benchmark *other = results_find(&y, x.v[i].series.name);
@@ -92,6 +94,7 @@ static int compare_results(struct arena *a, const struct verdict_options *o, boo
 struct steps {
 	VEC(double) v;
 	const char *host, *other; /* other: a region of another name; NULL none */
+	const char *damage;       /* of the file; "" none */
 };
 
 static int load_steps(
@@ -99,10 +102,11 @@ static int load_steps(
 {
 	struct reader *r = NULL;
 	struct tables *t = NULL;
+	char damage[DAMAGE_TEXT];
 	struct record_iter it;
 	int status = reader_open(&r, path, e);
 
-	to->host = "";
+	to->host = to->damage = "";
 	if (status == 0 && tables_load(&t, r, e) < 0)
 		status = err_note(e, "%s", path);
 	if (status == 0) {
@@ -119,10 +123,17 @@ static int load_steps(
 			if (strcmp(tables_string(t, m->key), "host") == 0)
 				to->host = arena_strndup(a, m->value.p, m->value.n);
 		record_iter_done(&it);
+		reader_check(r);
+		damage_describe(&r->damage, damage);
+		to->damage = arena_strdup(a, damage);
 	}
 	tables_free(t);
 	reader_close(r);
-	if (status == 0 && to->v.n < UNPAIRED_STEPS)
+	if (status == 0 && to->v.n < UNPAIRED_STEPS && *to->damage)
+		status = err_set(e, ERR_BAD_FILE,
+			"%s: %zu regions '%s' could be read, at least %d are wanted: %s", path,
+			to->v.n, unit, UNPAIRED_STEPS, to->damage);
+	else if (status == 0 && to->v.n < UNPAIRED_STEPS)
 		status = err_set(e, ERR_USAGE,
 			"%s holds %zu regions '%s', at least %d are wanted%s%s%s", path, to->v.n,
 			unit, UNPAIRED_STEPS, to->other ? "; there are others, such as '" : "",
@@ -154,6 +165,8 @@ static int compare_steps(struct arena *a, const char *unit, const struct verdict
 
 		note(&all, "machine", x.host, y.host);
 		keep_differences(a, &all, to);
+		to->damage_a = x.damage;
+		to->damage_b = y.damage;
 		row->name = unit;
 		row->u = unpaired_steps(x.v.v + from_x, x.v.n - from_x, y.v.v + from_y,
 			y.v.n - from_y, o, to->n_differences > 0 && !is_forced);
@@ -168,7 +181,11 @@ static int compare_steps(struct arena *a, const char *unit, const struct verdict
 int stored_compare(struct arena *a, const char *file_a, const char *file_b, const char *unit,
 	const struct verdict_options *o, bool is_forced, struct stored_view *ret, struct err *e)
 {
-	*ret = (struct stored_view){ .a = file_a, .b = file_b, .equivalence = o->equivalence };
+	*ret = (struct stored_view){ .a = file_a,
+		.b = file_b,
+		.damage_a = "",
+		.damage_b = "",
+		.equivalence = o->equivalence };
 	return unit ? compare_steps(a, unit, o, is_forced, ret, e)
 		    : compare_results(a, o, is_forced, ret, e);
 }

@@ -18,6 +18,8 @@
 #include "cmd/commands.h"
 #include "cmd/diff_ops.h"
 #include "cmd/result.h"
+#include "store/damage.h"
+#include "store/reader.h"
 #include "view/diff.h"
 #include "view/profile.h"
 #include "base/banned.h"
@@ -102,6 +104,11 @@ static int open_side(struct side *s, const char *path, const struct options *o, 
 	return result_open_choice(&s->r, path, &c, e);
 }
 
+static bool is_partial(const struct side *s)
+{
+	return damage_is_loss(&s->r.reader->damage);
+}
+
 static struct diff_source source_of(struct side *s)
 {
 	const struct result *r = &s->r;
@@ -132,6 +139,7 @@ static struct diff_name name_of(struct side *s)
 	return (struct diff_name){ .file = s->r.name,
 		.command = s->r.usage->command,
 		.made = buf_str(&s->made),
+		.damage = s->r.damage,
 		.wall_s = s->r.origin.is_foreign ? UNITS_UNKNOWN : s->r.usage->wall_s };
 }
 
@@ -222,7 +230,12 @@ static int compare(const struct command *self, char **files, struct options *o)
 	if (d) {
 		print(d, &a, &b, o, &text);
 		status = output_write(STDOUT_FILENO, &text);
-		if (status == 0 && o->fail_on)
+		if (status == 0 && o->fail_on && (is_partial(&a) || is_partial(&b)))
+			err_set(&e, ERR_UNDECIDED,
+				"part of a recording is lost, so whether the total grew by more "
+				"than %s cannot be told",
+				o->fail_on);
+		else if (status == 0 && o->fail_on)
 			gate(d, o, &e);
 	}
 	if (e.code)

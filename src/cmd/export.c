@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -62,18 +63,27 @@ static int export_to(
 {
 	struct reader *r = NULL;
 	struct tables *t = NULL;
+	struct format_options look = o->look;
+	struct arena a = ARENA_INIT;
 	int status = f->takes_ops ? import_open(&r, path, e) : format_open(&r, path, e);
 
 	if (status == 0 && tables_load(&t, r, e) < 0)
 		status = err_note(e, "%s", path);
+	if (status == 0)
+		look.damage = command_tell_damage(&a, r, path);
 	if (status == 0 && o->output)
-		status = format_save(f, t, &o->look, o->output, e);
+		status = format_save(f, t, &look, o->output, e);
 	else if (status == 0)
-		status = format_write_fd(f, t, &o->look, STDOUT_FILENO, e);
+		status = format_write_fd(f, t, &look, STDOUT_FILENO, e);
+	/* What is not there may be lost: how it would be recorded is no answer then. */
+	if (status < 0 && e->code == ERR_USAGE && r && damage_is_loss(&r->damage))
+		status = err_set(e, ERR_BAD_FILE, "%s: nothing of what %s holds could be read",
+			path, f->name);
 	if (status < 0 && !o->output && e->sys == EPIPE)
 		status = 0; /* who reads it has enough */
 	tables_free(t);
 	reader_close(r);
+	arena_done(&a);
 	return status;
 }
 
@@ -126,6 +136,20 @@ static const struct format *choose(const struct options *o, struct err *e)
 	return f;
 }
 
+/* Which formats there are follows from what could be read of the file. */
+static void tell_damage(const char *path)
+{
+	struct arena a = ARENA_INIT;
+	struct err ignored = ERR_INIT;
+	struct reader *r;
+
+	if (reader_open(&r, path, &ignored) == 0) {
+		command_tell_damage(&a, r, path);
+		reader_close(r);
+	}
+	arena_done(&a);
+}
+
 /* Another tool's file becomes a recording. */
 static bool is_recording(const struct options *o)
 {
@@ -154,6 +178,8 @@ static int run(const struct command *self, int argc, char **argv)
 		return import_save(argv[first], o.output, &e) < 0 ? command_fail(self, &e) : 0;
 	else if (parse_look(&o, &e) == 0)
 		f = choose(&o, &e);
+	if (e.code && argc - first == 1)
+		tell_damage(argv[first]);
 	if (e.code || export_to(f, argv[first], &o, &e) < 0)
 		return command_fail(self, &e);
 	return 0;

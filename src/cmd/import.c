@@ -8,9 +8,11 @@
 
 #include "analyze/op_events.h"
 #include "analyze/op_record.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/outfile.h"
+#include "cmd/command.h"
 #include "formats/format.h"
 #include "formats/torch_trace.h"
 #include "store/reader.h"
@@ -38,7 +40,9 @@ int import_open(struct reader **ret, const char *path, struct err *e)
 	struct writer *w;
 	int fd, status;
 
-	if (torch_trace_load_file(&x, path, &not_torch) < 0)
+	if (torch_trace_load_file(&x, path, &not_torch) == 0)
+		command_tell_missing(path, op_events_missing(&x));
+	if (not_torch.code)
 		status = format_open(ret, path, e);
 	else if ((status = begin(&w, NULL, &x, e)) == 0 &&
 		(status = writer_close_keep_fd(w, &fd, e)) == 0)
@@ -75,21 +79,26 @@ int import_save(const char *path, const char *to, struct err *e)
 	struct op_events x = { .keeps_all = true };
 	struct err not_torch = ERR_INIT;
 	struct reader *r = NULL;
+	struct arena a = ARENA_INIT;
 	struct writer *w;
 	int status;
 
 	if (is_same_file(path, to))
 		return err_set(e, ERR_USAGE, "%s would be written over itself", path);
 	if (torch_trace_load_file(&x, path, &not_torch) == 0) {
+		command_tell_missing(path, op_events_missing(&x));
 		status = begin(&w, to, &x, e);
 		if (status == 0)
 			status = writer_close(w, e);
 	} else {
 		status = format_open(&r, path, e);
-		if (status == 0)
+		if (status == 0) {
+			command_tell_damage(&a, r, path);
 			status = copy(r, to, e);
+		}
 		reader_close(r);
 	}
+	arena_done(&a);
 	op_events_done(&x);
 	return status;
 }

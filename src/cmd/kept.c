@@ -30,6 +30,7 @@ static int open_kept(struct kept *k, const char *path, struct err *e)
 	*k = (struct kept){ .arena = ARENA_INIT };
 	if (results_load(&k->arena, path, r, e) < 0)
 		return -(int)e->code;
+	command_tell_missing(path, r->damage);
 	k->environment = (struct environment){
 		.load = NAN, .pressure_pct = NAN, .stolen_s = NAN, .cpus = { .online = 0 }
 	};

@@ -9,9 +9,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "store/damage.h"
+#include "store/reader.h"
 #include "base/banned.h"
 
 const char *const color_choices[] = { "auto", "always", "never", NULL };
@@ -43,6 +46,31 @@ int output_write(int fd, const struct buf *text)
 		return 0;
 	fprintf(stderr, "leadline: %s\n", e.text);
 	return err_exit_status(&e);
+}
+
+void command_tell_missing(const char *path, const char *text)
+{
+	struct buf line = BUF_INIT;
+
+	if (!*text)
+		return;
+	buf_adds(&line, "leadline: ");
+	text_add_printable(&line, path, strlen(path));
+	buf_adds(&line, ": ");
+	text_add_printable(&line, text, strlen(text));
+	buf_addc(&line, '\n');
+	output_write(STDERR_FILENO, &line);
+	buf_done(&line);
+}
+
+const char *command_tell_damage(struct arena *a, struct reader *r, const char *path)
+{
+	char text[DAMAGE_TEXT];
+
+	reader_check(r);
+	damage_describe(&r->damage, text);
+	command_tell_missing(path, text);
+	return arena_strdup(a, text);
 }
 
 int command_fail(const struct command *self, const struct err *e)

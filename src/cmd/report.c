@@ -279,8 +279,6 @@ static int report(const struct command *self, const char *path, const struct opt
 
 	describe(o, &what);
 	page = page_of(o, &r, buf_str(&what));
-	if (r.tables)
-		result_tell_damage(r.reader, r.tables, path);
 	if (status == 0 && o->json)
 		result_json_page(&r, &page, &text);
 	else if (status == 0 && o->pprof_text)

@@ -150,6 +150,8 @@ static void print(const struct pages *p, const struct op_events *x, const struct
 static void write_json(const struct pages *p, const struct op_events *x, const struct report_ops *o,
 	const struct ops_view *v, struct json_writer *w)
 {
+	if (*op_events_missing(x))
+		json_kv_string(w, "damage", op_events_missing(x));
 	if (o->overview) {
 		op_overview_json(x, p->steps, p->advice, w);
 		op_work_json(p->work, w);
@@ -224,6 +226,7 @@ int report_ops_loaded(
 		.tree_limit = o->tree_limit,
 		.top_level = o->top_level,
 		.by_launch = o->by_shape,
+		.is_partial = *op_events_missing(x),
 		.colour = o->output.colour,
 		.width = o->output.width };
 	struct arena a = ARENA_INIT;

@@ -215,6 +215,9 @@ static int load_exact(struct result *r, const struct result_choice *c,
 			"%s needs calling contexts, and such a file only says who called whom; "
 			"use --callers or --callees",
 			c->tree ? "--tree" : "--only-mine");
+	if (c->line_profiler && (!r->exact_lines || !r->exact_lines->is_timed) &&
+		damage_is_loss(&r->reader->damage))
+		return err_set(e, ERR_BAD_FILE, "no counted lines could be read");
 	if (c->line_profiler && (!r->exact_lines || !r->exact_lines->is_timed))
 		return err_set(e, ERR_USAGE,
 			"no lines were counted with their times in it: --line-profiler needs "
@@ -258,7 +261,19 @@ static void add_sources(const struct exact_lines *l, struct texts *texts, const 
 	reach_done(&reach);
 }
 
-static int load(struct result *r, const struct result_choice *c, const char *name, struct err *e)
+/* What was looked for may have been in what is lost. */
+static int not_found(const struct result *r, struct err *e)
+{
+	size_t n = strlen(e->text);
+
+	if (e->code == ERR_USAGE && damage_is_loss(&r->reader->damage))
+		snprintf(e->text + n, sizeof e->text - n,
+			" (but the recording is damaged, and what is lost may have held it)");
+	return -(int)e->code;
+}
+
+static int load_checked(
+	struct result *r, const struct result_choice *c, const char *name, struct err *e)
 {
 	struct stacks_options o = c->stacks;
 	struct thread_rows threads = { 0 };
@@ -279,12 +294,12 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 			"%s: a %s file does not say which samples were on a CPU or held the GIL",
 			name, r->origin.format);
 	if (c->threads && threads_choose(&r->arena, r->tables, c->threads, NULL, &threads, e) < 0)
-		return -(int)e->code;
+		return not_found(r, e);
 	o.threads = threads.v;
 	o.n_threads = threads.n;
 	r->stacks = stacks_build(&r->arena, r->tables, &o);
 	if (load_exact(r, c, &o, e) < 0)
-		return err_note(e, "%s", name);
+		return err_note(e, "%s", name), not_found(r, e);
 	if (parse_order(c->sort                               ? c->sort
 			    : r->exact && !r->exact->is_timed ? "calls"
 							      : "self",
@@ -305,7 +320,17 @@ static int load(struct result *r, const struct result_choice *c, const char *nam
 			add_sources(r->exact_lines, texts, r->name);
 		r->texts = texts;
 	}
-	return choose_rows(r, c, e);
+	return choose_rows(r, c, e) < 0 ? not_found(r, e) : 0;
+}
+
+/* Everything that shows a recording comes through here: what is missing of it is told before any number that rests on it, and
+ * also where it is the reason that there is none. */
+static int load(struct result *r, const struct result_choice *c, const char *name, struct err *e)
+{
+	int status = load_checked(r, c, name, e);
+
+	r->damage = command_tell_damage(&r->arena, r->reader, name);
+	return status;
 }
 
 int result_open_choice(
@@ -336,29 +361,6 @@ void result_done(struct result *r)
 	tables_free(r->tables);
 	reader_close(r->reader);
 	arena_done(&r->arena);
-}
-
-void result_tell_damage(const struct reader *r, const struct tables *t, const char *path)
-{
-	const struct damage *d = &r->damage;
-	char lost[UNITS_TEXT];
-
-	if (!d->has_index)
-		fprintf(stderr,
-			"leadline: %s: the recorder did not finish; everything written before is "
-			"here\n",
-			path);
-	if (d->lost_bytes)
-		fprintf(stderr, "leadline: %s: %s from byte %" PRIu64 " on could not be read\n",
-			path, units_format(lost, UNIT_BYTES, (double)d->lost_bytes),
-			d->first_lost_byte);
-	if (d->n_bad_chunks)
-		fprintf(stderr, "leadline: %s: %" PRIu64 " damaged %s left out\n", path,
-			d->n_bad_chunks, d->n_bad_chunks == 1 ? "chunk was" : "chunks were");
-	if (tables_bad_references(t))
-		fprintf(stderr,
-			"leadline: %s: %" PRIu64 " references lead nowhere and show as unknown\n",
-			path, tables_bad_references(t));
 }
 
 /* ---- pages ----------------------------------------------------------------------------------- */
@@ -607,6 +609,8 @@ void result_json_page(const struct result *r, const struct result_page *page, st
 
 	json_init(&w, out, true);
 	json_object_begin(&w);
+	if (*r->damage)
+		json_kv_string(&w, "damage", r->damage);
 	usage_json(r->usage, &r->bound, &w);
 	if (r->training)
 		training_json(r->training, &w);

@@ -50,6 +50,8 @@ struct result_neighbours {
 struct result {
 	struct arena arena;
 	const char *name; /* of the file */
+	const char
+		*damage; /* what is missing of it, as damage_describe has it; "" when it is whole */
 	struct reader *reader;
 	struct tables *tables;
 	const struct usage *usage;
@@ -98,16 +100,14 @@ struct result_page {
 /* Whether --sort KEY can be had of what counts calls, or does not. */
 int result_check_sort(const char *key, bool has_calls, struct err *e);
 
-/* From a file, or from a descriptor that becomes the result's. result_done accepts a failed one. */
+/* From a file, or from a descriptor that becomes the result's. What is missing from it is told on stderr. result_done accepts a
+ * failed one. */
 int result_open(struct result *r, const char *path, const struct stacks_options *o, struct err *e);
 int result_open_fd(struct result *r, int fd, const struct stacks_options *o, struct err *e);
 /* The same with all that can be asked; what matches nothing is ERR_USAGE. */
 int result_open_choice(
 	struct result *r, const char *path, const struct result_choice *c, struct err *e);
 void result_done(struct result *r);
-
-/* What is missing from a file, in words on stderr, before any number that rests on it. */
-void result_tell_damage(const struct reader *r, const struct tables *t, const char *path);
 
 void result_print(const struct result *r, const struct result_page *page, struct buf *out);
 /* As pprof -text does; state: which samples count, in pprof's place of the type. */

@@ -44,6 +44,7 @@ struct browser {
 	struct buf name;  /* of the file read last, "" before */
 	struct buf lines; /* counted lines of the files, as line_profiler prints them */
 	struct buf out;
+	bool is_damaged; /* one of the files */
 	bool has_ended;
 };
 
@@ -63,7 +64,10 @@ static int load(struct browser *b, const char *path, const struct callstats **re
 	struct result r;
 	int status = result_open_choice(&r, path, &all, e);
 
-	if (status == 0 && !r.exact && !r.exact_lines)
+	if (status == 0 && !r.exact && !r.exact_lines && *r.damage)
+		status = err_set(
+			e, ERR_BAD_FILE, "%s: no counted calls could be read: %s", path, r.damage);
+	else if (status == 0 && !r.exact && !r.exact_lines)
 		status = err_set(e, ERR_USAGE,
 			"%s: no calls were counted in it; leadline run --trace counts them, "
 			"leadline report shows what else it holds",
@@ -71,6 +75,7 @@ static int load(struct browser *b, const char *path, const struct callstats **re
 	if (status == 0) /* a copy of its own: the rest goes */
 		*ret = callstats_sum(
 			&b->arena, r.exact ? callstats_build(&a, r.exact) : &none, &none);
+	b->is_damaged |= status == 0 && *r.damage;
 	if (status == 0 && r.exact_lines)
 		exact_print_line_profiler(r.exact_lines, r.texts, 1e-6, &b->lines);
 	result_done(&r);
@@ -97,6 +102,7 @@ static int read_file(struct browser *b, const char *path, struct err *e)
 	int status;
 
 	b->lines = BUF_INIT;
+	b->is_damaged = false;
 	status = load(b, path, &stats, e);
 	if (status < 0) {
 		buf_done(&b->lines);
@@ -194,7 +200,9 @@ static void do_lines(struct browser *b, const char *words)
 	if (b->lines.n)
 		buf_add(&b->out, b->lines.data, b->lines.n);
 	else
-		buf_adds(&b->out, "No lines were counted.\n");
+		buf_adds(&b->out,
+			b->is_damaged ? "No counted lines could be read.\n"
+				      : "No lines were counted.\n");
 }
 
 static void do_add(struct browser *b, const char *words)

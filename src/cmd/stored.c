@@ -69,6 +69,8 @@ int stored_report(const char *path, bool json, struct output output, struct buf 
 	struct results r;
 	int status = results_load(&a, path, &r, e);
 
+	if (status == 0)
+		command_tell_missing(path, r.damage);
 	if (status == 0 && json) {
 		json_init(&w, out, true);
 		json_object_begin(&w);

@@ -22,10 +22,12 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/folder.h"
+#include "cmd/redirect.h"
 #include "cmd/result.h"
 #include "serve/library.h"
 #include "serve/onefile.h"
 #include "serve/server.h"
+#include "serve/torch.h"
 #include "base/banned.h"
 
 extern char **environ;
@@ -70,16 +72,19 @@ enum { FOLDER_FILES = 100, MAX_SIZE = 5000000, LARGEST = 1000000000 };
 static int open_one(struct library *l, const char *path, struct err *e)
 {
 	const struct recording *r;
-
 	size_t n = l->recordings.n;
 
 	if (library_open(l, path, e) < 0)
 		return -(int)e->code;
-	if (l->recordings.n == n)
+	if (l->recordings.n == n) {
+		command_tell_missing(path, l->results.v[l->results.n - 1].damage);
 		return 0;
+	}
 	r = l->recordings.v[l->recordings.n - 1];
 	if (r->reader)
-		result_tell_damage(r->reader, r->tables, path);
+		command_tell_damage(&l->arena, r->reader, path);
+	else if (r->torch)
+		command_tell_missing(path, op_events_missing(&r->torch->x));
 	return 0;
 }
 
@@ -149,8 +154,15 @@ static int find_editor(const char *name, const char **ret, struct err *e)
 
 /* ---- the browser ----------------------------------------------------------------------------- */
 
-/* Starts it and does not wait: what it prints is not ours to show. */
-static bool open_browser(const char *url)
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value;
+}
+
+/* Starts it and does not wait: what it prints is not ours to show. Its arguments are there for everyone to read. */
+static bool start_browser(const char *url)
 {
 	const char *named = getenv("BROWSER");
 	const char *const openers[] = { named && *named ? named : "xdg-open", "xdg-open",
@@ -173,12 +185,31 @@ static bool open_browser(const char *url)
 
 static bool has_screen(void)
 {
-	const char *names[] = { "DISPLAY", "WAYLAND_DISPLAY", "BROWSER" };
+	return is_set("DISPLAY") || is_set("WAYLAND_DISPLAY") || is_set("BROWSER");
+}
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (getenv(names[i]) && *getenv(names[i]))
-			return true;
+/* The browser would be another system's, which does not have our files: WSL's, an editor's that is connected to here. */
+static bool is_browser_elsewhere(void)
+{
+	return is_set("WSL_DISTRO_NAME") || is_set("REMOTE_CONTAINERS") || is_set("CODESPACES");
+}
+
+static bool open_browser(struct server *s, struct redirect *way)
+{
+	struct err ignored = ERR_INIT;
+
+	if (!has_screen() || is_browser_elsewhere() ||
+		redirect_write(way, server_url_once(s), &ignored) < 0)
+		return false;
+	if (start_browser(way->url))
+		return true;
+	redirect_remove(way);
 	return false;
+}
+
+static void on_arrival(void *way)
+{
+	redirect_remove(way);
 }
 
 /* What to type on the machine the user sits at. */
@@ -196,7 +227,7 @@ static void tell_forwarding(const struct server *s)
 		server_port(s), server_port(s), user ? user : "", user ? "@" : "", server);
 }
 
-static void tell(const struct server *s, const struct options *o)
+static void tell(struct server *s, const struct options *o, struct redirect *way)
 {
 	bool is_remote = getenv("SSH_CONNECTION") != NULL;
 	/* Elsewhere the path as it was given may mean another one. */
@@ -208,7 +239,11 @@ static void tell(const struct server *s, const struct options *o)
 			o->unix_path, whole ? whole : o->unix_path);
 	else if (is_remote)
 		tell_forwarding(s);
-	else if (!o->no_browser && (!has_screen() || !open_browser(server_url(s))))
+	else if (!o->no_browser && open_browser(s, way))
+		printf("A browser was started. If it may not read %s (one from a snap may not), "
+		       "open the address above in it.\n",
+			way->path);
+	else if (!o->no_browser)
 		printf("No browser could be started here: open the address in one yourself.\n");
 	free(whole);
 	printf("Ctrl-C ends it.\n");
@@ -265,17 +300,21 @@ static int write_page(struct library *l, const struct options *o, struct err *e)
 
 static int serve(struct library *l, const struct options *o, struct err *e)
 {
+	struct redirect way = REDIRECT_INIT;
 	struct server_options so = { .unix_path = o->unix_path,
 		.port = (uint16_t)o->port,
 		.allowed_hosts = o->allow_hosts.v,
-		.n_allowed_hosts = o->allow_hosts.n };
+		.n_allowed_hosts = o->allow_hosts.n,
+		.on_arrival = on_arrival,
+		.ctx = &way };
 	struct server *s = NULL;
 
 	if (server_open(&s, l, &so, e) < 0)
 		return -(int)e->code;
-	tell(s, o);
+	tell(s, o, &way);
 	server_run(s);
 	server_close(s);
+	redirect_remove(&way);
 	return 0;
 }
 

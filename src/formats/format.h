@@ -65,6 +65,8 @@ struct format_options {
 	const char *colormap; /* a name of theme.h */
 	bool by_selftime;     /* colour by self, not by total */
 	double skew;          /* of colours; 1: even */
+	const char
+		*damage; /* what is missing of the recording, for a comment; NULL or "": nothing */
 };
 
 extern const struct format_options format_defaults;

@@ -21,6 +21,7 @@
 #include "base/vec.h"
 #include "formats/format.h"
 #include "formats/input.h"
+#include "store/damage.h"
 #include "store/reader.h"
 #include "store/tables.h"
 #include "base/banned.h"
@@ -575,7 +576,8 @@ int results_read_fd(struct arena *a, int fd, const char *name, struct results *r
 		.python = "",
 		.commit = "",
 		.kernel = "",
-		.governor = "" };
+		.governor = "",
+		.damage = "" };
 	struct file f = { .a = a, .e = e, .to = &to, .file_unit = UNIT_RATIO };
 	struct stat st;
 	struct input in;
@@ -622,16 +624,22 @@ static int read_recording(
 	struct arena *a, struct reader *r, const char *name, struct results *ret, struct err *e)
 {
 	const struct benchmarks *all = NULL;
+	char damage[DAMAGE_TEXT];
 	struct tables *t = NULL;
 	int status = tables_load(&t, r, e);
 
 	if (status == 0) {
 		all = benchmarks_build(a, t);
+		reader_check(r);
 		if (!all->n)
-			status = err_set(e, ERR_BAD_FILE, "no benchmark is in it");
+			status = err_set(e, ERR_BAD_FILE, "%s",
+				damage_describe(&r->damage, damage) ? damage
+								    : "no benchmark is in it");
 	}
 	if (status == 0) {
+		damage_describe(&r->damage, damage);
 		*ret = (struct results){ .name = name,
+			.damage = arena_strdup(a, damage),
 			.format = "leadline",
 			.date = all->date,
 			.begun_s = 1e-9 * (double)r->begun_realtime_ns,

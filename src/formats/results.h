@@ -50,6 +50,8 @@ struct results {
 	double begun_s; /* the same in seconds since 1970 (UTC where it names no zone); else the file's own time */
 	const char *host, *cpu, *python, *commit;
 	const char *kernel, *governor; /* of the CPU's speed */
+	const char
+		*damage; /* what is missing of a recording, as damage_describe has it; "" nothing */
 	struct benchmark *v;
 	size_t n; /* at least 1 */
 };

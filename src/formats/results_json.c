@@ -93,6 +93,8 @@ void results_json(const struct results *r, struct json_writer *w)
 	json_kv_string(w, "cpu", r->cpu);
 	json_kv_string(w, "python", r->python);
 	json_kv_string(w, "commit", r->commit);
+	if (*r->damage)
+		json_kv_string(w, "damage", r->damage);
 	json_key(w, "benchmarks");
 	json_array_begin(w);
 	for (size_t i = 0; i < r->n; i++)

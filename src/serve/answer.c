@@ -28,6 +28,45 @@ static const struct {
 	{ "torch", answer_torch }, { "tree", answer_tree }
 };
 
+/* Whether an answer is about that recording: the one "r" names, the one it is compared with, or, as ranks, all. */
+static bool is_about(const struct library *l, const char *name, const struct params *p,
+	const struct recording *r)
+{
+	struct recording *asked = NULL;
+	struct err ignored = ERR_INIT;
+	struct params other;
+	bool is;
+
+	if (strcmp(name, "ranks") == 0)
+		return r->torch != NULL;
+	if (library_find(l, p, &asked, &ignored) == 0 && asked == r)
+		return true;
+	params_of_other(p, &other);
+	is = params_find(p, "with") && library_find(l, &other, &asked, &ignored) == 0 && asked == r;
+	params_done(&other);
+	return is;
+}
+
+/* Nothing where all it is about are whole. */
+static void write_damage(
+	struct library *l, const char *name, const struct params *p, struct json_writer *w)
+{
+	struct buf text = BUF_INIT;
+
+	vec_each (&l->recordings, r) {
+		if (!is_about(l, name, p, *r) || !*recording_damage(*r))
+			continue;
+		if (text.n)
+			buf_adds(&text, "; ");
+		if (l->recordings.n > 1)
+			buf_printf(&text, "%s: ", (*r)->name);
+		buf_adds(&text, recording_damage(*r));
+	}
+	if (text.n)
+		json_kv_string(w, "damage", buf_str(&text));
+	buf_done(&text);
+}
+
 int answer_make(
 	struct library *l, const char *name, struct params *p, struct buf *out, struct err *e)
 {
@@ -40,11 +79,13 @@ int answer_make(
 		json_init(&w, out, false);
 		json_object_begin(&w);
 		status = answers[i].make(l, p, &w, e);
-		if (status < 0)
+		if (status < 0) {
 			buf_clear(out);
-		else
-			json_object_end(&w);
-		return status;
+			return status;
+		}
+		write_damage(l, name, p, &w);
+		json_object_end(&w);
+		return 0;
 	}
 	return err_set(e, ERR_NO_FILE, "there is nothing to ask by the name '%.100s'", name);
 }
@@ -62,9 +103,10 @@ int answer_profile(struct library *l, struct params *p, struct selection **ret, 
 	if (library_select(l, p, LIBRARY_ROWS, &s, e) < 0)
 		return -(int)e->code;
 	if (!s->profile)
-		return err_set(e, ERR_UNSUPPORTED,
-			"nothing was sampled or counted in it: leadline run records what fills "
-			"this");
+		return err_set(e, ERR_UNSUPPORTED, "%s",
+			recording_why(s->recording,
+				"nothing was sampled or counted in it: leadline run records what "
+				"fills this"));
 	*ret = s;
 	return 0;
 }
@@ -79,9 +121,10 @@ int answer_stacks(struct library *l, struct params *p, struct selection **ret, s
 		return err_set(e, ERR_UNSUPPORTED,
 			"such a file only says who called whom: there is no tree of calls in it");
 	if (!s->profile)
-		return err_set(e, ERR_UNSUPPORTED,
-			"nothing was sampled or traced in it: leadline run records what fills "
-			"this");
+		return err_set(e, ERR_UNSUPPORTED, "%s",
+			recording_why(s->recording,
+				"nothing was sampled or traced in it: leadline run records what "
+				"fills this"));
 	*ret = s;
 	return 0;
 }

@@ -130,6 +130,7 @@ static struct diff_name name_of(struct arena *a, const struct diff_source *s, st
 {
 	struct buf made = BUF_INIT;
 	struct diff_name name = { .file = r->path,
+		.damage = recording_damage(r),
 		.command = r->usage->command,
 		.wall_s = r->origin.is_foreign ? UNITS_UNKNOWN : r->usage->wall_s };
 

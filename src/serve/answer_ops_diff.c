@@ -38,8 +38,8 @@ static int find_side(const struct library *l, const struct params *p, struct ops
 	if (library_find(l, p, &r, e) < 0)
 		return -(int)e->code;
 	if (!r->torch)
-		return err_set(
-			e, ERR_UNSUPPORTED, "no operators of PyTorch are in %.200s", r->name);
+		return err_set(e, ERR_UNSUPPORTED, "%.200s: %s", r->name,
+			recording_why(r, "no operators of PyTorch are in it"));
 	*ret = *torch_side(r->torch, r->path);
 	*ret_recording = r;
 	return 0;

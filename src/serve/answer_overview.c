@@ -30,13 +30,14 @@ static void write_recordings(const struct library *l, struct json_writer *w)
 	json_key(w, "recordings");
 	json_array_begin(w);
 	for (size_t i = 0; i < l->recordings.n; i++) {
-		const struct recording *r = l->recordings.v[i];
+		struct recording *r = l->recordings.v[i];
 
 		json_object_begin(w);
 		json_kv_u64(w, "r", i);
 		json_kv_string(w, "name", r->name);
 		json_kv_string(w, "path", r->path);
 		json_kv_string(w, "command", r->usage ? r->usage->command : "");
+		json_kv_string(w, "damage", recording_damage(r));
 		json_object_end(w);
 	}
 	json_array_end(w);
@@ -132,7 +133,6 @@ static void write_counts(const struct selection *s, struct json_writer *w)
 	json_object_end(w);
 }
 
-/* What can be filled is ""; else why not, and what to type. */
 /* Samples lie in the order of time; calls that were counted do where they were kept one by one. */
 static bool has_time_order(const struct selection *s, const struct strips *t)
 {
@@ -146,50 +146,61 @@ static bool has_time_order(const struct selection *s, const struct strips *t)
 	return false;
 }
 
+/* What can be filled is ""; else why not, and what to type. */
 static void write_views(struct selection *s, bool has_results, struct json_writer *w)
 {
-	static const char no_results[] =
-		"results of benchmarks can stand beside: leadline view FILE results.json";
 	static const char *const none = "nothing was sampled: record with leadline run";
-	static const char no_operators[] =
-		"no operators of PyTorch are in it: leadline view takes traces of torch.profiler";
-	bool has_profile = s->profile != NULL, is_foreign = s->recording->origin.is_foreign;
+	struct recording *r = s->recording;
+	bool has_profile = s->profile != NULL, is_foreign = r->origin.is_foreign;
 	bool has_stacks = has_profile && (!s->exact || s->exact->has_contexts) && s->stacks->n;
-	const struct strips *t = recording_strips(s->recording);
+	const struct strips *t = recording_strips(r);
+	const struct {
+		const char *name, *why;
+	} views[] = {
+		{ "overview", !has_profile && r->torch ? none : "" },
+		{ "flame",
+			has_stacks            ? ""
+				: has_profile ? "such a file only says who called whom: there are "
+						"no stacks"
+					      : none },
+		{ "source",
+			has_profile && answer_n_lines(s, s->profile) ? ""
+				: has_profile ? "no lines were recorded: leadline run "
+						"samples them, run --lines counts them"
+					      : none },
+		{ "bytecode",
+			count_bytecode(r)
+				? ""
+				: "the recording holds no bytecode: leadline run keeps that of "
+				  "functions that ten samples or more ended in" },
+		{ "timeline",
+			t->n_threads || r->usage->n_ticks ? ""
+				: is_foreign              ? "such a file tells no times"
+							  : "there is nothing in it with a time" },
+		{ "time_order",
+			has_time_order(s, t) ? ""
+					     : "there is no order of time in it: run "
+					       "--trace=timeline keeps that of calls" },
+		{ "graph", has_profile ? "" : none },
+		{ "table", has_profile ? "" : none },
+		{ "torch",
+			r->torch ? ""
+				 : "no operators of PyTorch are in it: leadline view takes traces "
+				   "of torch.profiler" },
+	};
 
 	json_key(w, "views");
 	json_object_begin(w);
-	json_kv_string(w, "overview", !has_profile && s->recording->torch ? none : "");
-	json_kv_string(w, "flame",
-		has_stacks            ? ""
-			: has_profile ? "such a file only says who called whom: there are no stacks"
-				      : none);
-	json_kv_string(w, "source",
-		has_profile && answer_n_lines(s, s->profile) ? ""
-			: has_profile ? "no lines were recorded: leadline run "
-					"samples them, run --lines counts them"
-				      : none);
-	json_kv_string(w, "bytecode",
-		count_bytecode(s->recording)
-			? ""
-			: "the recording holds no bytecode: leadline run keeps that of functions "
-			  "that ten samples or more ended in");
-	json_kv_string(w, "timeline",
-		t->n_threads || s->recording->usage->n_ticks ? ""
-			: is_foreign                         ? "such a file tells no times"
-				     : "there is nothing in it with a time");
-	json_kv_string(w, "time_order",
-		has_time_order(s, t) ? ""
-				     : "there is no order of time in it: run --trace=timeline "
-				       "keeps that of calls");
-	json_kv_string(w, "graph", has_profile ? "" : none);
-	json_kv_string(w, "table", has_profile ? "" : none);
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		json_kv_string(w, views[i].name, recording_why(r, views[i].why));
 	json_kv_string(w, "native", "native frames are not recorded yet");
 	json_kv_string(w, "kernel", "kernel frames are not recorded yet");
 	json_kv_string(w, "gpu", "GPU activity is not recorded yet");
 	json_kv_string(w, "memory", "memory is not recorded yet");
-	json_kv_string(w, "torch", s->recording->torch ? "" : no_operators);
-	json_kv_string(w, "bench", has_results ? "" : no_results);
+	json_kv_string(w, "bench",
+		has_results ? ""
+			    : "results of benchmarks can stand beside: leadline view FILE "
+			      "results.json");
 	json_object_end(w);
 }
 
@@ -259,9 +270,10 @@ int answer_overview(struct library *l, struct params *p, struct json_writer *w, 
 	}
 	if (library_find(l, p, &r, e) < 0)
 		return -(int)e->code;
-	if (!r->reader) {
+	if (!r->usage) {
 		write_without_records(l, r->name, "torch",
-			"of such a trace of PyTorch only its operators are shown", true, w);
+			recording_why(r, "of such a trace of PyTorch only its operators are shown"),
+			true, w);
 		return 0;
 	}
 	if (library_select(l, p, LIBRARY_ROWS, &s, e) < 0 ||

@@ -294,10 +294,10 @@ int answer_bytecode(struct library *l, struct params *p, struct json_writer *w, 
 		&n);
 	if (!n) {
 		arena_done(&a);
-		return err_set(e, ERR_UNSUPPORTED,
-			"the recording holds no bytecode of %.200s: it is kept of functions that "
-			"ten samples or more ended in",
-			frames_function(s->recording->frames, function)->name);
+		return err_set(e, ERR_UNSUPPORTED, "the recording holds no bytecode of %.200s: %s",
+			frames_function(s->recording->frames, function)->name,
+			recording_why(s->recording,
+				"it is kept of functions that ten samples or more ended in"));
 	}
 	json_kv_u64(w, "function", function);
 	answer_total(s, w);

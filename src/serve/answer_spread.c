@@ -122,7 +122,8 @@ int answer_spread(struct library *l, struct params *p, struct json_writer *w, st
 		answer_function(s, p, &function, e) < 0)
 		return -(int)e->code;
 	if (!s->profile || !s->stacks->n)
-		return err_set(e, ERR_UNSUPPORTED, "there are no stacks in it");
+		return err_set(e, ERR_UNSUPPORTED, "%s",
+			recording_why(s->recording, "there are no stacks in it"));
 	x.s = s->stacks;
 	x.scale = 1 - selection_lost_share(s);
 	x.has = xcalloc(x.s->n + 1, sizeof *x.has);

@@ -199,12 +199,6 @@ static int write_overview(
 	struct buf notes = BUF_INIT;
 
 	(void)p, (void)e;
-
-	json_key(w, "panes");
-	json_object_begin(w);
-	for (size_t i = 0; i < PANES; i++)
-		json_kv_string(w, panes[i].name, panes[i].missing(t));
-	json_object_end(w);
 	ops_print_losses(&t->x, &notes);
 	json_kv_string(w, "notes", buf_str(&notes)); /* a line each */
 	buf_done(&notes);
@@ -214,6 +208,15 @@ static int write_overview(
 	op_work_json(torch_work(t), w);
 	write_pages(torch_advice(t), w);
 	return 0;
+}
+
+static void write_panes(struct recording *r, struct json_writer *w)
+{
+	json_key(w, "panes");
+	json_object_begin(w);
+	for (size_t i = 0; i < PANES; i++)
+		json_kv_string(w, panes[i].name, recording_why(r, panes[i].missing(r->torch)));
+	json_object_end(w);
 }
 
 /* What the program told of its training, beside the trace. */
@@ -235,16 +238,20 @@ int answer_torch(struct library *l, struct params *p, struct json_writer *w, str
 	if (library_find(l, p, &r, e) < 0)
 		return -(int)e->code;
 	if (!r->torch)
-		return err_set(e, ERR_UNSUPPORTED,
-			"no operators of PyTorch are in it: leadline view takes traces of "
-			"torch.profiler (trace.json)");
+		return err_set(e, ERR_UNSUPPORTED, "%s",
+			recording_why(r,
+				"no operators of PyTorch are in it: leadline view takes traces of "
+				"torch.profiler (trace.json)"));
 	for (size_t i = 0; i < PANES; i++) {
 		if (strcmp(what && *what ? what : "overview", panes[i].name) != 0)
 			continue;
 		if (*panes[i].missing(r->torch))
-			return err_set(e, ERR_UNSUPPORTED, "%s", panes[i].missing(r->torch));
-		if (panes[i].write == write_overview)
+			return err_set(e, ERR_UNSUPPORTED, "%s",
+				recording_why(r, panes[i].missing(r->torch)));
+		if (panes[i].write == write_overview) {
+			write_panes(r, w);
 			write_training(r, w);
+		}
 		return panes[i].write(r->torch, p, w, e);
 	}
 	return err_set(e, ERR_USAGE, "what: there is no '%.100s'", what);

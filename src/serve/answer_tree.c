@@ -231,9 +231,11 @@ static int answer_by_time(struct library *l, struct params *p, struct json_write
 		return -(int)e->code;
 	x.tree = selection_time_tree(s, &number);
 	if (!x.tree)
-		return err_set(e, ERR_UNSUPPORTED,
-			"there is no order of time in it: samples have one, run --trace=timeline "
-			"keeps that of calls; other tools' sums have none");
+		return err_set(e, ERR_UNSUPPORTED, "%s",
+			recording_why(s->recording,
+				"there is no order of time in it: samples have one, run "
+				"--trace=timeline keeps that of calls; other tools' sums have "
+				"none"));
 	x.has_calls = s->stacks->nodes->n > 0;
 	if (parse_node(s, &x, p, e) < 0)
 		return -(int)e->code;

@@ -37,31 +37,44 @@ static bool is_port(const char *text, size_t n)
 	return strspn(text + 1, "0123456789") >= n - 1;
 }
 
-/* host[0 … n): a name and maybe a port. */
-static bool is_ours(const struct guard *g, const char *host, size_t n)
+static size_t name_length(const char *host, size_t n)
 {
-	static const char *const own[] = { "localhost", "127.0.0.1", "[::1]" };
 	const char *bracket = n && host[0] == '[' ? memchr(host, ']', n) : NULL;
 	const char *colon = bracket ? NULL : memchr(host, ':', n);
-	size_t n_name = bracket ? (size_t)(bracket + 1 - host) : colon ? (size_t)(colon - host) : n;
+
+	return bracket ? (size_t)(bracket + 1 - host) : colon ? (size_t)(colon - host) : n;
+}
+
+/* host: a name and maybe a port. */
+static bool is_allowed(const struct guard *g, const char *host)
+{
+	size_t n = strlen(host), n_name = name_length(host, n);
 
 	if (!n_name || !is_port(host + n_name, n - n_name))
 		return false;
-	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-		if (is_name(host, n_name, own[i]))
-			return true;
 	for (size_t i = 0; i < g->n_allowed_hosts; i++)
 		if (is_name(host, n_name, g->allowed_hosts[i]))
 			return true;
 	return false;
 }
 
-bool guard_host(const struct guard *g, const char *host)
+static bool is_own(const char *host)
 {
-	return host && is_ours(g, host, strlen(host));
+	static const char *const own[] = { "localhost", "127.0.0.1", "[::1]" };
+	size_t n = strlen(host), n_name = name_length(host, n);
+
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (is_name(host, n_name, own[i]))
+			return is_port(host + n_name, n - n_name);
+	return false;
 }
 
-bool guard_origin(const struct guard *g, const char *origin)
+bool guard_host(const struct guard *g, const char *host)
+{
+	return host && (is_own(host) || is_allowed(g, host));
+}
+
+bool guard_origin(const struct guard *g, const char *origin, const char *host)
 {
 	static const char *const schemes[] = { "http://", "https://" };
 
@@ -71,18 +84,32 @@ bool guard_origin(const struct guard *g, const char *origin)
 		size_t n = strlen(schemes[i]);
 
 		if (strncasecmp(origin, schemes[i], n) == 0)
-			return is_ours(g, origin + n, strlen(origin + n));
+			return (host && strcasecmp(origin + n, host) == 0) ||
+				is_allowed(g, origin + n);
 	}
 	return false;
 }
 
-bool guard_token(const struct guard *g, const char *token)
+static bool is_same(const char *given, const char *own)
 {
 	unsigned char differs = 0;
 
-	if (!token || strlen(token) != GUARD_TOKEN)
+	if (!given || strlen(given) != GUARD_TOKEN || !*own)
 		return false;
 	for (size_t i = 0; i < GUARD_TOKEN; i++)
-		differs |= (unsigned char)(token[i] ^ g->token[i]);
+		differs |= (unsigned char)(given[i] ^ own[i]);
 	return differs == 0;
+}
+
+bool guard_token(const struct guard *g, const char *token)
+{
+	return is_same(token, g->token);
+}
+
+bool guard_code(struct guard *g, const char *code)
+{
+	if (!is_same(code, g->code))
+		return false;
+	explicit_bzero(g->code, sizeof g->code);
+	return true;
 }

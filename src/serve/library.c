@@ -103,11 +103,14 @@ static int load(struct recording *r, const char *path, struct err *e)
 		return 0;
 	if (!r->torch)
 		return -(int)e->code;
-	/* Cut off, for instance: its operators could be read all the same. */
-	tables_free(r->tables);
-	reader_close(r->reader);
-	r->tables = NULL;
-	r->reader = NULL;
+	/* Cut off, or damaged where it tells of the run: its operators could be read all the same. Those of a recording are
+	 * read again later, so it stays open. */
+	if (r->torch->is_file) {
+		tables_free(r->tables);
+		reader_close(r->reader);
+		r->tables = NULL;
+		r->reader = NULL;
+	}
 	*e = ERR_INIT;
 	return 0;
 }
@@ -137,6 +140,23 @@ int library_find(
 			l->recordings.n, l->recordings.n == 1 ? "is" : "are");
 	*ret = l->recordings.v[number];
 	return 0;
+}
+
+const char *recording_damage(struct recording *r)
+{
+	if (!r->reader)
+		return r->torch ? op_events_missing(&r->torch->x) : "";
+	reader_check(r->reader);
+	damage_describe(&r->reader->damage, r->damage);
+	return r->damage;
+}
+
+const char *recording_why(struct recording *r, const char *usual)
+{
+	bool is_lost = *recording_damage(r) && (!r->reader || damage_is_loss(&r->reader->damage));
+
+	return *usual && is_lost ? "nothing of it is in what could be read: the file is damaged"
+				 : usual;
 }
 
 const struct texts *recording_texts(struct recording *r)
@@ -303,9 +323,11 @@ int library_select(struct library *l, struct params *p, enum library_filter filt
 
 	if (library_find(l, p, &r, e) < 0)
 		return -(int)e->code;
-	if (!r->reader)
-		return err_set(e, ERR_UNSUPPORTED,
-			"of such a trace of PyTorch only its operators are shown: see Torch");
+	if (!r->usage)
+		return err_set(e, ERR_UNSUPPORTED, "%s",
+			recording_why(r,
+				"of such a trace of PyTorch only its operators are shown: see "
+				"Torch"));
 	s = xcalloc(1, sizeof *s);
 	*s = (struct selection){ .recording = r, .key = key_of(p, filter) };
 	for (size_t i = 0; i < LIBRARY_SELECTIONS; i++) {
@@ -442,5 +464,5 @@ int library_open(struct library *l, const char *path, struct err *e)
 		return -(int)e->code;
 	}
 	vec_push(&l->recordings, r);
-	return r->reader ? prepare(l, e) : 0;
+	return r->usage ? prepare(l, e) : 0;
 }

@@ -23,6 +23,7 @@
 #include "base/arena.h"
 #include "base/vec.h"
 #include "formats/results.h"
+#include "store/damage.h"
 
 struct blocks;
 struct comparison;
@@ -55,17 +56,17 @@ struct selection {
 
 enum { LIBRARY_SELECTIONS = 6 };
 
-/* A file that is open. Of a trace of torch alone (large ones, or damaged ones) there is no reader, and nothing up to
- * `selections`. */
+/* A file that is open. Of some only the operators of torch can be shown (large traces, damaged ones, recordings damaged
+ * where they tell of the run): `usage` is NULL then, and so is what follows it; of traces the reader and the tables, too. */
 struct recording {
 	struct arena arena;
 	const char *path, *name;
 	struct torch *torch; /* NULL: it holds no operators */
 	struct reader *reader;
 	struct tables *tables;
+	const struct usage *usage;
 	struct frames *frames; /* of all selections: function numbers stay */
 	size_t n_places;       /* of all its stacks: how large it is */
-	const struct usage *usage;
 	struct bound bound;
 	struct fidelity fidelity;
 	struct origin origin;
@@ -73,6 +74,7 @@ struct recording {
 	const struct texts *texts;   /* NULL until asked for */
 	const struct strips *strips; /* NULL until asked for */
 	struct selection *selections[LIBRARY_SELECTIONS];
+	char damage[DAMAGE_TEXT]; /* of recording_damage */
 };
 
 struct library {
@@ -114,6 +116,10 @@ struct turned *selection_inverted(struct selection *s);
  * it. */
 const struct flametree *selection_time_tree(struct selection *s, size_t *ret_number);
 double selection_lost_share(const struct selection *s);
+/* What is missing of the file, in one line, as far as it is known by now; "": it is whole. */
+const char *recording_damage(struct recording *r);
+/* Why something is not in it: `usual`, unless it may have been in what is lost. "" stays "". */
+const char *recording_why(struct recording *r, const char *usual);
 const struct texts *recording_texts(struct recording *r);
 const struct strips *recording_strips(struct recording *r);
 

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
+#include "base/text.h"
 #include "serve/answer.h"
 #include "serve/compress.h"
 #include "serve/guard.h"
@@ -111,8 +112,12 @@ static enum taken take(struct maker *m, const char *name, const char *key, const
 
 static void drop(struct maker *m, const char *what)
 {
-	if (m->library->recordings.n > 1)
-		buf_printf(m->dropped, "%s: ", m->library->recordings.v[m->r]->name);
+	const char *name = m->library->recordings.v[m->r]->name;
+
+	if (m->library->recordings.n > 1) {
+		text_add_printable(m->dropped, name, strlen(name)); /* it is printed, too */
+		buf_adds(m->dropped, ": ");
+	}
 	buf_printf(m->dropped, "%s\n", what);
 }
 
@@ -302,7 +307,7 @@ static int take_recording(struct maker *m, struct err *e)
 	if (!take_first(m))
 		return err_set(e, ERR_USAGE,
 			"--max-size is too small: not even an overview fits; 1MB is a good least");
-	if (!m->library->recordings.v[m->r]->reader)
+	if (!m->library->recordings.v[m->r]->usage)
 		return 0;
 	snprintf(number, sizeof number, "%zu", m->r);
 	params_add(&p, "r", number);

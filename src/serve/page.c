@@ -44,6 +44,10 @@ void page_fill(
 
 void page_policy(const char *nonce, const char *connect, struct buf *out)
 {
+	if (!nonce) {
+		buf_adds(out, "default-src 'none'; base-uri 'none'; form-action 'none'");
+		return;
+	}
 	buf_printf(out,
 		"default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; connect-src %s; "
 		"img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'",

@@ -15,7 +15,8 @@ extern const size_t n_page_html;
 /* nonce: of scripts and styles; head, data: what stands in the two marks, "" nothing. */
 void page_fill(
 	const char *nonce, const char *head, const char *data, size_t n_data, struct buf *out);
-/* The policy a browser holds the page to; connect: where scripts may fetch from, "'self'" or "'none'". */
+/* The policy a browser holds the page to; connect: where scripts may fetch from, "'self'" or "'none'". nonce NULL: of what is
+ * no page, where nothing runs. */
 void page_policy(const char *nonce, const char *connect, struct buf *out);
 
 #endif

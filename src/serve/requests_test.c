@@ -80,13 +80,17 @@ static void only_this_machine_and_names_that_were_allowed_may_be_asked(void **st
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		assert_false(guard_host(&g, bad[i]));
 	assert_false(guard_host(&g, NULL));
-	assert_true(guard_origin(&g, NULL));
-	assert_true(guard_origin(&g, "http://localhost:8000"));
-	assert_true(guard_origin(&g, "https://hub.example.org"));
-	assert_false(guard_origin(&g, "null"));
-	assert_false(guard_origin(&g, "http://evil.example"));
-	assert_false(guard_origin(&g, "file://localhost"));
-	assert_false(guard_origin(&g, "http://localhost:8000/x"));
+	assert_true(guard_origin(&g, NULL, "localhost:8000"));
+	assert_true(guard_origin(&g, "http://localhost:8000", "localhost:8000"));
+	assert_true(guard_origin(&g, "http://LOCALHOST", "localhost"));
+	assert_true(guard_origin(&g, "https://hub.example.org", "localhost:8000"));
+	assert_false(guard_origin(&g, "http://localhost:8001", "localhost:8000"));
+	assert_false(guard_origin(&g, "http://127.0.0.1:8000", "localhost:8000"));
+	assert_false(guard_origin(&g, "http://localhost:8000", NULL));
+	assert_false(guard_origin(&g, "null", "localhost:8000"));
+	assert_false(guard_origin(&g, "http://evil.example", "localhost:8000"));
+	assert_false(guard_origin(&g, "file://localhost", "localhost"));
+	assert_false(guard_origin(&g, "http://localhost:8000/x", "localhost:8000"));
 }
 
 static void tokens_differ_and_must_be_whole(void **state)
@@ -105,6 +109,23 @@ static void tokens_differ_and_must_be_whole(void **state)
 	memcpy(part, g.token, sizeof part);
 	part[GUARD_TOKEN - 1] = '\0';
 	assert_false(guard_token(&g, part));
+}
+
+static void a_code_is_good_once(void **state)
+{
+	struct guard g = { 0 };
+	char code[GUARD_TOKEN + 1], none[GUARD_TOKEN + 1] = { 0 };
+
+	(void)state;
+	assert_false(guard_code(&g, none));
+	guard_random(g.code, GUARD_TOKEN);
+	memcpy(code, g.code, sizeof code);
+	assert_false(guard_code(&g, NULL));
+	assert_false(guard_code(&g, ""));
+	assert_false(guard_token(&g, code));
+	assert_true(guard_code(&g, code));
+	assert_false(guard_code(&g, code));
+	assert_false(guard_code(&g, none));
 }
 
 static void encodings_are_those_asked_for(void **state)
@@ -133,6 +154,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_text_is_refused),
 		cmocka_unit_test(only_this_machine_and_names_that_were_allowed_may_be_asked),
 		cmocka_unit_test(tokens_differ_and_must_be_whole),
+		cmocka_unit_test(a_code_is_good_once),
 		cmocka_unit_test(encodings_are_those_asked_for),
 	};
 

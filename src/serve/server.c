@@ -43,6 +43,7 @@ enum {
 	FILES = 4096, /* descriptors at once, as far as the system lets us */
 	FILES_SPARE = 32,
 	NONCE = 24,
+	SIGNALS = 3,
 };
 
 struct server {
@@ -51,18 +52,18 @@ struct server {
 	struct event_base *base;
 	struct evhttp *http;
 	struct evconnlistener *listener;
-	struct event *signals[2], *again;
+	struct event *signals[SIGNALS], *again;
 	struct guard guard;
-	char nonce[NONCE + 1];
-	struct buf page;
-	char url[256];
+	server_fn *on_arrival;
+	void *ctx;
+	char url[256], once[256]; /* with the token, with the code */
 	uint16_t port;
 	const char *unix_path; /* to remove; NULL: none */
 };
 
 /* ---- answering ------------------------------------------------------------------------------- */
 
-static void add_headers(struct server *s, struct evhttp_request *request, const char *type)
+static void add_headers(struct evhttp_request *request, const char *type, const char *nonce)
 {
 	static const char *const always[][2] = { { "X-Content-Type-Options", "nosniff" },
 		{ "Referrer-Policy", "no-referrer" }, { "Cache-Control", "no-store" },
@@ -72,7 +73,7 @@ static void add_headers(struct server *s, struct evhttp_request *request, const 
 	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
 	struct buf policy = BUF_INIT;
 
-	page_policy(s->nonce, "'self'", &policy);
+	page_policy(nonce, "'self'", &policy);
 	buf_adds(&policy, "; frame-ancestors 'none'");
 	evhttp_add_header(headers, "Content-Security-Policy", buf_str(&policy));
 	buf_done(&policy);
@@ -87,12 +88,11 @@ static enum encoding encoding_of(struct evhttp_request *request)
 		evhttp_find_header(evhttp_request_get_input_headers(request), "Accept-Encoding"));
 }
 
-static void reply_packed(struct server *s, struct evhttp_request *request, int status,
-	const char *type, enum encoding encoding, const void *text, size_t n)
+static void send_packed(struct server *s, struct evhttp_request *request, int status,
+	enum encoding encoding, const void *text, size_t n)
 {
 	struct evbuffer *body = evbuffer_new();
 
-	add_headers(s, request, type);
 	if (encoding != ENCODING_NONE)
 		evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Encoding",
 			encoding_name(encoding));
@@ -103,15 +103,42 @@ static void reply_packed(struct server *s, struct evhttp_request *request, int s
 	evbuffer_free(body);
 }
 
-static void reply(struct server *s, struct evhttp_request *request, int status, const char *type,
-	const struct buf *text)
+static void reply_packed(struct server *s, struct evhttp_request *request, enum encoding encoding,
+	const void *text, size_t n)
+{
+	add_headers(request, "application/json", NULL);
+	send_packed(s, request, 200, encoding, text, n);
+}
+
+static void pack(
+	struct server *s, struct evhttp_request *request, int status, const struct buf *text)
 {
 	enum encoding encoding = text->n > 512 ? encoding_of(request) : ENCODING_NONE;
 	struct buf packed = BUF_INIT;
 
 	encoding_apply(encoding, text->data, text->n, &packed);
-	reply_packed(s, request, status, type, encoding, packed.data, packed.n);
+	send_packed(s, request, status, encoding, packed.data, packed.n);
 	buf_done(&packed);
+}
+
+static void reply(
+	struct server *s, struct evhttp_request *request, int status, const struct buf *text)
+{
+	add_headers(request, "application/json", NULL);
+	pack(s, request, status, text);
+}
+
+/* Anyone may have it: it is the same for everybody, and what it asks for takes the token. */
+static void reply_page(struct server *s, struct evhttp_request *request)
+{
+	char nonce[NONCE + 1];
+	struct buf page = BUF_INIT;
+
+	guard_random(nonce, NONCE);
+	page_fill(nonce, "", "", 0, &page);
+	add_headers(request, "text/html; charset=utf-8", nonce);
+	pack(s, request, 200, &page);
+	buf_done(&page);
 }
 
 static void reply_error(
@@ -124,7 +151,7 @@ static void reply_error(
 	json_object_begin(&w);
 	json_kv_string(&w, "error", words);
 	json_object_end(&w);
-	reply(s, request, status, "application/json", &text);
+	reply(s, request, status, &text);
 	buf_done(&text);
 }
 
@@ -151,7 +178,7 @@ static void reply_answer(
 	if (answer_make(s->library, name, p, &text, &e) < 0)
 		reply_error(s, request, status_of((int)e.code), e.text);
 	else
-		reply(s, request, 200, "application/json", &text);
+		reply(s, request, 200, &text);
 	buf_done(&text);
 }
 
@@ -179,7 +206,7 @@ static void on_made(void *ctx, int code, const void *text, size_t n)
 	if (w->request && code)
 		reply_error(w->server, w->request, status_of(code), buf_str(&words));
 	else if (w->request)
-		reply_packed(w->server, w->request, 200, "application/json", w->encoding, text, n);
+		reply_packed(w->server, w->request, w->encoding, text, n);
 	buf_done(&words);
 	free(w);
 }
@@ -196,24 +223,57 @@ static void ask_beside(struct server *s, struct evhttp_request *request, const c
 
 /* ---- who asks what --------------------------------------------------------------------------- */
 
-static void ask(struct server *s, struct evhttp_request *request, const char *path,
-	const char *token, struct params *p)
+/* A code becomes the token, once: who finds it in a history or a list of processes later has nothing. */
+static void give_token(struct server *s, struct evhttp_request *request, const char *code)
 {
-	enum evhttp_cmd_type method = evhttp_request_get_command(request);
-	bool is_quit = strcmp(path, "/api/quit") == 0;
+	struct buf text = BUF_INIT;
+	struct json_writer w;
+
+	if (!guard_code(&s->guard, code)) {
+		reply_error(s, request, 403,
+			"this address was good for one use: open the one that leadline view "
+			"printed");
+		return;
+	}
+	json_init(&w, &text, false);
+	json_object_begin(&w);
+	json_kv_string(&w, "token", s->guard.token);
+	json_object_end(&w);
+	if (s->on_arrival) /* before who asked can know of it */
+		s->on_arrival(s->ctx);
+	reply(s, request, 200, &text);
+	buf_done(&text);
+}
+
+static void quit(struct server *s, struct evhttp_request *request)
+{
 	char ended[] = "{}";
 
-	if (!guard_token(&s->guard, token)) {
+	reply(s, request, 200, &(struct buf){ .data = ended, .n = 2 });
+	event_base_loopexit(s->base, &(struct timeval){ .tv_usec = 100000 });
+}
+
+static void ask(
+	struct server *s, struct evhttp_request *request, const char *path, struct params *p)
+{
+	struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
+	bool is_post = evhttp_request_get_command(request) == EVHTTP_REQ_POST;
+	bool is_quit = strcmp(path, "/api/quit") == 0, is_page = strcmp(path, "/") == 0;
+	bool is_code = strcmp(path, "/api/token") == 0;
+
+	if (is_code && is_post) {
+		give_token(s, request, evhttp_find_header(headers, "X-Leadline-Code"));
+	} else if (!is_page &&
+		!guard_token(&s->guard, evhttp_find_header(headers, "X-Leadline-Token"))) {
 		reply_error(s, request, 403,
-			"this address lacks the token: use the whole one that leadline view "
+			"this address lacks the token: open the whole one that leadline view "
 			"printed");
-	} else if (is_quit != (method == EVHTTP_REQ_POST)) {
+	} else if (is_post != (is_quit || is_code)) {
 		reply_error(s, request, 405, "no such method here");
 	} else if (is_quit) {
-		reply(s, request, 200, "application/json", &(struct buf){ .data = ended, .n = 2 });
-		event_base_loopexit(s->base, &(struct timeval){ .tv_usec = 100000 });
-	} else if (strcmp(path, "/") == 0) {
-		reply(s, request, 200, "text/html; charset=utf-8", &s->page);
+		quit(s, request);
+	} else if (is_page) {
+		reply_page(s, request);
 	} else if (strncmp(path, "/api/", 5) == 0 && answer_takes_long(s->library, path + 5, p)) {
 		ask_beside(s, request, path + 5);
 	} else if (strncmp(path, "/api/", 5) == 0) {
@@ -229,25 +289,24 @@ static void on_request(struct evhttp_request *request, void *ctx)
 	struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
 	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
-	const char *token = evhttp_find_header(headers, "X-Leadline-Token");
+	const char *host = evhttp_find_header(headers, "Host");
 	struct err e = ERR_INIT;
 	struct params p;
 
-	if (!guard_host(&s->guard, evhttp_find_header(headers, "Host"))) {
+	if (!guard_host(&s->guard, host)) {
 		reply_error(s, request, 403,
 			"this server answers to localhost alone; --allow-host NAME lets other "
 			"names in");
 		return;
 	}
-	if (!guard_origin(&s->guard, evhttp_find_header(headers, "Origin"))) {
+	if (!guard_origin(&s->guard, evhttp_find_header(headers, "Origin"), host)) {
 		reply_error(s, request, 403, "pages from elsewhere may not ask this server");
 		return;
 	}
 	if (params_parse(&p, uri ? evhttp_uri_get_query(uri) : NULL, &e) < 0)
 		reply_error(s, request, 400, e.text);
 	else
-		ask(s, request, path && *path ? path : "/",
-			token ? token : params_find(&p, "token"), &p);
+		ask(s, request, path && *path ? path : "/", &p);
 	params_done(&p);
 }
 
@@ -308,6 +367,13 @@ static void on_signal(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	event_base_loopbreak(s->base);
+}
+
+static bool is_ignored(int number)
+{
+	struct sigaction now;
+
+	return sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
 static int listen_port(uint16_t port, struct err *e)
@@ -379,6 +445,16 @@ static int listen_unix(const char *path, struct err *e)
 	return -(int)e->code;
 }
 
+/* What follows "#" stays in the browser: no server, proxy or log on the way gets to see it. */
+static void format_address(
+	const struct server *s, const char *what, const char *value, char *to, size_t n)
+{
+	if (s->unix_path)
+		snprintf(to, n, "http://127.0.0.1/#%s=%s", what, value);
+	else
+		snprintf(to, n, "http://127.0.0.1:%u/#%s=%s", s->port, what, value);
+}
+
 static void name_address(struct server *s, int fd)
 {
 	struct sockaddr_in address = { 0 };
@@ -386,16 +462,12 @@ static void name_address(struct server *s, int fd)
 
 	if (!s->unix_path && getsockname(fd, (struct sockaddr *)&address, &n) == 0)
 		s->port = ntohs(address.sin_port);
-	if (s->unix_path)
-		snprintf(s->url, sizeof s->url, "http://localhost/?token=%s", s->guard.token);
-	else
-		snprintf(s->url, sizeof s->url, "http://127.0.0.1:%u/?token=%s", s->port,
-			s->guard.token);
+	format_address(s, "token", s->guard.token, s->url, sizeof s->url);
 }
 
 static int start(struct server *s, int fd, struct err *e)
 {
-	static const int signals[] = { SIGINT, SIGTERM };
+	static const int signals[SIGNALS] = { SIGHUP, SIGINT, SIGTERM };
 	struct evhttp_bound_socket *bound;
 
 	s->base = event_base_new();
@@ -407,7 +479,9 @@ static int start(struct server *s, int fd, struct err *e)
 	}
 	s->listener = evhttp_bound_socket_get_listener(bound);
 	s->again = evtimer_new(s->base, try_again, s);
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < SIGNALS; i++) {
+		if (signals[i] == SIGHUP && is_ignored(SIGHUP))
+			continue; /* nohup's wish */
 		s->signals[i] = evsignal_new(s->base, signals[i], on_signal, s);
 		event_add(s->signals[i], NULL);
 	}
@@ -435,8 +509,8 @@ int server_open(
 	s->guard.allowed_hosts = o->allowed_hosts;
 	s->guard.n_allowed_hosts = o->n_allowed_hosts;
 	guard_random(s->guard.token, GUARD_TOKEN);
-	guard_random(s->nonce, NONCE);
-	page_fill(s->nonce, "", "", 0, &s->page);
+	s->on_arrival = o->on_arrival;
+	s->ctx = o->ctx;
 	name_address(s, fd);
 	raise_limit();
 	signal(SIGPIPE, SIG_IGN); /* who asked may be gone */
@@ -457,7 +531,7 @@ void server_close(struct server *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < SIGNALS; i++)
 		if (s->signals[i])
 			event_free(s->signals[i]);
 	if (s->again)
@@ -469,13 +543,19 @@ void server_close(struct server *s)
 		event_base_free(s->base);
 	if (s->unix_path)
 		unlink(s->unix_path);
-	buf_done(&s->page);
 	free(s);
 }
 
 const char *server_url(const struct server *s)
 {
 	return s->url;
+}
+
+const char *server_url_once(struct server *s)
+{
+	guard_random(s->guard.code, GUARD_TOKEN);
+	format_address(s, "code", s->guard.code, s->once, sizeof s->once);
+	return s->once;
 }
 
 uint16_t server_port(const struct server *s)

@@ -6,7 +6,7 @@
  *	struct server *s;
  *	if (server_open(&s, &library, &options, &e) < 0) …
  *	printf("%s\n", server_url(s));
- *	server_run(s);                       until SIGINT, SIGTERM, or the page says so
+ *	server_run(s);                       until SIGHUP, SIGINT, SIGTERM, or the page says so
  *	server_close(s);
  */
 #ifndef SERVE_SERVER_H
@@ -19,11 +19,15 @@ struct err;
 struct library;
 struct server;
 
+typedef void server_fn(void *ctx);
+
 struct server_options {
 	const char *unix_path; /* NULL: 127.0.0.1 */
 	uint16_t port;         /* 0: one that is free */
 	const char *const *allowed_hosts;
 	size_t n_allowed_hosts;
+	server_fn *on_arrival; /* the address for one use was used; NULL: nobody wants to know */
+	void *ctx;
 };
 
 /* The library and the options' texts are borrowed. */
@@ -32,7 +36,10 @@ int server_open(
 void server_run(struct server *s);
 void server_close(struct server *s); /* accepts NULL */
 
-const char *server_url(const struct server *s); /* with the token */
-uint16_t server_port(const struct server *s);   /* 0 on a Unix socket */
+/* For the user's own eyes: with the token. */
+const char *server_url(const struct server *s);
+/* For a browser that we start: with a code that is good for the token once. Each call makes another, and the one before void. */
+const char *server_url_once(struct server *s);
+uint16_t server_port(const struct server *s); /* 0 on a Unix socket */
 
 #endif

@@ -254,6 +254,7 @@ static void scan(struct reader *r, chunk_vec *to)
 					.n_records = h.n_records });
 		at = chunk_end(at, &h);
 	}
+	r->damage.has_end = at < r->size_bytes && is_trailer(r, at);
 	r->scanned_bytes = at;
 }
 
@@ -326,9 +327,20 @@ static int decode_at(
 	return 0;
 }
 
+/* A chunk that is bad stays so, and counts once however often it is asked for. */
+static void judge(struct reader *r, struct chunk *c, bool is_fine)
+{
+	if (!is_fine && c->state != CHUNK_BAD) {
+		if (!r->damage.n_bad_chunks)
+			r->damage.first_bad_kind = c->kind;
+		r->damage.n_bad_chunks++;
+	}
+	c->state = is_fine ? CHUNK_FINE : CHUNK_BAD;
+}
+
 int reader_decode(struct reader *r, size_t chunk, struct batch *ret, struct err *e)
 {
-	const struct chunk *c = &r->chunks[chunk];
+	struct chunk *c = &r->chunks[chunk];
 	struct batch b = BATCH_INIT;
 	uint64_t end;
 	int status = decode_at(r, c->offset, &b, &end, e);
@@ -336,12 +348,39 @@ int reader_decode(struct reader *r, size_t chunk, struct batch *ret, struct err 
 	if (status == 0 && ((uint32_t)b.kind != c->kind || b.segment != c->segment))
 		status = err_set(e, ERR_BAD_FILE, "chunk at byte %llu: is not what the index says",
 			(unsigned long long)c->offset);
-	r->damage.n_bad_chunks += status < 0;
+	judge(r, c, status == 0);
 	if (status < 0)
 		batch_done(&b);
 	else
 		*ret = b;
 	return status;
+}
+
+/* Whether a chunk is what the list says and its bytes are those that were written. */
+static bool is_intact(struct reader *r, const struct chunk *c)
+{
+	struct arena a = ARENA_INIT;
+	struct err ignored = ERR_INIT;
+	struct chunk_head h;
+	bool is = read_at(r, c->offset, &h, sizeof h, &ignored) == 0 && head_is_valid(&h) &&
+		chunk_end(c->offset, &h) <= r->size_bytes && h.kind == c->kind &&
+		h.segment == c->segment;
+
+	if (is) {
+		void *stored = arena_alloc(&a, h.stored_bytes);
+
+		is = read_at(r, c->offset + sizeof h, stored, h.stored_bytes, &ignored) == 0 &&
+			h.payload_checksum == XXH3_64bits(stored, h.stored_bytes);
+	}
+	arena_done(&a);
+	return is;
+}
+
+void reader_check(struct reader *r)
+{
+	for (size_t i = 0; i < r->n_chunks; i++)
+		if (r->chunks[i].state == CHUNK_UNREAD)
+			judge(r, &r->chunks[i], is_intact(r, &r->chunks[i]));
 }
 
 void batch_done(struct batch *b)
@@ -358,7 +397,7 @@ static void take_chunks(struct reader *r, struct chunk *chunks, size_t n, size_t
 		if (chunks[i].segment > r->n_segments)
 			r->n_segments = chunks[i].segment;
 	r->chunks = chunks;
-	r->n_chunks = n;
+	r->n_chunks = r->damage.n_chunks = n;
 	r->chunks_capacity = capacity;
 }
 
@@ -374,7 +413,7 @@ static int open_checked(struct reader *r, struct err *e)
 	r->size_bytes = (uint64_t)st.st_size;
 	if (check_file_head(r, e) < 0)
 		return -(int)e->code;
-	r->damage.has_index = load_index(r, &chunks) == 0;
+	r->damage.has_index = r->damage.has_end = load_index(r, &chunks) == 0;
 	if (!r->damage.has_index) {
 		vec_clear(&chunks);
 		r->scanned_bytes = sizeof(struct file_head);

@@ -17,7 +17,7 @@
  * Row numbers in a batch are those of its segment; tables.h makes them global.
  *
  * A recording is untrusted input. Damage is not an error of reader_open as long as the file begins
- * like a recording: what can be read is, and `damage` says what cannot. */
+ * like a recording: what can be read is, and `damage` (damage.h) says what cannot. */
 #ifndef STORE_READER_H
 #define STORE_READER_H
 
@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "store/damage.h"
 #include "wire/records.h"
 
 struct err;
@@ -36,13 +37,8 @@ struct chunk {
 	uint32_t segment;
 	uint32_t n_records;
 	uint64_t t_first_ns, t_last_ns; /* 0 where unknown (no index, or no time column) */
-};
-
-struct damage {
-	bool has_index;      /* false: the recorder did not finish; chunks were found by scanning */
-	uint64_t lost_bytes; /* not part of any chunk */
-	uint64_t first_lost_byte; /* offset of the first of them */
-	uint64_t n_bad_chunks; /* whose contents failed their checksum or did not decode, so far */
+	enum chunk_state { CHUNK_UNREAD, CHUNK_FINE, CHUNK_BAD } state;
+	uint32_t n_bad_references; /* of its rows, counted when tables.h read them last */
 };
 
 struct reader {
@@ -82,5 +78,9 @@ int reader_refresh(struct reader *r, struct err *e);
  * Chunks of unknown kinds give n = 0. */
 int reader_decode(struct reader *r, size_t chunk, struct batch *ret, struct err *e);
 void batch_done(struct batch *b);
+
+/* Looks at all chunks that nobody has decoded so far, so that `damage` is of the whole file and not of what was asked for.
+ * Costs a read of them; nothing is unpacked. */
+void reader_check(struct reader *r);
 
 #endif

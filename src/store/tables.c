@@ -39,7 +39,6 @@ struct tables {
 	struct arena arena;    /* contents of BYTES columns */
 	struct merged merged[RECORD_meta];
 	size_t n_chunks; /* of the reader, merged so far */
-	uint64_t bad_references;
 };
 
 static uint64_t page_key(uint32_t segment, uint32_t local)
@@ -67,18 +66,35 @@ static uint32_t resolve(struct tables *t, enum record_kind table, uint32_t segme
 		return 0;
 	page = find_page(&t->merged[table], segment, local);
 	global = page ? page[local % PAGE_ROWS] : 0;
-	t->bad_references += global == 0;
 	return global;
 }
 
-static void remap(struct tables *t, const struct record_type *type, uint32_t segment, char *record)
+/* Returns how many references lead nowhere. */
+static uint32_t remap(
+	struct tables *t, const struct record_type *type, uint32_t segment, char *record)
 {
-	for (size_t i = 0; i < type->n_columns; i++) {
-		uint32_t *reference = (uint32_t *)(record + type->columns[i].offset);
+	uint32_t n_bad = 0;
 
-		if (type->columns[i].refers_to)
-			*reference = resolve(t, type->columns[i].refers_to, segment, *reference);
+	for (size_t i = 0; i < type->n_columns; i++) {
+		uint32_t *reference = (uint32_t *)(record + type->columns[i].offset), local;
+
+		if (!type->columns[i].refers_to)
+			continue;
+		local = *reference;
+		*reference = resolve(t, type->columns[i].refers_to, segment, local);
+		n_bad += local && !*reference;
 	}
+	return n_bad;
+}
+
+/* Of a chunk's rows; those of one that is read again count once. */
+static void count_bad_references(struct tables *t, size_t chunk, uint32_t n)
+{
+	struct chunk *c = &t->reader->chunks[chunk];
+
+	t->reader->damage.n_bad_references += n;
+	t->reader->damage.n_bad_references -= c->n_bad_references;
+	c->n_bad_references = n;
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -230,6 +246,7 @@ static int merge_table(struct tables *t, struct merged *m, struct err *e)
 
 	for (size_t c = t->n_chunks; c < t->reader->n_chunks && !too_large; c++) {
 		struct batch b = BATCH_INIT;
+		uint32_t n_bad = 0;
 
 		if (t->reader->chunks[c].kind != (uint32_t)m->type->kind ||
 			reader_decode(t->reader, c, &b, &ignored) < 0)
@@ -237,9 +254,10 @@ static int merge_table(struct tables *t, struct merged *m, struct err *e)
 		for (size_t i = 0; i < b.n; i++) {
 			char *record = (char *)b.records + i * m->type->size;
 
-			remap(t, m->type, b.segment, record);
+			n_bad += remap(t, m->type, b.segment, record);
 			merge_record(t, m, &key, record, b.segment, b.first_row + (uint32_t)i);
 		}
+		count_bad_references(t, c, n_bad);
 		batch_done(&b);
 		too_large = is_too_large(t);
 	}
@@ -368,7 +386,7 @@ const struct rec_process *tables_process(const struct tables *t, uint32_t row)
 
 uint64_t tables_bad_references(const struct tables *t)
 {
-	return t->bad_references;
+	return t->reader->damage.n_bad_references;
 }
 
 struct reader *tables_reader(const struct tables *t)
@@ -388,6 +406,17 @@ struct record_iter record_iter_from(struct tables *t, enum record_kind kind, siz
 	return (struct record_iter){ .tables = t, .kind = kind, .chunk = chunk };
 }
 
+static void remap_batch(struct record_iter *it)
+{
+	const struct record_type *type = record_type_find(it->kind);
+	uint32_t n_bad = 0;
+
+	for (size_t i = 0; i < it->batch.n; i++)
+		n_bad += remap(it->tables, type, it->batch.segment,
+			(char *)it->batch.records + i * type->size);
+	count_bad_references(it->tables, it->chunk, n_bad);
+}
+
 static bool next_batch(struct record_iter *it)
 {
 	struct reader *r = it->tables->reader;
@@ -398,25 +427,21 @@ static bool next_batch(struct record_iter *it)
 		if (r->chunks[it->chunk].kind != (uint32_t)it->kind ||
 			reader_decode(r, it->chunk, &it->batch, &ignored) < 0)
 			continue;
-		it->chunk++;
-		if (it->batch.n)
+		if (it->batch.n) {
+			remap_batch(it);
+			it->chunk++;
 			return true;
+		}
 		batch_done(&it->batch);
-		it->chunk--;
 	}
 	return false;
 }
 
 const void *record_next(struct record_iter *it)
 {
-	const struct record_type *type = record_type_find(it->kind);
-	char *record;
-
 	if (it->at >= it->batch.n && !next_batch(it))
 		return NULL;
-	record = (char *)it->batch.records + it->at++ * type->size;
-	remap(it->tables, type, it->batch.segment, record);
-	return record;
+	return (char *)it->batch.records + it->at++ * record_type_find(it->kind)->size;
 }
 
 void record_iter_done(struct record_iter *it)

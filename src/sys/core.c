@@ -49,7 +49,8 @@ static bool read_at(int fd, uint64_t offset, void *to, size_t n)
 	return true;
 }
 
-static const struct core_part *find_part(const struct core *c, uint64_t address)
+/* How many parts begin at or before the address. */
+static size_t count_parts(const struct core *c, uint64_t address)
 {
 	size_t low = 0, high = c->parts.n;
 
@@ -61,7 +62,14 @@ static const struct core_part *find_part(const struct core *c, uint64_t address)
 		else
 			low = middle + 1;
 	}
-	return low && address < c->parts.v[low - 1].end ? &c->parts.v[low - 1] : NULL;
+	return low;
+}
+
+static const struct core_part *find_part(const struct core *c, uint64_t address)
+{
+	size_t n = count_parts(c, address);
+
+	return n && address < c->parts.v[n - 1].end ? &c->parts.v[n - 1] : NULL;
 }
 
 /* ---- notes ----------------------------------------------------------------------------------- */
@@ -109,6 +117,7 @@ static uint64_t find_entry(const unsigned char *p, size_t n)
 	return 0;
 }
 
+/* gdb's gcore has no part at all for code that is as in its file. */
 static void take_file(struct core *c, const uint64_t row[3], uint64_t page, const char *name)
 {
 	static const char deleted[] = " (deleted)";
@@ -120,7 +129,8 @@ static void take_file(struct core *c, const uint64_t row[3], uint64_t page, cons
 		__builtin_mul_overflow(row[2], page, &m.offset))
 		return; /* in no order the kernel would write */
 	part = find_part(c, m.start);
-	m.flags = (part ? part->flags : 0u) | (text_ends_with(name, deleted) ? MAPS_DELETED : 0u);
+	m.flags = (part ? part->flags : MAPS_READ | MAPS_EXEC) |
+		(text_ends_with(name, deleted) ? MAPS_DELETED : 0u);
 	if (!last || strcmp(last->path, name) != 0)
 		vec_push(&c->files, (struct core_file){ .fd = -1 });
 	m.inode = c->files.n;
@@ -378,12 +388,11 @@ static int file_get(struct core *c, const struct map *m)
 static size_t read_some(struct core *c, uint64_t address, void *to, size_t n)
 {
 	const struct core_part *p = find_part(c, address);
-	uint64_t at = p ? address - p->start : 0, left;
+	size_t next = count_parts(c, address);
+	uint64_t at = p ? address - p->start : 0, left, end;
 	const struct map *m;
 
-	if (!p)
-		return 0;
-	if (at < p->size_bytes) {
+	if (p && at < p->size_bytes) {
 		left = p->size_bytes - at;
 		n = n < left ? n : (size_t)left;
 		return read_at(c->fd, p->offset + at, to, n) ? n : 0;
@@ -391,7 +400,9 @@ static size_t read_some(struct core *c, uint64_t address, void *to, size_t n)
 	m = maps_find(c->maps, address);
 	if (!m || file_get(c, m) < 0)
 		return 0;
-	left = (m->end < p->end ? m->end : p->end) - address;
+	end = next < c->parts.n && c->parts.v[next].start < m->end ? c->parts.v[next].start
+								   : m->end;
+	left = end - address;
 	n = n < left ? n : (size_t)left;
 	return read_at(file_get(c, m), m->offset + (address - m->start), to, n) ? n : 0;
 }

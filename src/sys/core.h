@@ -9,8 +9,8 @@
  *	core_read(&c, address, &value, sizeof value);
  *	core_close(&c);
  *
- * The kernel leaves out what mapped files hold and the program did not change. That is read from the file of
- * that name, if it begins as the one that was mapped did (the kernel writes each program's first page, with
+ * The kernel and gdb's gcore leave out what mapped files hold and the program did not change (gdb without a word of it but the
+ * list of mapped files). That is read from the file of that name, if it begins as the one that was mapped did (the kernel writes each program's first page, with
  * its build id); else that memory is not there.
  *
  * The signatures of core_read and core_readv fit `struct mem` of cpython/mem.h. */

@@ -131,6 +131,28 @@ static int read_byte(struct core *c, uint64_t address)
 	return core_read(c, address, &byte, 1) == 0 ? byte : -1;
 }
 
+/* As gdb's gcore does it. */
+static void what_has_no_part_is_read_from_its_file(void **state)
+{
+	struct err e = ERR_INIT;
+	Elf64_Phdr *first;
+	struct core c;
+	struct rig r;
+
+	(void)state;
+	open_rig(&r);
+	first = (Elf64_Phdr *)(r.core.data + sizeof(Elf64_Ehdr)) + 1;
+	first->p_memsz = PAGE;
+	assert_int_equal(pwrite(r.core_fd, r.core.data, r.core.n, 0), (ssize_t)r.core.n);
+	assert_int_equal(core_open(&c, r.core_path, NULL, &e), 0);
+	assert_string_equal(c.executable, r.program_path);
+	assert_int_equal(read_byte(&c, PROGRAM + PAGE + 9), r.program[PAGE + 9]);
+	assert_int_equal(read_byte(&c, PROGRAM + 2 * PAGE), 'd'); /* the process's own again */
+	assert_int_equal(read_byte(&c, PROGRAM + 3 * PAGE), -1);
+	core_close(&c);
+	close_rig(&r);
+}
+
 static void what_it_says_of_the_process(void **state)
 {
 	struct err e = ERR_INIT;
@@ -252,6 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_it_says_of_the_process),
+		cmocka_unit_test(what_has_no_part_is_read_from_its_file),
 		cmocka_unit_test(memory_comes_from_the_core_and_from_the_files_that_were_mapped),
 		cmocka_unit_test(a_file_that_was_replaced_is_not_believed),
 		cmocka_unit_test(one_that_lies_harms_nobody),

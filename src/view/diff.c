@@ -329,6 +329,8 @@ static void json_side(struct json_writer *w, const char *key, const struct diff_
 	json_kv_string(w, "file", n->file);
 	json_kv_string(w, "command", n->command);
 	json_kv_string(w, "made", n->made);
+	if (*n->damage)
+		json_kv_string(w, "damage", n->damage);
 	json_kv_double(w, "wall_s", n->wall_s);
 	json_object_end(w);
 }

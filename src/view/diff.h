@@ -17,6 +17,7 @@ struct profile_view;
 struct diff_name {                  /* of one of the two recordings */
 	const char *file, *command; /* command: "" unknown */
 	const char *made;           /* "2249 samples", "traced": how it came about */
+	const char *damage;         /* what is missing of it; "" nothing */
 	double wall_s;              /* unknown in other tools' files */
 };
 

@@ -152,8 +152,9 @@ void op_allocations_print(const struct op_allocations *x, const struct ops_view 
 	style_add(out, STYLE_BOLD, v->colour, "Memory\n");
 	if (!x->n_devices) {
 		buf_adds(out,
-			"no allocation was recorded; profile with profile_memory=True to see "
-			"them\n");
+			ops_absent(v,
+				"no allocation was recorded; profile with profile_memory=True to "
+				"see them\n"));
 		return;
 	}
 	buf_printf(out, "in use during %s:\n", units_format(span, UNIT_SECONDS, x->seconds));

@@ -227,8 +227,9 @@ void op_compile_print(const struct op_compile *x, const struct ops_view *v, stru
 	style_add(out, STYLE_BOLD, v->colour, "Compilation\n");
 	if (!x->n && !x->n_calls) {
 		buf_adds(out,
-			"nothing was compiled in this trace, and nothing that torch.compile made "
-			"ran\n");
+			ops_absent(v,
+				"nothing was compiled in this trace, and nothing that "
+				"torch.compile made ran\n"));
 		return;
 	}
 	print_sums(x, v, out);

@@ -60,8 +60,9 @@ void op_modules_print(const struct op_modules *modules, const struct ops_view *v
 	style_add(out, STYLE_BOLD, v->colour, "Modules\n");
 	if (!modules->n) {
 		buf_adds(out,
-			"no call of a module was recorded; profile with with_stack=True to see "
-			"them\n");
+			ops_absent(v,
+				"no call of a module was recorded; profile with with_stack=True to "
+				"see them\n"));
 		return;
 	}
 	table = new_table(modules);

@@ -206,7 +206,9 @@ void ops_print(const struct ops *ops, const struct ops_view *v, const char *what
 		table_emit(table, out, v->width, v->colour);
 	else
 		buf_adds(out,
-			"no operator was recorded, only what ran on the device or in Python\n");
+			ops_absent(v,
+				"no operator was recorded, only what ran on the device or in "
+				"Python\n"));
 	table_free(table);
 	if (left)
 		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n", left);
@@ -240,8 +242,15 @@ void ops_json(const struct ops *ops, const struct ops_view *v, struct json_write
 	json_array_end(w);
 }
 
+const char *ops_absent(const struct ops_view *v, const char *reason)
+{
+	return v->is_partial ? "nothing of this could be read; part of the file is lost\n" : reason;
+}
+
 void ops_print_losses(const struct op_events *x, struct buf *out)
 {
+	if (*x->damage)
+		buf_printf(out, "%s\n", x->damage);
 	if (x->is_cut)
 		buf_adds(out,
 			"the file ends before its events do: what follows is of the part that is "

@@ -16,10 +16,14 @@ struct ops_view {
 	size_t limit;      /* rows; SIZE_MAX: all */
 	size_t tree_limit; /* likewise, of a tree */
 	bool top_level;
-	bool by_launch; /* kernels: rows are op_kernels_by_launch's */
+	bool by_launch;  /* kernels: rows are op_kernels_by_launch's */
+	bool is_partial; /* op_events_missing */
 	bool colour;
 	size_t width;
 };
+
+/* What a page says that has nothing to show: the reason, unless part of the file is lost. */
+const char *ops_absent(const struct ops_view *v, const char *reason);
 
 /* Rows of ops_count. `what`: of which file; NULL: that is clear. */
 void ops_print(const struct ops *ops, const struct ops_view *v, const char *what, struct buf *out);

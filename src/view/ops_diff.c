@@ -161,6 +161,8 @@ void ops_diff_json(const struct ops_diff *d, struct json_writer *w)
 		json_key(w, sides[k]);
 		json_object_begin(w);
 		json_kv_string(w, "file", d->trace[k].path);
+		if (*d->trace[k].missing)
+			json_kv_string(w, "damage", d->trace[k].missing);
 		json_kv_u64(w, "steps", d->trace[k].n_steps);
 		json_kv_double(w, "step_s", d->trace[k].step_s);
 		write_side(&d->trace[k].total, "total", w);

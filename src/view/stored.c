@@ -166,6 +166,10 @@ void stored_json(const struct stored_view *v, struct buf *out)
 	json_object_begin(&w);
 	json_kv_string(&w, "a", v->a);
 	json_kv_string(&w, "b", v->b);
+	if (*v->damage_a)
+		json_kv_string(&w, "damage_a", v->damage_a);
+	if (*v->damage_b)
+		json_kv_string(&w, "damage_b", v->damage_b);
 	json_key(&w, "results");
 	json_array_begin(&w);
 	for (size_t i = 0; i < v->n; i++)

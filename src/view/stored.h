@@ -22,7 +22,8 @@ struct stored_difference {
 };
 
 struct stored_view {
-	const char *a, *b; /* files */
+	const char *a, *b;               /* files */
+	const char *damage_a, *damage_b; /* what is missing of them, "" nothing */
 	const struct stored_row *rows;
 	size_t n;
 	const struct stored_difference *differences;

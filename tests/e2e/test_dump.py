@@ -460,6 +460,23 @@ def test_a_core_file_tells_what_it_did_when_it_died(tool, label, tmp_path):
     assert threads["MainThread"]["tid"] == process["pid"] and threads["worker-0"]["tid"] not in (None, process["pid"])
 
 
+@pytest.mark.parametrize("label", ["3.8", "3.11", "3.13"])
+def test_a_core_file_of_gcore_is_one_of_python(tool, label, tmp_path):
+    """gdb writes no part at all for code that is as in its file, and it took no Python for Python."""
+    script = tmp_path / "waits.py"
+    script.write_text(DIES.replace("os.abort()", "print('ready', flush=True); time.sleep(100)"))
+    with conftest.running(*require(label).command(str(script))) as program:
+        made = subprocess.run(["gcore", "-o", str(tmp_path / "gcore"), str(program.pid)], capture_output=True, text=True, timeout=60)
+        assert made.returncode == 0, made.stderr
+        core = tmp_path / f"gcore.{program.pid}"
+        (process,) = dump(tool, "--locals", core)["processes"]
+        core.unlink()
+        assert process["interpreter"].startswith("CPython " + label) and process["pid"] == program.pid
+        threads = by_name(process)
+        assert functions(threads["MainThread"]) == ["deep"] * 4 + ["<module>"]
+        assert functions(threads["worker-0"])[0] == "sleeper"
+
+
 def test_a_core_file_that_lies_is_survived(tool, tmp_path):
     """Bytes of headers, notes and memory changed by chance: an answer or one line, nothing for the sanitizers."""
     (core,) = make_core("3.12", tmp_path)

@@ -29,7 +29,7 @@ class Server:
     def __init__(self, process, unix=None):
         self.process, self.unix = process, unix
         self.url = urllib.parse.urlsplit(process.stdout.readline().strip())
-        self.token = urllib.parse.parse_qs(self.url.query)["token"][0]
+        self.token = urllib.parse.parse_qs(self.url.fragment)["token"][0]
 
     def connect(self):
         c = http.client.HTTPConnection("localhost", self.url.port or 80, timeout=30)
@@ -293,11 +293,126 @@ def test_other_tools_files_are_shown_with_what_they_say(tmp_path, tool):
         assert s.ask("/api/tree").status == 409
 
 
+# ---- damaged recordings --------------------------------------------------------------------------
+
+def chunks(data):
+    """Where each chunk of a recording begins, and what kind of records it holds (docs/FORMAT.md)."""
+    at = 56
+    while data[at:at + 4] == b"LDCK":
+        kind, stored = struct.unpack_from("<HxxI", data, at + 4)
+        yield at, kind
+        at += 40 + stored + -stored % 8
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory):
+    """Two ranks of a job as recordings."""
+    folder = tmp_path_factory.mktemp("ranks")
+    for i, trace in enumerate(sorted((DATA / "torch_ranks").glob("*.gz"))):
+        subprocess.run([conftest.LEADLINE, "export", trace, "-o", folder / f"{i}.lead"], check=True, stdout=subprocess.DEVNULL)
+    return sorted(folder.glob("*.lead"))
+
+
+def test_ranks_of_a_recording_with_one_flipped_bit_are_told_or_refused(ranks, tmp_path):
+    """Each chunk damaged in turn: a recording whose run is lost still shows its operators, as ranks, too."""
+    whole = ranks[0].read_bytes()
+    answered = 0
+    for at, kind in chunks(whole):
+        damaged = tmp_path / f"{at}.lead"
+        damaged.write_bytes(whole[:at + 40] + bytes([whole[at + 40] ^ 1]) + whole[at + 41:])
+        with view(damaged, ranks[1]) as s:
+            for name in ("ranks", "torch?r=0", "ops_diff?r=0&with=1", "diff?r=0&with=1", "overview?r=0"):
+                response = s.ask(f"/api/{name}")
+                assert response.status in (200, 409), (kind, name, response.body)
+                answered += name == "ranks" and response.status == 200
+    assert answered >= 1
+
+
+INDEX = 240  # kind of chunk; without it all others are found
+ABOUT = ["overview", "tree", "tree?direction=inverted", "table?what=functions", "table?what=lines", "files", "graph", "timeline", "search?q=a",
+         "torch", "torch?what=operators", "torch?what=memory", "torch?what=modules"]
+
+
+def flip(data, kind):
+    """One bit of the largest chunk of that kind."""
+    at = max((at for at, k in chunks(data) if k == kind), key=lambda at: struct.unpack_from("<I", data, at + 8)[0])
+    return data[:at + 45] + bytes([data[at + 45] ^ 4]) + data[at + 46:]
+
+
+def damaged_ones(ranks):
+    """Recordings of each sort, each with a part that cannot be read."""
+    for path in (ORDERS, TRACED, ranks[0]):
+        data = path.read_bytes()
+        yield f"cut-{path.name}", data[:len(data) * 3 // 4]
+        for kind in {kind for _, kind in chunks(data)} - {INDEX}:
+            yield f"{kind}-{path.name}", flip(data, kind)
+
+
+def test_every_answer_about_a_damaged_recording_says_so(ranks, tmp_path):
+    """And none of them guesses why something is missing."""
+    n_answers = 0
+    for name, data in damaged_ones(ranks):
+        path = tmp_path / name
+        path.write_bytes(data)
+        process = subprocess.Popen([conftest.LEADLINE, "view", "--no-browser", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if process.poll() is None and (url := process.stdout.readline()):
+            s = Server.__new__(Server)
+            s.process, s.unix, s.url = process, None, urllib.parse.urlsplit(url.strip())
+            s.token = s.url.fragment.removeprefix("token=")
+            for about in ABOUT:
+                response = s.ask(f"/api/{about}")
+                answer = json.loads(response.body)
+                if response.status == 200:
+                    assert answer["damage"], (name, about)
+                    n_answers += 1
+                elif response.status == 409:
+                    assert "damaged" in answer["error"], (name, about, answer)
+                for view_name, why in answer.get("views", {}).items():
+                    assert view_name in ("native", "kernel", "gpu", "memory", "bench") or not why or "damaged" in why, (name, why)
+                for pane, why in answer.get("panes", {}).items():
+                    assert not why or "damaged" in why, (name, pane, why)
+            process.terminate()
+        told = process.communicate(timeout=60)[1]
+        assert process.returncode in (0, 6) and name in told
+    assert n_answers > 100
+
+
+def test_damage_of_one_recording_is_not_told_of_another(tmp_path):
+    bad = tmp_path / "bad.lead"
+    bad.write_bytes(ORDERS.read_bytes()[:-1000])
+    with view(bad, TRACED) as s:
+        assert [bool(r["damage"]) for r in s.get("overview")["recordings"]] == [True, False]
+        assert s.get("table", r=0)["damage"].startswith("bad.lead: ") and "damage" not in s.get("table", r=1)
+        compared = s.get("diff", r=1, **{"with": 0})
+        assert "bad.lead" in compared["damage"] and "damage" in compared["b"] and "damage" not in compared["a"]
+
+
+def test_names_of_files_reach_a_terminal_without_escapes(tool, tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for name in ("a\x1b[31m\n.lead", "b.lead"):
+        shutil.copy(ORDERS, folder / name)
+    done = tool("view", folder, "--max-size", "400KB", "-o", tmp_path / "x.html")
+    assert done.returncode == 0 and "Left out" in done.stdout and "\\x1b[31m\\n.lead: " in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+def test_one_file_tells_of_damage(tool, tmp_path):
+    bad = tmp_path / "bad.lead"
+    bad.write_bytes(ORDERS.read_bytes()[:-1000])
+    answers = one_file(tool, tmp_path, bad)[1]["answers"]
+    assert len(answers) > 10 and all(answer["damage"] for answer in answers.values())
+    assert answers["overview?r=0"]["recordings"][0]["damage"] == answers["overview?r=0"]["damage"]
+    whole = one_file(tool, tmp_path, ORDERS)[1]["answers"]
+    assert not any("damage" in answer for answer in whole.values()) and whole["overview?r=0"]["recordings"][0]["damage"] == ""
+
+
 # ---- who may ask ---------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("headers, status", [
     ({"Host": "evil.example"}, 403), ({"Host": "localhost.evil.example:80"}, 403), ({"Host": "127.0.0.1:1"}, 200),
-    ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Origin": "http://localhost:9"}, 200),
+    ({"Origin": "http://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Origin": "http://localhost:9"}, 403),
+    ({"Origin": "http://localhost:9", "Host": "localhost:9"}, 200), ({"Origin": "http://127.0.0.1:9", "Host": "localhost:9"}, 403),
 ])
 def test_names_and_pages_from_elsewhere_are_refused(server, headers, status):
     assert server.ask("/api/overview", **headers).status == status
@@ -305,11 +420,22 @@ def test_names_and_pages_from_elsewhere_are_refused(server, headers, status):
 
 
 def test_nothing_is_answered_without_the_token(server):
-    for path in ("/", "/api/overview", "/api/quit", "/x", "/?token=", f"/?token={'A' * 32}"):
+    for path in ("/api/overview", "/api/quit", "/api/token", "/x", "/api/overview?token=", f"/api/overview?token={server.token}"):
         for method in ("GET", "POST"):
             assert server.ask(path, method=method, token=False).status == 403
-    assert server.ask(f"/?token={server.token}", token=False).status == 200
-    assert server.ask(f"/?token={server.token}x", token=False).status == 403
+    for wrong in ("", "A" * 32, server.token + "x", server.token[:-1]):
+        assert server.ask("/api/overview", token=False, X_Leadline_Token=wrong).status == 403
+        assert server.ask("/api/token", method="POST", X_Leadline_Code=wrong).status == 403
+    assert server.ask("/api/overview", token=False, X_Leadline_Token=server.token).status == 200
+
+
+def test_the_page_alone_holds_nothing_of_anybody(server):
+    pages = [server.ask("/", token=False) for _ in range(2)]
+    nonces = [re.search("'nonce-([^']+)'", page.headers["Content-Security-Policy"])[1] for page in pages]
+    assert nonces[0] != nonces[1]
+    bodies = [page.body.replace(nonce.encode(), b"") for page, nonce in zip(pages, nonces)]
+    assert bodies[0] == bodies[1] and server.token.encode() not in bodies[0] and b"orders.lead" not in bodies[0]
+    assert server.ask("/", method="POST", token=False).status == 405
 
 
 @pytest.mark.parametrize("path", ["/../../etc/passwd", "/api/../../etc/passwd", "//etc/passwd", "/api/", "/api",
@@ -336,7 +462,7 @@ def test_the_browser_is_told_to_be_strict(server):
     assert not re.search(rb"(src|href|url)\W{1,2}(https?:)?//", page.body)
     for response in (page, server.ask("/api/overview"), server.ask("/x")):
         assert response.headers["X-Content-Type-Options"] == "nosniff"
-        assert response.headers["Referrer-Policy"] == "no-referrer"
+        assert response.headers["Referrer-Policy"] == "no-referrer" and response.headers["Cache-Control"] == "no-store"
         assert "Access-Control-Allow-Origin" not in response.headers
 
 
@@ -402,7 +528,7 @@ def test_requests_that_are_none_do_no_harm(server, data):
 
 
 def test_who_goes_away_before_the_answer_does_no_harm(server):
-    asked = f"GET /api/tree?width=10000&token={server.token} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    asked = f"GET /api/tree?width=10000 HTTP/1.1\r\nHost: localhost\r\nX-Leadline-Token: {server.token}\r\n\r\n".encode()
     for _ in range(20):
         with socket.create_connection(("127.0.0.1", server.url.port)) as c:
             c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closed with a reset

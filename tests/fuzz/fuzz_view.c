@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 		snprintf(path, sizeof path, "/tmp/fuzz_view.%d.folded", (int)getpid());
 	save(path, n ? (const void *)data : SMALL, n ? n : sizeof SMALL - 1);
 	guard_host(&guard, name);
-	guard_origin(&guard, query);
+	guard_origin(&guard, query, name);
 	encoding_choose(query);
 	if (params_parse(&p, query, &e) < 0 && !e.text[0])
 		abort();

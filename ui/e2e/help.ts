@@ -69,6 +69,11 @@ export async function serve(...files: string[]): Promise<Server> {
 	return { url, process, stop };
 }
 
+/** The address that shows the place, for a tab that does not have the token. */
+export function link(server: Server, hash: string): string {
+	return server.url + hash.replace(/^#/, "");
+}
+
 export function launch(): Promise<Browser> {
 	return chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
 }

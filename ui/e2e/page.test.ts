@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The page as a user has it, in Chromium, against the real server and recordings whose numbers are fixed.
-import { writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DATA, FOLDER, go, launch, open, Opened, PATIENCE_MS, READY, report, RESULTS, seriousIn, serve, Server, slower, tool } from "./help";
+import { DATA, FOLDER, go, launch, LEADLINE, link, open, Opened, PATIENCE_MS, READY, report, RESULTS, seriousIn, serve, Server, slower, tool } from "./help";
 
 const ORDERS = join(DATA, "orders.lead");
 const TRACED = join(DATA, "traced.lead");
@@ -26,7 +27,7 @@ afterAll(async () => {
 });
 
 /** The address with another place. */
-const at = (hash: string) => server.url + hash;
+const at = (hash: string) => link(server, hash);
 
 test("tables have the numbers of report --json", async () => {
 	const { page } = opened;
@@ -150,7 +151,7 @@ test("a selection applies everywhere and stands in the address", async () => {
 	await page.waitForSelector(READY.flame);
 	const address = page.url();
 	expect(address).toMatch(/focus=.*f=\d+|f=\d+.*focus=/);
-	const again = await open(browser, address);
+	const again = await open(browser, at(new URL(address).hash));
 	await again.page.waitForSelector(".chip >> text=focus");
 	expect(await again.page.textContent(".drawer h2")).toBe(name);
 	await again.page.locator(".chip").first().click();
@@ -219,7 +220,7 @@ test("a line opens to its bytecode where the recording holds it", async () => {
 	writeFileSync(script, "# </script><img src=x onerror=alert(1)>\ndef work(n):\n    total = 0\n    for i in range(n):\n        total += i * i\n    return total\n\nwork(9_000_000)\n");
 	tool("run", "-o", recording, script);
 	const one = await serve(recording, "--editor=vscode");
-	const { page, errors } = await open(browser, `${one.url}#/source`);
+	const { page, errors } = await open(browser, link(one, "#/source"));
 	await page.waitForSelector(READY.source);
 	expect(await page.locator(".listing a.editor").nth(4).getAttribute("href")).toBe(`vscode://file${script}:5`);
 	expect(await page.textContent(".listing")).toContain("# </script><img src=x onerror=alert(1)>");
@@ -305,6 +306,92 @@ test("inside a notebook the page works without an address of its own", async () 
 	}
 	expect([errors, strangers]).toEqual([[], []]);
 	await page.context().close();
+});
+
+test("the token leaves the address at once, and a reload finds it again", async () => {
+	const { page, errors } = await open(browser, at("#/table"));
+	const token = new URL(server.url).hash.replace("#token=", "");
+	expect(token).toMatch(/^[\w-]{32}$/);
+	await page.waitForSelector(READY.table);
+	expect(page.url()).toBe(new URL("#/table", server.url).href);
+	expect(await page.evaluate(() => [history.length, document.cookie, localStorage.length])).toEqual([2, "", 0]); // about:blank, and the page
+	await page.reload();
+	await page.waitForSelector(READY.table);
+	expect(errors).toEqual([]);
+	// A link to it works elsewhere, the address alone does not.
+	await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+	await page.locator("button", { hasText: "share" }).click();
+	await page.waitForSelector("[role=status] >> text=link copied");
+	const shared = await page.evaluate(() => navigator.clipboard.readText());
+	const again = await open(browser, shared);
+	await again.page.waitForSelector(READY.table);
+	expect(again.page.url()).not.toContain(token);
+	const stranger = await browser.newPage();
+	await stranger.goto(page.url());
+	await stranger.waitForSelector(".notice >> text=lacks the token");
+	// The whole address, put into that very tab.
+	await stranger.goto(at("#/table"));
+	await stranger.waitForSelector(READY.table);
+	expect(stranger.url()).not.toContain(token);
+	for (const one of [page, again.page, stranger]) await one.context().close();
+});
+
+test("a browser that is started comes by a private file and leaves nothing to use again", async () => {
+	const runtime = mkdtempSync(join(FOLDER, "runtime-"));
+	const told = join(FOLDER, "browser-argument");
+	const browserScript = join(FOLDER, "browser.sh");
+	writeFileSync(browserScript, `#!/bin/sh\nprintf %s "$*" > ${told}.new && mv ${told}.new ${told}\n`, { mode: 0o755 });
+	const env = { ...process.env, BROWSER: browserScript, XDG_RUNTIME_DIR: runtime };
+	for (const name of ["SSH_CONNECTION", "WSL_DISTRO_NAME", "REMOTE_CONTAINERS", "CODESPACES"]) delete (env as Record<string, string>)[name];
+	const view = spawn(LEADLINE, ["view", ORDERS], { stdio: ["ignore", "ignore", "ignore"], env });
+	await expect.poll(() => existsSync(told), { timeout: PATIENCE_MS }).toBe(true);
+	const argument = readFileSync(told, "utf-8");
+	expect(argument).toMatch(/^file:\/\/\S+\.html$/);
+	const code = /#code=([\w-]+)/.exec(readFileSync(new URL(argument), "utf-8"))?.[1] ?? "";
+	expect(code).toMatch(/^[\w-]{32}$/);
+	const page = await browser.newPage();
+	page.setDefaultTimeout(PATIENCE_MS);
+	await page.goto(argument);
+	await page.waitForSelector(READY.overview);
+	expect(page.url()).not.toContain(code);
+	await expect.poll(() => readdirSync(runtime), { timeout: PATIENCE_MS }).toEqual([]);
+	await page.reload();
+	await page.waitForSelector(READY.overview);
+	const late = await browser.newPage();
+	await late.goto(new URL(`#code=${code}`, page.url()).href);
+	await late.waitForSelector(".notice >> text=lacks the token");
+	await late.context().close();
+	await page.context().close();
+	const ended = new Promise((done) => view.on("exit", done));
+	view.kill("SIGTERM");
+	expect(await ended).toBe(0);
+});
+
+test("every view of a damaged recording says so, light and dark, and so does one file of it", async () => {
+	const cut = join(FOLDER, "cut.lead");
+	const file = join(FOLDER, "cut.html");
+	writeFileSync(cut, readFileSync(ORDERS).subarray(0, -1000));
+	tool("view", cut, ORDERS, "-o", file);
+	const one = await serve(cut, ORDERS);
+	for (const url of [one.url, `file://${file}`]) {
+		const { page, errors } = await open(browser, url);
+		for (const colorScheme of ["light", "dark"] as const) {
+			await page.emulateMedia({ colorScheme });
+			for (const name of ["overview", "flame", "table", "diff"]) {
+				await go(page, `#/${name}`);
+				await page.waitForSelector(`.view-${name} ${READY[name]}`);
+				expect(await page.locator(".damage p").allTextContents()).toEqual([expect.stringMatching(/^cut\.lead is not whole: .*cut off.*\.$/)]);
+			}
+			expect(await seriousIn(page, colorScheme === "dark")).toEqual([]);
+		}
+		await page.setViewportSize({ width: 360, height: 740 });
+		expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+		await go(page, "#/table?r=1");
+		await page.waitForSelector(".damage", { state: "detached" });
+		expect(errors).toEqual([]);
+		await page.context().close();
+	}
+	await one.stop();
 });
 
 test("the page ends the server, and says when there is none", async () => {

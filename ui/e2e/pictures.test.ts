@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DATA, FOLDER, launch, open, READY, serve, Server, tool } from "./help";
+import { DATA, FOLDER, launch, link, open, READY, serve, Server, tool } from "./help";
 
 const TO = process.env.LEADLINE_PICTURES;
 const EXAMPLES = resolve(__dirname, "../../examples");
@@ -84,7 +84,7 @@ test.runIf(TO)("every view is pictured", async () => {
 	const { page, errors } = await open(browser, server.url, { viewport: { width: 1200, height: 720 } });
 	for (const [name, hash, ready, colorScheme] of PICTURES) {
 		await page.emulateMedia({ colorScheme });
-		await page.goto(server.url + hash);
+		await page.goto(link(server, hash));
 		await page.reload();
 		await page.waitForSelector(ready);
 		if (name === "source") {

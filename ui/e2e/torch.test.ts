@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DATA, FOLDER, go, launch, open, PATIENCE_MS, report, seriousIn, serve, Server, tool } from "./help";
+import { DATA, FOLDER, go, launch, link, open, PATIENCE_MS, report, seriousIn, serve, Server, tool } from "./help";
 
 const trace = (name: string) => join(DATA, "torch", `${name}.pt.trace.json.gz`);
 const TRACES = ["h200_conv", "conv_full", "mlp_stack", "compile_cold"];
@@ -56,7 +56,7 @@ const OPERATOR_KEYS = {
 /** An answer of the server as it is. */
 async function ask(query: string) {
 	const url = new URL(server.url);
-	const answer = await fetch(new URL(`api/${query}`, url), { headers: { "X-Leadline-Token": url.searchParams.get("token") ?? "" } });
+	const answer = await fetch(new URL(`api/${query}`, url), { headers: { "X-Leadline-Token": url.hash.replace("#token=", "") } });
 	expect(answer.status).toBe(200);
 	return answer.json();
 }
@@ -154,7 +154,7 @@ test("a trace opens where its operators are; search, order and selection stand i
 	await page.waitForSelector(".drawer h2 >> text=onvolution");
 	await page.waitForSelector(".leadline .here .chosen >> text=onvolution");
 	expect(page.url()).toMatch(/op=.*onvolution/);
-	const again = await open(browser, page.url());
+	const again = await open(browser, link(one, new URL(page.url()).hash));
 	await again.page.waitForSelector(".drawer h2 >> text=onvolution");
 	await same(again.page, { calls: wanted });
 	expect(errors).toEqual([]);
@@ -214,7 +214,7 @@ test("flows are those that torch wrote into the trace", async () => {
 });
 
 test("the timeline zooms with keys, selects, and shows what a kernel was launched by", async () => {
-	const { page, errors } = await open(browser, `${server.url}#/torch?pane=timeline`);
+	const { page, errors } = await open(browser, link(server, "#/torch?pane=timeline"));
 	await page.locator(".time-canvas canvas").focus();
 	await page.keyboard.press("+");
 	await expect.poll(() => page.url(), { timeout: PATIENCE_MS }).toContain("win=");
@@ -232,7 +232,7 @@ test("the timeline zooms with keys, selects, and shows what a kernel was launche
 	await page.locator(".drawer button", { hasText: "cudaLaunchKernel" }).first().click();
 	await page.waitForSelector(".drawer h2 >> text=cudaLaunchKernel");
 	await page.waitForSelector(".drawer >> text=Ran on the device for it");
-	const again = await open(browser, page.url());
+	const again = await open(browser, link(server, new URL(page.url()).hash));
 	await again.page.waitForSelector(".drawer h2 >> text=cudaLaunchKernel");
 	await page.keyboard.press("Escape");
 	await page.waitForSelector(".drawer", { state: "detached" });

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Overview } from "./api/types";
 import { amount, baseOf, count, percent, shortCommand } from "./model/format";
 import { Chips } from "./parts/chips";
+import { Damage } from "./parts/damage";
 import { Drawer } from "./parts/drawer";
 import { Guard } from "./parts/guard";
 import { Help } from "./parts/help";
@@ -97,10 +98,10 @@ function Head({ onHelp }: { onHelp: () => void }) {
 	const command = Array.isArray(told) ? told.join(" ") : told;
 	const share = async () => {
 		try {
-			await navigator.clipboard.writeText(location.href);
+			await navigator.clipboard.writeText(store.source.link?.(location.hash) ?? location.href);
 			say("link copied");
 		} catch {
-			say("copy the address above");
+			say(store.source.link ? "the link could not be copied" : "copy the address above");
 		}
 	};
 	return (
@@ -124,7 +125,7 @@ function Head({ onHelp }: { onHelp: () => void }) {
 			<span class="grow" />
 			{overview.recordings.length > 0 && <SearchBox />}
 			<span class="buttons">
-				<button type="button" onClick={share} title="copy a link to what you see; as a file: leadline view FILE -o page.html">share</button>
+				<button type="button" onClick={share} title={`copy a link to what you see${store.source.link ? ": whoever has it may look at this page, as long as leadline view runs" : ""}; as a file: leadline view FILE -o page.html`}>share</button>
 				<button type="button" onClick={nextTheme} aria-label="light or dark">◐</button>
 				<button type="button" onClick={onHelp} aria-label="keys" aria-keyshortcuts="?">?</button>
 				<span role="status" class="soft">{said}</span>
@@ -198,6 +199,7 @@ function Page() {
 		<>
 			<Head onHelp={() => help(true)} />
 			<Tabs names={names} />
+			<Damage />
 			{isOfRecording && <Chips />}
 			<main class="main" id="main">
 				<div class={`view view-${place.view}`}>

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Starts the page: answers come from the server whose token the address carries, or from the data in the page.
+// Starts the page: answers come from the server whose token the address brings, or from the data in the page.
 import { render } from "preact";
 import { App } from "./app";
 import { decode, embeddedSource } from "./api/embedded";
 import { DataSource, serverSource } from "./api/source";
+import { arrivalOf, takeToken } from "./api/token";
 import { Notice } from "./parts/states";
 import { Store, StoreContext } from "./store";
 
 async function findSource(): Promise<DataSource> {
 	const data = document.getElementById("leadline-data");
 	if (data) return embeddedSource(await decode(data.textContent ?? ""));
-	const token = new URLSearchParams(location.search).get("token") ?? "";
-	return serverSource(token, new URL(".", location.href));
+	// The whole address put into a tab that shows the page changes nothing but what follows "#".
+	addEventListener("hashchange", () => arrivalOf(location.hash) && location.reload());
+	const base = new URL(".", location.href);
+	return serverSource(await takeToken(base), base);
 }
 
 function restoreTheme(): void {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Where answers come from: the server, or the data a one-file page carries. One interface, the same shapes.
+import { linkWith } from "./token";
 
 export type Params = Record<string, string | number | boolean | string[] | undefined>;
 
@@ -10,6 +11,8 @@ export interface DataSource {
 	dropped: string[];
 	get<T>(name: string, params: Params): Promise<T>;
 	quit?(): Promise<void>;
+	/** An address that shows the place `hash` names, for another tab; the page's own lacks the token. */
+	link?(hash: string): string;
 }
 
 /** An answer that cannot be had, with one line to show. */
@@ -54,5 +57,6 @@ export function serverSource(token: string, base: URL): DataSource {
 		async quit() {
 			await fetch(at("quit"), { method: "POST", headers });
 		},
+		link: (hash) => linkWith(token, base, hash),
 	};
 }

@@ -101,7 +101,8 @@ export interface Overview {
 	version: string;
 	/** Address of a line in the user's editor; "": none. */
 	editor?: string;
-	recordings: { r: number; name: string; path: string; command: string }[];
+	/** damage: what is missing of it, in a line; "" or not there: it is whole. */
+	recordings: { r: number; name: string; path: string; command: string; damage?: string }[];
 	r: number;
 	name: string;
 	format: string;
