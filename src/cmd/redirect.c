@@ -3,48 +3,13 @@
 #include "cmd/redirect.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/banned.h"
-
-/* ---- where it lies --------------------------------------------------------------------------- */
-
-/* A folder whose entries nobody else can rename or remove. */
-static bool is_safe(const char *path, bool must_be_private)
-{
-	struct stat st;
-
-	if (!path || path[0] != '/' || lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
-		return false;
-	if (must_be_private)
-		return st.st_uid == geteuid() && (st.st_mode & 077) == 0;
-	return (st.st_uid == geteuid() || st.st_uid == 0) &&
-		((st.st_mode & 022) == 0 || (st.st_mode & S_ISVTX));
-}
-
-/* A new folder, mode 0700, under a name that nobody can know before. */
-static int make_folder(char *to, size_t n, struct err *e)
-{
-	const char *runtime = getenv("XDG_RUNTIME_DIR"), *own = getenv("TMPDIR");
-	const char *base = is_safe(runtime, true) ? runtime : is_safe(own, false) ? own : "/tmp";
-
-	if (snprintf(to, n, "%s/leadline-view-XXXXXX", base) >= (int)n)
-		snprintf(to, n, "/tmp/leadline-view-XXXXXX");
-	if (mkdtemp(to))
-		return 0;
-	err_errno(e, ERR_SYSTEM, "%s", to);
-	*to = '\0';
-	return -(int)e->code;
-}
-
-/* ---- what is in it --------------------------------------------------------------------------- */
 
 static int write_file(const char *path, const char *address, struct err *e)
 {
@@ -85,9 +50,9 @@ static void format_url(const char *path, char *to)
 int redirect_write(struct redirect *r, const char *address, struct err *e)
 {
 	*r = REDIRECT_INIT;
-	if (make_folder(r->folder, sizeof r->folder, e) < 0)
+	if (private_dir_make(&r->folder, PRIVATE_SMALL, REDIRECT_PATH, e) < 0)
 		return -(int)e->code;
-	snprintf(r->path, sizeof r->path, "%s/page.html", r->folder);
+	snprintf(r->path, sizeof r->path, "%.*s/page.html", REDIRECT_PATH - 1, r->folder.path);
 	format_url(r->path, r->url);
 	if (write_file(r->path, address, e) < 0) {
 		redirect_remove(r);
@@ -98,9 +63,6 @@ int redirect_write(struct redirect *r, const char *address, struct err *e)
 
 void redirect_remove(struct redirect *r)
 {
-	if (!*r->folder)
-		return;
-	unlink(r->path);
-	rmdir(r->folder);
+	private_dir_remove(&r->folder);
 	*r = REDIRECT_INIT;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A file that leads a browser to an address nobody else may know: arguments of programs can be read by everyone on the
- * machine, a file of mode 0600 in a folder of mode 0700 cannot. The browser is given the file's name.
+ * machine, a file of mode 0600 in a folder of our own (sys/private_dir.h) cannot. The browser is given the file's name.
  *
  *	struct redirect r = REDIRECT_INIT;
  *	if (redirect_write(&r, address, &e) == 0)
@@ -11,12 +11,14 @@
 #ifndef CMD_REDIRECT_H
 #define CMD_REDIRECT_H
 
+#include "sys/private_dir.h"
+
 struct err;
 
 enum { REDIRECT_PATH = 512 };
 
 struct redirect {
-	char folder[REDIRECT_PATH];             /* "": there is none */
+	struct private_dir folder;
 	char path[REDIRECT_PATH + 16];          /* of the file in it */
 	char url[3 * (REDIRECT_PATH + 16) + 8]; /* file://…, escaped */
 };
