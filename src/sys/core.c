@@ -311,7 +311,7 @@ static void find_reach(struct core *c, const struct stat *st, const char *root)
 
 int core_open(struct core *c, const char *path, const char *root, struct err *e)
 {
-	struct stat st;
+	struct stat st = { 0 };
 	int status;
 
 	*c = (struct core){

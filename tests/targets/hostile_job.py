@@ -62,13 +62,10 @@ def requests(own):
 
 def trace(_, victim):
     path = requests(f"\0hostile{os.getpid()}")["ACTIVITIES_LOG_FILE"].replace(".pt.trace.json", f"_{os.getpid()}.pt.trace.json")
-    with open(path + ".tmp", "w", encoding="ascii"):
+    os.mknod(path)
+    assert mount(victim, path)
+    with open(path + ".written", "w", encoding="ascii"):  # so that somebody looks
         pass
-    assert mount(victim, path + ".tmp")
-    os.symlink("x", path + ".link")  # what is a mount cannot be renamed
-    with open(path, "w", encoding="ascii"):
-        pass
-    mount(victim, path)
 
 
 def address(_, victim):
