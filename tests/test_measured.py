@@ -124,6 +124,11 @@ def test_who_holds_nothing_fails(tmp_path):
     assert (status, counts) == (1, {"failed": 1}) and "holds no value against a bar" in out
 
 
+def test_two_values_of_one_name_are_a_mistake(tmp_path):
+    status, counts, out = outcome(tmp_path, "def test_a(draw):\n    draw.verdict('x', 'cpu', 'cpu')\n    draw.median('x', 1, high=2)\n")
+    assert (status, counts) == (1, {"failed": 1}) and "two values are called 'x'" in out
+
+
 @pytest.mark.parametrize("draws, held", [
     (["draw.median('x', 9, high=2)", "draw.median('x', 1, high=2)", "draw.median('x', 1, high=2)"], True),
     (["draw.median('x', 9, high=2)", "draw.median('x', 1, high=2)", "draw.median('x', 9, high=2)"], False),

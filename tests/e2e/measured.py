@@ -32,12 +32,12 @@ class Draw:
     def __init__(self):
         self.number = 0  # of this draw, from 1
         self._seen = {}  # what → all that was added, in all draws
-        self._bars = 0
+        self._held = set()  # what was held against a bar, in this draw
         self._misses = []
 
     def begin(self):
         self.number += 1
-        self._bars, self._misses = 0, []
+        self._held, self._misses = set(), []
 
     def add(self, what, *observations):
         """Keeps them; all observations of that name, of all draws."""
@@ -47,13 +47,19 @@ class Draw:
 
     def hold(self, what, value, low=-math.inf, high=math.inf):
         """A value computed from what add() returned, between two bars. The others below are made of these two."""
-        self._bars += 1
+        self._hold_once(what)
         if not low <= value <= high:
             self._misses.append(f"{what}: {value:.6g} is not within {low:.6g} … {high:.6g}")
+
+    def _hold_once(self, what):
+        """Two values of one name in one draw would be pooled with each other."""
+        assert what not in self._held, f"two values are called {what!r}"
+        self._held.add(what)
 
     def share(self, what, part, whole, low=0.0, high=1.0):
         """A part of a whole (samples, seconds, cases): numerators and denominators add up. Where the bars depend on the draw
         (the truth of that run, give or take), each counts as much as the whole it was for."""
+        self._hold_once(what)
         pool = self.add(what, (part, whole, low * whole, high * whole))
         parts, wholes, lows, highs = map(sum, zip(*pool, strict=True))
         assert wholes > 0, f"{what}: there is nothing that this could be a share of"
@@ -61,18 +67,19 @@ class Draw:
 
     def median(self, what, *values, low=-math.inf, high=math.inf):
         """The middle of all values of all draws. Hand over a difference or a ratio where the truth depends on the draw."""
+        self._hold_once(what)
         pool = self.add(what, *values)
         self.hold(f"{what}, median of {len(pool)}", statistics.median(pool), low, high)
 
     def verdict(self, what, said, *right):
         """A word that was decided by measuring: what most draws say. One that is wrong needs two that are right."""
+        self._hold_once(what)
         pool = self.add(what, said)
-        self._bars += 1
         if 2 * sum(s in right for s in pool) <= len(pool):
             self._misses.append(f"{what}: {', '.join(map(repr, pool))} instead of {' or '.join(map(repr, right))}")
 
     def judge(self):
-        assert self._bars, "the test asks for `draw` and holds no value against a bar"
+        assert self._held, "the test asks for `draw` and holds no value against a bar"
         if self._misses:
             raise Missed("; ".join(self._misses))
 

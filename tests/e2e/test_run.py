@@ -156,7 +156,7 @@ def test_pool_threads_do_not_flood_the_tables(draw, tool, python, tmp_path):
     tool("run", "-o", record, python, "-c", code)
     report = json.loads(tool("report", "--json", record).stdout)
     draw.verdict("first function", report["functions"][0]["name"], "spin")
-    draw.share("first function", report["functions"][0]["self_s"], report["sampled_s"], low=0.7)
+    draw.share("its own time", report["functions"][0]["self_s"], report["sampled_s"], low=0.7)
     n = report["idle"]["threads"]
     assert n >= 20
     assert f"{n} idle threads" in tool("report", "--threads", record).stdout
