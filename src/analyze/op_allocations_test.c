@@ -51,16 +51,19 @@ static void what_an_allocation_was_for_follows_from_when_it_lived(void **state)
 	allocate(&x, 115, 1000, 1); /* activation: until backward */
 	allocate(&x, 150, 30, 2);   /* temporary: within its call */
 	allocate(&x, 160, -30, 2);
+	allocate(&x, 170, 40, 5); /* temporary: after its call, but before anything runs backward */
+	allocate(&x, 250, -40, 5);
 	allocate(&x, 320, 500, 3); /* gradient: outlives backward */
 	allocate(&x, 380, -1000, 1);
 	allocate(&x, 515, 200, 4); /* the optimizer's */
 	s = op_allocations_build(&a, &x);
 	assert_true(s->has_held);
-	assert_int_equal(s->n_largest, 4);
+	assert_int_equal(s->n_largest, 5);
 	assert_int_equal(find(s, 1000)->held, OP_HELD_ACTIVATION);
 	assert_string_equal(find(s, 1000)->operator_name, "aten::linear"); /* not aten::empty */
 	assert_float_equal(find(s, 1000)->lived_s * 1e9, 265, 1e-6);
 	assert_int_equal(find(s, 30)->held, OP_HELD_TEMPORARY);
+	assert_int_equal(find(s, 40)->held, OP_HELD_TEMPORARY);
 	assert_int_equal(find(s, 500)->held, OP_HELD_GRADIENT);
 	assert_string_equal(find(s, 500)->operator_name, "aten::mm");
 	assert_true(isnan(find(s, 500)->lived_s));

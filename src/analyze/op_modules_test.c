@@ -111,8 +111,8 @@ static void a_number_of_two_threads_is_of_nobody(void **state)
 	other = op_rig_span(&x, OP_CPU, "aten::addmm", OP_RIG_OTHER_THREAD, 150, 50);
 	backward = op_rig_span(&x, OP_CPU, "AddmmBackward0", OP_RIG_OTHER_THREAD, 2000, 80);
 	x.v.v[backward].is_backward = 1;
-	vec_push(&x.sequences, (struct op_sequence){ forward, 9 });
 	vec_push(&x.sequences, (struct op_sequence){ other, 9 });
+	vec_push(&x.sequences, (struct op_sequence){ forward, 9 });
 	vec_push(&x.sequences, (struct op_sequence){ backward, 9 });
 	m = op_modules_build(&a, &x);
 	assert_false(m->has_backward);
