@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEADLINE = Path(os.environ.get("LEADLINE") or ROOT / "build" / "leadline")
 NODES = LEADLINE.parent / "tests" / "nodes"
 TARGETS = ROOT / "tests" / "targets" / "trace"
-SECONDS = 60
+SECONDS = 300
 BEFORE_QUALNAMES = ("3.8", "3.9", "3.10")
 BEFORE_MONITORING = (*BEFORE_QUALNAMES, "3.11")
 
