@@ -121,7 +121,7 @@ def test_b():
 
 def test_who_holds_nothing_fails(tmp_path):
     status, counts, out = outcome(tmp_path, "def test_a(draw):\n    pass\n")
-    assert (status, counts) == (1, {"failed": 1}) and "holds no value against a bar" in out
+    assert (status, counts) == (1, {"failed": 1}) and "holds no value against a bar of `draw`" in out
 
 
 def test_two_values_of_one_name_are_a_mistake(tmp_path):

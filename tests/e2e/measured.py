@@ -79,7 +79,7 @@ class Draw:
             self._misses.append(f"{what}: {', '.join(map(repr, pool))} instead of {' or '.join(map(repr, right))}")
 
     def judge(self):
-        assert self._held, "the test asks for `draw` and holds no value against a bar"
+        assert self._held, "a measured test that holds no value against a bar of `draw`: see tests/e2e/measured.py"
         if self._misses:
             raise Missed("; ".join(self._misses))
 
