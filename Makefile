@@ -1,14 +1,21 @@
 # Thin front of Meson and pytest; `tools/setup` installs what each target needs, once.
 #   make build   build/leadline
 #   make demo    leadline on an example
+#   make quick   in two minutes: units, goldens, one interpreter end to end
 #   make test    everything that can be checked without watching a clock
 #   make bench   figures, side by side with the peers
 CACHE    := $(shell tools/setup --cache)
 PYTHON   := $(CACHE)/venv/bin/python
 comma    := ,
 SANITIZE := -Dstatic_tool=false -Db_lundef=false
+CLANG     = CC="$(strip $(shell command -v ccache) clang)"
+PYTEST    = LEADLINE=$(CURDIR)/build/leadline LEADLINE_ASAN=$(CURDIR)/build-asan/leadline $(PYTHON) -m pytest -q
 FUZZ_SECONDS ?= 1200
 FUZZ_TARGETS ?=
+# Meson finds ccache itself where no compiler is named. Debug information may then name another checkout.
+export CCACHE_DIR := $(CACHE)/ccache
+export CCACHE_NOHASHDIR := 1
+
 # $(call configure,FOLDER,ENVIRONMENT,OPTIONS): once; Meson's own words when it fails.
 configure = test -f $(1)/build.ninja || $(2) meson setup $(1) $(3) >/dev/null || \
 	{ tail -15 $(1)/meson-logs/meson-log.txt >&2; exit 1; }
@@ -17,7 +24,7 @@ configure = test -f $(1)/build.ninja || $(2) meson setup $(1) $(3) >/dev/null ||
 agents = tools/agent_headers >$(1)/agents.new; cmp -s $(1)/agents.new $(1)/agents.list || \
 	{ test ! -f $(1)/agents.list || meson setup --reconfigure $(1) >/dev/null; mv $(1)/agents.new $(1)/agents.list; }
 
-.PHONY: build demo test bench fuzz wheel format clean unit page check build-asan asan tsan fuzz-short e2e setup-test pictures
+.PHONY: build build-all demo quick test bench fuzz wheel format clean unit page check build-asan asan tsan fuzz-short e2e setup-test pictures
 
 build:
 	@tools/setup build
@@ -25,17 +32,24 @@ build:
 	@$(call agents,build)
 	@ninja -C build leadline >build/ninja.log || { cat build/ninja.log; exit 1; }
 
+# With the unit tests and the programs that the end-to-end tests watch.
+build-all: build
+	@ninja -C build >build/ninja.log || { cat build/ninja.log; exit 1; }
+
 demo: build
 	@tools/demo
 
 setup-test:
 	@tools/setup test
 
-test: build setup-test
-	@tools/run_steps unit check page asan tsan fuzz-short e2e
+# Unit tests run here under sanitizers only.
+test: setup-test build-all
+	@tools/run_steps check page asan tsan fuzz-short e2e
 
-unit: build
-	@ninja -C build >build/ninja.log || { cat build/ninja.log; exit 1; }
+quick: setup-test unit
+	@$(PYTEST) -p no:benchmark -n 2 --dist loadfile -m "not measured and not alone" -k "(test_golden and static) or (3.13 and not 3.13t and not sanitized)" tests/golden tests/e2e
+
+unit: build-all
 	@meson test -C build --no-rebuild --print-errorlogs --suite unit
 
 page:
@@ -48,14 +62,14 @@ check:
 
 # The fuzz targets are built with it: the same parts under the same sanitizers, compiled once.
 build-asan:
-	@$(call configure,build-asan,CC=clang,-Dfuzz=true -Db_sanitize=address$(comma)undefined $(SANITIZE))
+	@$(call configure,build-asan,$(CLANG),-Dfuzz=true -Db_sanitize=address$(comma)undefined $(SANITIZE))
 	@ninja -C build-asan >build-asan/ninja.log || { cat build-asan/ninja.log; exit 1; }
 
 asan: build-asan
 	@meson test -C build-asan --no-rebuild --print-errorlogs --suite unit
 
 tsan:
-	@$(call configure,build-tsan,CC=clang,-Dagents=false -Db_sanitize=thread $(SANITIZE))
+	@$(call configure,build-tsan,$(CLANG),-Dagents=false -Db_sanitize=thread $(SANITIZE))
 	@ninja -C build-tsan tests/test_wire_ring tests/test_collect_session >build-tsan/ninja.log || { cat build-tsan/ninja.log; exit 1; }
 	@meson test -C build-tsan --no-rebuild --print-errorlogs wire/ring collect/session
 
@@ -65,16 +79,19 @@ fuzz-short:
 fuzz: build-asan
 	@tools/run_fuzz build-asan $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
-e2e: build
-	@LEADLINE=$(CURDIR)/build/leadline LEADLINE_ASAN=$(CURDIR)/build-asan/leadline $(PYTHON) -m pytest -q -rR --durations=25 --durations-min=5 tests
+# Two files at a time, then one test after the other what measures or looks at the machine: docs/decisions/0040.
+e2e: build-all
+	@status=0; \
+	$(PYTEST) --durations=15 --durations-min=5 -p no:benchmark -n 2 --dist loadfile -m "not measured and not alone" tests || status=1; \
+	$(PYTEST) --durations=15 --durations-min=5 -m "measured or alone" tests || status=1; \
+	exit $$status
 
 # The guide's, out of real recordings; whoever changes the page looks at them and commits them.
 pictures: build setup-test
 	@cd ui && LEADLINE=$(CURDIR)/build/leadline LEADLINE_PICTURES=$(CURDIR)/docs/guide/pictures \
 		node_modules/.bin/vitest run --dir e2e --testTimeout=300000 --hookTimeout=300000 pictures
 
-bench: build setup-test
-	@ninja -C build >/dev/null
+bench: setup-test build-all
 	@$(PYTHON) benchmarks/run.py
 
 wheel: setup-test

@@ -25,20 +25,11 @@ for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
-# How often a `measured` test may be drawn again: see pytest_collection_modifyitems.
-REDRAWS = 2
+pytest_plugins = ["measured"]
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "measured: holds a measured value against a bar, so that chance or a busy machine can make it miss")
-
-
-def pytest_collection_modifyitems(items):
-    """What is wrong misses its bar each time it is drawn, chance does not: a measured test fails when it misses in every
-    draw. The summary counts those drawn again ("rerun"); tests without the mark get one try."""
-    for item in items:
-        if item.get_closest_marker("measured"):
-            item.add_marker(pytest.mark.flaky(reruns=REDRAWS))
+    config.addinivalue_line("markers", "alone: looks at the machine as a whole, or needs its share of it: runs beside no other test")
 
 
 class Tool:

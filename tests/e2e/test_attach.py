@@ -12,6 +12,8 @@ import pytest
 from conftest import running, wait_for_bytes, wait_until
 from interpreters import EXPECTED, inside, require
 
+pytestmark = pytest.mark.alone
+
 SPIN = ("import sys, time\ndef spin(n):\n    for i in range(n): i * i\n"
         "print('ready', flush=True)\nend = time.time() + float(sys.argv[1])\n"
         "while time.time() < end: spin(20000)\n")
@@ -40,9 +42,8 @@ def names(result):
 # ---- what it records ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.measured
 @pytest.mark.parametrize("label", EXPECTED)
-def test_a_running_program_is_recorded_and_goes_on(tool, label, script, tmp_path):
+def test_a_running_program_is_recorded_and_goes_on(draw, tool, label, script, tmp_path):
     with inside(label, script) as path, running(*require(label).command(path, 30)) as p:
         r = tool("attach", "-d", "0.5", p.pid, cwd=tmp_path)
         assert r.returncode == 0, r.stderr
@@ -51,19 +52,19 @@ def test_a_running_program_is_recorded_and_goes_on(tool, label, script, tmp_path
         assert words in r.stderr, r.stderr
     result = report(tool, tmp_path / "spin_around.lead")
     assert "spin" in names(result)
-    assert result["fidelity"]["samples"] > 50 and result["wall_s"] > 0.4
+    assert result["wall_s"] > 0.4
+    draw.median("samples", result["fidelity"]["samples"], low=51)
     assert result["exit_status"] is None
 
 
-@pytest.mark.measured
-def test_figures_count_from_the_beginning_of_the_recording(tool, python, script, tmp_path):
+def test_figures_count_from_the_beginning_of_the_recording(draw, tool, python, script, tmp_path):
     with running(python, "-c", "import time\nt = time.process_time()\nwhile time.process_time() - t < 2: pass\n"
                  "print('ready', flush=True)\ntime.sleep(60)") as p:
         r = tool("attach", "-d", "0.5", f"--json={tmp_path / 'a.json'}", "-o", tmp_path / "a.lead", p.pid)
     assert r.returncode == 0, r.stderr
     result = json.loads((tmp_path / "a.json").read_text())
     assert result["user_s"] + result["sys_s"] < 0.3  # of the 2 s it has used
-    assert result["bound"]["verdict"] == "waiting"
+    draw.verdict("bound", result["bound"]["verdict"], "waiting")
 
 
 def test_it_ends_with_the_program(tool, python, script, tmp_path):
@@ -199,7 +200,6 @@ def test_sigusr1_writes_what_was_recorded(tool, python, script, tmp_path):
         assert q.wait(timeout=30) == 0 and p.poll() is None
 
 
-@pytest.mark.measured
 def test_what_nohup_ignores_is_ignored(tool, python, script, tmp_path):
     with running(python, script, 30) as p:
         q = subprocess.Popen(["nohup", tool.binary, "attach", "-d", "2.5", "-o", tmp_path / "a.lead", str(p.pid)],
@@ -344,9 +344,8 @@ def test_a_virtual_environment(tool, python, script, tmp_path):
     assert r.returncode == 0 and "spin" in names(report(tool, tmp_path / "a.lead")), r.stderr
 
 
-@pytest.mark.measured
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a namespace")
-def test_a_pid_namespace(tool, python, tmp_path):
+def test_a_pid_namespace(draw, tool, python, tmp_path):
     """Its threads have other numbers for themselves than the kernel has for us: states are found all the same."""
     script = tmp_path / "two.py"
     script.write_text("import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n" + SPIN)
@@ -360,8 +359,10 @@ def test_a_pid_namespace(tool, python, tmp_path):
     assert set(threads) == tids and len(tids) == 2
     busy = threads.pop(inner)
     (idle,) = threads.values()
-    assert busy["on_cpu_s"] > 0.5 * busy["all_s"] and busy["gil_s"] > 0.5 * busy["all_s"] > 0
-    assert idle["on_cpu_s"] < 0.2 * idle["all_s"] and idle["is_idle"]
+    assert idle["is_idle"]
+    draw.share("busy one on CPU", busy["on_cpu_s"], busy["all_s"], low=0.5)
+    draw.share("busy one with the GIL", busy["gil_s"], busy["all_s"], low=0.5)
+    draw.share("idle one on CPU", idle["on_cpu_s"], idle["all_s"], high=0.2)
 
 
 # ---- the beginning and the end of an interpreter ------------------------------------------------------------------
@@ -382,8 +383,7 @@ def test_attaching_at_any_moment_of_a_short_life(tool, label, tmp_path):
             assert interpreter.root != "/" and "it is not Python" in r.stderr, r.stderr
 
 
-@pytest.mark.measured
-def test_a_target_that_execs_and_forks_while_it_is_recorded(tool, python, tmp_path):
+def test_a_target_that_execs_and_forks_while_it_is_recorded(draw, tool, python, tmp_path):
     code = ("import os, sys, time\nprint('ready', flush=True) if len(sys.argv) < 2 else None\nn = int(sys.argv[1]) if len(sys.argv) > 1 else 0\n"
             "t = time.time() + 0.05\nwhile time.time() < t: sum(range(1000))\n"
             "if os.fork() == 0: os._exit(0)\n"
@@ -393,4 +393,4 @@ def test_a_target_that_execs_and_forks_while_it_is_recorded(tool, python, tmp_pa
     with running(python, script) as p:
         r = tool("attach", "-o", tmp_path / "a.lead", p.pid)
     assert r.returncode == 0, r.stderr
-    assert report(tool, tmp_path / "a.lead")["fidelity"]["samples"] > 100
+    draw.median("samples", report(tool, tmp_path / "a.lead")["fidelity"]["samples"], low=101)

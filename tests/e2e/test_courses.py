@@ -7,6 +7,8 @@ import conftest
 import pytest
 from interpreters import require
 
+pytestmark = pytest.mark.alone
+
 EXAMPLES = conftest.ROOT / "examples"
 GUIDE = conftest.ROOT / "docs" / "guide" / "right-now.md"
 
@@ -29,14 +31,15 @@ def python():
 # ---- where: the order of a profile, top down ------------------------------------------------------------------
 
 
-@pytest.mark.measured
-def test_which_function_took_longest_and_when_self_and_total_differ(tool, python):
+def test_which_function_took_longest_and_when_self_and_total_differ(draw, tool, python):
     """A leaf has both alike; a function that only calls has all of the one and none of the other."""
     lead(tool, "run", "--python", python, "-o", "net.lead", EXAMPLES / "two_layer_net_pure.py", "0.3")
     first, *_ = functions(tool, "net.lead")
-    assert first["name"] == "matmul" and first["self_s"] == pytest.approx(first["total_s"], rel=0.05)
+    draw.verdict("first function", first["name"], "matmul")
+    draw.share("its own time", first["self_s"], first["total_s"], low=0.95)
     (main,) = [f for f in functions(tool, "net.lead", "--sort", "cumtime", "--limit", "0") if f["name"] == "main" and f["file"] == first["file"]]
-    assert main["total_s"] > 0.9 * first["total_s"] and main["self_s"] < 0.1 * main["total_s"]
+    draw.share("first of main", first["total_s"], main["total_s"], high=1 / 0.9)
+    draw.share("main's own", main["self_s"], main["total_s"], high=0.1)
     text = lead(tool, "report", "net.lead", "--sort", "cumulative").stdout
     assert text.index("main") < text.index("matmul"), "pstats' word for the order"
     assert "self: in the function's own code; total: with what it calls" in text
@@ -73,13 +76,13 @@ def test_code_of_ones_own_carries_what_it_called(tool, python):
 # ---- why: time, user and system -------------------------------------------------------------------------------
 
 
-@pytest.mark.measured
-def test_the_formula_with_the_numbers_filled_in(tool, python):
+def test_the_formula_with_the_numbers_filled_in(draw, tool, python):
     r = lead(tool, "time", python, EXAMPLES / "numeric_loop.py", "0.2")
     assert re.search(r"user [\d.]+ m?s / \(real [\d.]+ m?s × P [\d.]+\) = [\d.]+", r.stderr)
-    assert "CPU-bound" in r.stderr
+    draw.verdict("CPU-bound", "CPU-bound" in r.stderr, True)
     result = tool.time_json(python, "-c", "import time; time.sleep(0.5)")
-    assert result["bound"]["verdict"] == "waiting" and result["max_rss_bytes"] > 1_000_000
+    draw.verdict("bound", result["bound"]["verdict"], "waiting")
+    assert result["max_rss_bytes"] > 1_000_000
 
 
 # ---- py-spy's habits ------------------------------------------------------------------------------------------

@@ -169,14 +169,14 @@ def recorded(tmp_path_factory):
     return record
 
 
-@pytest.mark.measured
-def test_real_runs(tool, recorded):
+def test_real_runs(draw, tool, recorded):
     """By shares, so that what else the machine does cancels out."""
     a, again, slower = recorded(20000), recorded(20000), recorded(60000)
-    assert not [f for f in named(diff(tool, a, again, "--normalize", "run", "--noise", "20%")["functions"])
-                if f in ("parse", "render")]
+    same = named(diff(tool, a, again, "--normalize", "run", "--noise", "20%")["functions"])
+    draw.verdict("named of the same", tuple(f for f in same if f in ("parse", "render")), ())
     d = diff(tool, a, slower, "--normalize", "run")
     parse = next(f for f in d["functions"] if f["function"] == "parse")
-    assert parse["self"]["named"] and parse["self"]["change"] > 0
+    draw.verdict("parse is named", bool(parse["self"]["named"]), True)
+    draw.median("change of parse", parse["self"]["change"], low=0)
     text = next(l for l in d["lines"] if l.get("text") == "total += i * i")
-    assert text["self"]["change"] > 0
+    draw.median("change of its line", text["self"]["change"], low=0)

@@ -38,6 +38,7 @@ def test_time_with_children_threads_and_orphans(tmp_path):
     assert sanitized("report", "--json", tmp_path / "x.lead").returncode == 0
 
 
+@pytest.mark.alone  # doctor asks interpreters, with a time limit
 @pytest.mark.parametrize("args", [["doctor"], ["help"], ["help", "bound"], ["time", "no-such-command"], ["report", "/etc/passwd"]])
 def test_others(args):
     assert sanitized(*args).returncode in (0, 6, 127)

@@ -7,6 +7,8 @@ import time
 import pytest
 from conftest import LEADLINE, ROOT
 
+pytestmark = pytest.mark.alone
+
 TRAIN = """
 import time, torch
 from torch.profiler import profile, record_function, schedule

@@ -19,7 +19,7 @@ from interpreters import require
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PACKAGE = CHECKOUT / "python" / "leadline"
-SECONDS = 300
+SECONDS = 900
 PT_DYNAMIC, PT_INTERP = 2, 3
 
 

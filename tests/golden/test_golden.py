@@ -8,6 +8,8 @@ import pytest
 HERE = pathlib.Path(__file__).parent
 DATA = HERE.parent / "data"
 
+H200 = "torch/h200_conv.pt.trace.json.gz"
+
 # name of the text → arguments; recordings are in tests/data
 CASES = {
     "report_children": ["report", "--color=never", "--processes", "children.lead"],
@@ -42,6 +44,19 @@ CASES = {
     "report_traced_json": ["report", "--json", "--filter", "library.py", "traced.lead"],
     "report_traced_line_profiler": ["report", "--line-profiler", "traced.lead"],
     "stats_traced": ["stats", "traced.lead", "-c", "strip", "-c", "sort ncalls name", "-c", "callers 6", "-c", "callees count"],
+    "torch_overview": ["report", "--color=never", "--overview", H200],
+    "torch_overview_json": ["report", "--json", "--overview", "--limit=3", H200],
+    "torch_ops": ["report", "--color=never", "--ops", "-n", "8", H200],
+    "torch_ops_by_shape": ["report", "--color=never", "--ops", "--group-by-shape", "-n", "8", H200],
+    "torch_steps": ["report", "--color=never", "--steps", H200],
+    "torch_modules": ["report", "--color=never", "--modules", H200],
+    "torch_memory": ["report", "--color=never", "--memory", "-n", "8", H200],
+    "torch_kernels": ["report", "--color=never", "--kernels", "-n", "8", H200],
+    "torch_kernels_by_launch": ["report", "--color=never", "--kernels", "--group-by-shape", "-n", "8", H200],
+    "torch_streams": ["report", "--color=never", "--streams", H200],
+    "torch_compile": ["report", "--color=never", "--compile", "--overview", "torch/compile_cold.pt.trace.json.gz"],
+    "torch_ranks": ["report", "--color=never", "--distributed", "torch_ranks"],
+    "torch_diff": ["diff", "--color=never", "-n", "8", "torch/mlp_plain.pt.trace.json.gz", "torch/mlp_stack.pt.trace.json.gz"],
     "help": ["help"],
     "help_time": ["help", "time"],
     "help_report": ["help", "report"],
