@@ -190,7 +190,7 @@ void sources_write(struct sources *s, struct writer *w)
 
 	for (uint32_t i = 0; i < s->process.n; i++) {
 		const char *file = intern_get(&s->names, i)->p;
-		struct rec_source r = { .file = writer_string(w, file) };
+		struct rec_source r = { .file = writer_path(w, file, strlen(file)) };
 
 		buf_clear(&text);
 		r.state = (uint8_t)read_source(s, &s->processes.v[s->process.v[i]], file, &text);
