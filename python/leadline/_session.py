@@ -5,10 +5,13 @@ is lost when the process is killed, and processes need not agree.
 """
 
 import os
+import zlib
 
 from leadline import _region
 
 CHECK_EVERY = 1024  # lines, between two looks whether anybody still reads
+NAME_CHARS_MOST = 500  # as wire/name.h has it
+_ONE_LINE = {0: "\u2400", 10: "\\n", 13: "\\r"}
 
 
 class _Writer:
@@ -28,11 +31,18 @@ class _Writer:
             if not os.fstat(self._fd).st_nlink:  # the recording has ended
                 _region.remove_sink(self)
                 return
-        line = f"{self._process} {thread} {begin_ns} {duration_ns} {' '.join(name.splitlines())[:1000]}\n"
+        line = f"{self._process} {thread} {begin_ns} {duration_ns} {_told(name)}\n"
         try:
             os.write(self._fd, line.encode("utf-8", "replace"))
         except OSError:
             _region.remove_sink(self)
+
+
+def _told(name: str) -> str:
+    """The name in one line, and cut as FORMAT.md says where it is longer than names are: two that begin alike stay two."""
+    if len(name) > NAME_CHARS_MOST:
+        name = f"{name[:NAME_CHARS_MOST - 9]}…{zlib.crc32(name.encode('utf-8', 'replace')):08x}"
+    return name.translate(_ONE_LINE)
 
 
 def _start_ns() -> int:

@@ -12,6 +12,7 @@
 #include "agent/greenlets.h"
 #include "agent/link.h"
 #include "agent/memory.h"
+#include "agent/name_text.h"
 #include "wire/trace.h"
 
 enum { PIECE_BYTES = 64 << 10, LOG2_FIRST = 10 };
@@ -193,6 +194,22 @@ static struct text text_of(PyObject *string)
 	return t;
 }
 
+/* The same of a name, cut where it is too long to be told. */
+static struct text name_of(PyObject *string, size_t most)
+{
+	struct text t = { .p = "?", .n = 1 };
+
+	if (!name_text_is_long(string, most))
+		return text_of(string);
+	t.owner = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)NAME_TEXT_BYTES(most));
+	if (t.owner) {
+		t.n = name_text_put((unsigned char *)PyBytes_AS_STRING(t.owner), string, most);
+		t.p = PyBytes_AS_STRING(t.owner);
+	}
+	PyErr_Clear();
+	return t;
+}
+
 enum { TEXT_FILE, TEXT_NAME, TEXT_LINES, TEXT_CODE, TEXT_HANDLERS, TEXT_WORDS, N_TEXTS };
 
 static struct text text_of_own(PyObject *bytes)
@@ -210,8 +227,8 @@ static void texts_of(PyCodeObject *code, struct text texts[N_TEXTS])
 	PyObject *handlers = compat_code_handlers(code);
 
 	Py_XINCREF(handlers);
-	texts[TEXT_FILE] = text_of(code->co_filename);
-	texts[TEXT_NAME] = text_of(compat_code_name(code));
+	texts[TEXT_FILE] = name_of(code->co_filename, NAME_PATH_MOST);
+	texts[TEXT_NAME] = name_of(compat_code_name(code), NAME_CHARS_MOST);
 	texts[TEXT_LINES] = text_of(compat_code_lines(code));
 	texts[TEXT_CODE] = text_of_own(compat_code_bytes(code));
 	texts[TEXT_HANDLERS] = text_of_own(handlers);
@@ -314,13 +331,14 @@ static void warn_of_profilers(const struct text *name)
 
 static bool tell_builtin(uint32_t number, PyObject *callable)
 {
-	unsigned char record[sizeof(struct trace_builtin) + 512];
+	enum { ROOM = NAME_TEXT_BYTES(NAME_CHARS_MOST) };
+	unsigned char record[sizeof(struct trace_builtin) + ROOM];
 	struct trace_builtin head = { .function = number };
 	PyObject *name = PyCFunction_Check(callable)
 		? name_of_bound((const PyCFunctionObject *)callable)
 		: PyObject_Repr(callable);
-	struct text t = text_of(name);
-	uint32_t n = t.n < 512 ? t.n : 512;
+	struct text t = name_of(name, NAME_CHARS_MOST);
+	uint32_t n = t.n < ROOM ? t.n : ROOM;
 	bool is_told;
 
 	memcpy(record, &head, sizeof head);

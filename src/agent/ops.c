@@ -12,6 +12,7 @@
 #include "agent/memory.h"
 #include "agent/places.h"
 #include "agent/tree.h"
+#include "wire/name.h"
 #include "wire/clock.h"
 #include "wire/op_area.h"
 #include "wire/session_layout.h"
@@ -111,11 +112,35 @@ static struct ops_name *name_new(const char *text, size_t n, uint64_t hash)
 	return name;
 }
 
+/* As wire/name.h says, of bytes. Returns how many. */
+static size_t cut_name(const char *text, char to[NAME_CHARS_MOST])
+{
+	size_t n = strlen(text), shown = NAME_CHARS_MOST - NAME_MARK_BYTES;
+	uint64_t h = name_hash_begin(n);
+
+	for (size_t i = 0; i < n && i < NAME_ENDS; i++)
+		h = name_hash_add(h, (unsigned char)text[i]);
+	for (size_t i = n > NAME_ENDS ? n - NAME_ENDS : 0; i < n; i++)
+		h = name_hash_add(h, (unsigned char)text[i]);
+	while (shown && ((unsigned char)text[shown] & 0xc0) == 0x80) /* no half of a character */
+		shown--;
+	memcpy(to, text, shown);
+	name_mark(h, to + shown);
+	return shown + NAME_MARK_BYTES;
+}
+
 static struct ops_name *find_name(const char *text)
 {
-	size_t n = strnlen(text, OP_NAME_BYTES);
-	uint64_t hash = hash_text(text, n);
+	char cut[NAME_CHARS_MOST];
+	size_t n = strnlen(text, NAME_CHARS_MOST + 1);
 	struct ops_name *name;
+	uint64_t hash;
+
+	if (unlikely(n > NAME_CHARS_MOST)) {
+		n = cut_name(text, cut);
+		text = cut;
+	}
+	hash = hash_text(text, n);
 
 	pthread_mutex_lock(&all.lock);
 	for (uint32_t i = lookup_first(&all.names, hash); (name = lookup_at(&all.names, &i, hash));)

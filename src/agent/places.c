@@ -8,6 +8,7 @@
 #include "agent/compat.h"
 #include "agent/link.h"
 #include "agent/lookup.h"
+#include "agent/name_text.h"
 #include "agent/ops.h"
 #include "agent/tree.h"
 #include "wire/op_area.h"
@@ -30,50 +31,6 @@ static struct {
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static size_t put_utf8(unsigned char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		to[0] = (unsigned char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (unsigned char)(0xc0 | c >> 6);
-		to[1] = (unsigned char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (unsigned char)(0xe0 | c >> 12);
-		to[1] = (unsigned char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (unsigned char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (unsigned char)(0xf0 | c >> 18);
-	to[1] = (unsigned char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (unsigned char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (unsigned char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
-/* As much of a text as there is room for; what is no character (half of a surrogate pair: a byte of a file's name that is
- * not UTF-8) as a question mark. */
-static uint32_t put_text(unsigned char *to, PyObject *text)
-{
-	struct compat_text t = { 0 };
-	size_t n = 0, size;
-
-	if (text && PyUnicode_Check(text))
-		t = compat_text(text);
-	if (!t.data)
-		return 0;
-	size = (size_t)PyUnicode_KIND(text);
-	for (size_t i = 0; i + size <= t.n && n + 4 <= OP_TEXT_BYTES; i += size) {
-		uint32_t c = PyUnicode_READ(PyUnicode_KIND(text), t.data, i / size);
-
-		n += put_utf8(to + n, c >= 0xd800 && c < 0xe000 ? '?' : c);
-	}
-	return (uint32_t)n;
-}
-
 static uint32_t put_bytes(unsigned char *to, PyObject *bytes)
 {
 	size_t n = bytes && PyBytes_Check(bytes) ? (size_t)PyBytes_GET_SIZE(bytes) : 0;
@@ -94,8 +51,8 @@ static bool tell_code(struct place *p)
 		.n_code = (uint32_t)compat_code_n_bytes(code) };
 	unsigned char *at = all.record + sizeof head;
 
-	at += head.n_file = put_text(at, code->co_filename);
-	at += head.n_qualname = put_text(at, compat_code_name(code));
+	at += head.n_file = name_text_put(at, code->co_filename, NAME_PATH_MOST);
+	at += head.n_qualname = name_text_put(at, compat_code_name(code), NAME_CHARS_MOST);
 	at += head.n_linetable = put_bytes(at, compat_code_lines(code));
 	memcpy(all.record, &head, sizeof head);
 	return leadline_link_emit(TRACE_RECORD_OP_CODE, all.record, (uint32_t)(at - all.record));

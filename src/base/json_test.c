@@ -119,7 +119,7 @@ static void writer_writes_compact_and_pretty(void **state)
 	write_sample(&w);
 	assert_true(json_is_complete(&w));
 	assert_string_equal(buf_str(&b),
-		"{\"name\":\"a\\\"b\\\\c\\n\\u0001\x7f</é漢\",\"big\":18446744073709551615,"
+		"{\"name\":\"a\\\"b\\\\c\\n\\u0001\\u007f</é漢\",\"big\":18446744073709551615,"
 		"\"small\":-9223372036854775808,\"third\":0.3333333333333333,\"yes\":true,"
 		"\"none\":null,\"list\":[null,null,[],{}]}");
 	buf_clear(&b);
@@ -127,7 +127,7 @@ static void writer_writes_compact_and_pretty(void **state)
 	write_sample(&w);
 	assert_string_equal(buf_str(&b),
 		"{\n"
-		"  \"name\": \"a\\\"b\\\\c\\n\\u0001\x7f</é漢\",\n"
+		"  \"name\": \"a\\\"b\\\\c\\n\\u0001\\u007f</é漢\",\n"
 		"  \"big\": 18446744073709551615,\n"
 		"  \"small\": -9223372036854775808,\n"
 		"  \"third\": 0.3333333333333333,\n"

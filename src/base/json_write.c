@@ -97,7 +97,7 @@ void json_array_end(struct json_writer *w)
 
 static bool is_plain(unsigned char c)
 {
-	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
 /* Appends one character that is not plain; returns the bytes of s it was. */
@@ -107,7 +107,7 @@ static size_t add_special(struct buf *out, const char *s, size_t n)
 	uint32_t c;
 	size_t used = text_decode(s, n, &c);
 
-	if (c >= 0x80) {
+	if (c >= 0x80 && !text_is_control(c)) { /* the rest may be printed on a terminal */
 		if (c == 0xfffd)
 			buf_adds(out, "\xef\xbf\xbd");
 		else

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/text.h"
 #include "base/banned.h"
 
 static const char *spec_text = ""; /* borrowed from the environment */
@@ -40,11 +42,14 @@ bool log_wants(const char *topic, int level)
 
 void log_line(const char *topic, const char *fmt, ...)
 {
+	struct buf line = BUF_INIT;
 	char text[512];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "leadline[%s] %s\n", topic, text);
+	text_add_printable(&line, text, strlen(text));
+	fprintf(stderr, "leadline[%s] %s\n", topic, buf_str(&line));
+	buf_done(&line);
 }

@@ -3,6 +3,7 @@
  * rare scripts may be off by a column, never by bytes. */
 #include "base/text.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,6 +222,18 @@ void text_add_cut(struct buf *out, const char *s, size_t width, enum text_cut ho
 	}
 }
 
+/* What turns the writing direction, or ends a line in some terminals and editors. */
+static bool is_unruly(uint32_t c)
+{
+	return c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+		(c >= 0x2066 && c <= 0x2069);
+}
+
+bool text_is_control(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || is_unruly(c);
+}
+
 void text_add_printable(struct buf *out, const char *s, size_t n)
 {
 	uint32_t c;
@@ -234,12 +247,111 @@ void text_add_printable(struct buf *out, const char *s, size_t n)
 			buf_adds(out, "\\t");
 		else if (c < 0x20 || (c >= 0x7f && c < 0xa0))
 			buf_printf(out, "\\x%02x", c);
-		else if (c == 0xfffd || (c >= 0x202a && c <= 0x202e) ||
-			(c >= 0x2066 && c <= 0x2069))
-			buf_adds(out, "\xef\xbf\xbd"); /* invalid, or turns the writing direction */
+		else if (c == 0xfffd || is_unruly(c))
+			buf_adds(out, "\xef\xbf\xbd");
 		else
 			buf_add(out, s + at, step);
 		at += step;
+	}
+}
+
+void text_add_line(struct buf *out, const char *fmt, ...)
+{
+	struct buf text = BUF_INIT;
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	text_add_printable(out, buf_str(&text), text.n);
+	buf_addc(out, '\n');
+	buf_done(&text);
+}
+
+/* How many bytes the next character is, and whether it becomes an escape, as bytes that are no character do. */
+static size_t next_char(
+	const char *s, size_t n, const char *also, uint32_t *ret_char, bool *ret_is_escaped)
+{
+	size_t step = text_decode(s, n, ret_char);
+	uint32_t c = *ret_char;
+
+	*ret_is_escaped = text_is_control(c) || (c == 0xfffd && step == 1) ||
+		(c < 0x80 && strchr(also, (int)c));
+	return step;
+}
+
+/* Whether a backslash before this would be read as the begin of an escape. */
+static bool is_taken(const char *s, size_t n, const char *also)
+{
+	bool is_escaped;
+	uint32_t c;
+
+	if (!n)
+		return true;
+	next_char(s, n, also, &c, &is_escaped);
+	return is_escaped || (c < 0x80 && strchr("\\ntxu", (int)c));
+}
+
+void text_add_escaped(struct buf *out, const char *s, size_t n, const char *also)
+{
+	bool is_escaped;
+	uint32_t c;
+
+	for (size_t at = 0, step; at < n; at += step) {
+		step = next_char(s + at, n - at, also, &c, &is_escaped);
+		if (c == '\\')
+			buf_adds(out, is_taken(s + at + 1, n - at - 1, also) ? "\\\\" : "\\");
+		else if (c == '\n')
+			buf_adds(out, "\\n");
+		else if (c == '\t')
+			buf_adds(out, "\\t");
+		else if (is_escaped && (c < 0x80 || c == 0xfffd))
+			buf_printf(out, "\\x%02x", (unsigned char)s[at]);
+		else if (is_escaped)
+			buf_printf(out, "\\u%04x", c);
+		else
+			buf_add(out, s + at, step);
+	}
+}
+
+/* The number of n hex digits; -1 when there are none. */
+static int32_t hex_at(const char *s, size_t left, size_t n)
+{
+	int32_t value = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		char c = i < left ? s[i] : '\0';
+		int digit = c >= '0' && c <= '9' ? c - '0'
+			: c >= 'a' && c <= 'f'   ? c - 'a' + 10
+						 : -1;
+
+		if (digit < 0)
+			return -1;
+		value = value * 16 + digit;
+	}
+	return value;
+}
+
+void text_add_unescaped(struct buf *out, const char *s, size_t n)
+{
+	for (size_t at = 0; at < n; at++) {
+		char letter = s[at] == '\\' && at + 1 < n ? s[at + 1] : '\0';
+		int32_t c = letter == 'x' ? hex_at(s + at + 2, n - at - 2, 2)
+			: letter == 'u'   ? hex_at(s + at + 2, n - at - 2, 4)
+					  : -1;
+
+		if (letter == '\\' || letter == 'n' || letter == 't')
+			buf_addc(out, letter == 'n' ? '\n' : letter == 't' ? '\t' : '\\');
+		else if (letter == 'x' && c >= 0)
+			buf_addc(out, (char)c);
+		else if (letter == 'u' && c >= 0)
+			text_add_char(out, (uint32_t)c);
+		else
+			buf_addc(out, s[at]);
+		if (c >= 0)
+			at += letter == 'x' ? 3 : 5;
+		else if (letter == '\\' || letter == 'n' || letter == 't')
+			at++;
 	}
 }
 

@@ -39,6 +39,18 @@ void text_add_cut(struct buf *out, const char *s, size_t width, enum text_cut ho
  * \n, \t, \xNN; invalid UTF-8 becomes U+FFFD. */
 void text_add_printable(struct buf *out, const char *s, size_t n);
 
+/* Appends one line, all of it made so, and its end: for lines that quote names and paths. */
+void text_add_line(struct buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Whether a character does something to a terminal: moves the cursor, ends a line, turns the writing direction. */
+bool text_is_control(uint32_t c);
+
+/* Appends text to a line of a file so that text_add_unescaped gives it back: control characters, invalid bytes and what
+ * turns the writing direction become \n, \t, \xNN (a byte) or \uNNNN, and so do the characters of `also`; a backslash that
+ * would be read as one of these becomes two. */
+void text_add_escaped(struct buf *out, const char *s, size_t n, const char *also);
+void text_add_unescaped(struct buf *out, const char *s, size_t n);
+
 /* Appends argv as one line a POSIX shell would split again into the same words. */
 void text_add_command(struct buf *out, char *const argv[]);
 

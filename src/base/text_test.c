@@ -72,6 +72,31 @@ static void foreign_text_cannot_move_the_cursor(void **state)
 	buf_done(&b);
 }
 
+static void what_was_escaped_comes_back(void **state)
+{
+	static const char *const texts[] = { "plain", "", "a\nb\tc\rd", "\\", "\\\\", "\\n",
+		"\\\\n", "a\\", "\\q\\x\\u", "\x1b[31m\x7f", "\xc2\x9b\xe2\x80\xae\xe2\x80\xa8",
+		"\xff\xc3(", "semi;colon", "h\xc3\xa9llo \xe6\xbc\xa2", "\\\n", "\\\\\\x41",
+		"\xef\xbf\xbd" };
+	struct buf line = BUF_INIT, back = BUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		buf_clear(&line);
+		buf_clear(&back);
+		text_add_escaped(&line, texts[i], strlen(texts[i]), ";");
+		for (size_t k = 0; k < line.n; k++)
+			assert_true((unsigned char)line.data[k] >= ' ' && line.data[k] != ';');
+		text_add_unescaped(&back, buf_str(&line), line.n);
+		assert_string_equal(buf_str(&back), texts[i]);
+	}
+	buf_clear(&back);
+	text_add_unescaped(&back, "\\x4\\u12\\z\\", 10);
+	assert_string_equal(buf_str(&back), "\\x4\\u12\\z\\");
+	buf_done(&line);
+	buf_done(&back);
+}
+
 static void commands_are_quoted_for_a_shell(void **state)
 {
 	char py[] = "python3", c[] = "-c", code[] = "print('a b')", none[] = "";
@@ -125,6 +150,7 @@ int main(void)
 		cmocka_unit_test(ends),
 		cmocka_unit_test(cutting_keeps_the_informative_end),
 		cmocka_unit_test(foreign_text_cannot_move_the_cursor),
+		cmocka_unit_test(what_was_escaped_comes_back),
 		cmocka_unit_test(commands_are_quoted_for_a_shell),
 		cmocka_unit_test(distances),
 		cmocka_unit_test(numbers_and_times),

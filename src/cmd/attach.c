@@ -75,11 +75,13 @@ static void tell_start(const struct options *o, pid_t pid, const char *name)
 	if (!isatty(STDERR_FILENO))
 		return;
 	if (o->shared.duration_ns)
-		fprintf(stderr, "leadline: recording %d (%s) for %s; Ctrl-C ends it earlier\n",
-			(int)pid, name,
+		output_line(STDERR_FILENO,
+			"leadline: recording %d (%s) for %s; Ctrl-C ends it earlier", (int)pid,
+			name,
 			units_format(seconds, UNIT_SECONDS, (double)o->shared.duration_ns / 1e9));
 	else
-		fprintf(stderr, "leadline: recording %d (%s); Ctrl-C ends it\n", (int)pid, name);
+		output_line(STDERR_FILENO, "leadline: recording %d (%s); Ctrl-C ends it", (int)pid,
+			name);
 }
 
 static int follow_and_show(const struct command *self, const struct options *o,

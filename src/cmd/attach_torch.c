@@ -84,9 +84,9 @@ static size_t count_steps(const struct op_events *x)
 /* torch then falls back on half a second. */
 static void tell_without_steps(const struct torch_part *p, uint64_t n_steps)
 {
-	fprintf(stderr,
+	output_line(STDERR_FILENO,
 		"leadline: process %d had made no step of an optimizer when it was asked, so its "
-		"trace is not of %llu steps; ask again when it trains, or with --seconds\n",
+		"trace is not of %llu steps; ask again when it trains, or with --seconds",
 		(int)p->pid, (unsigned long long)n_steps);
 }
 
@@ -95,9 +95,10 @@ static void print_heading(const struct torch_part *p, const char *path, bool is_
 	char rank[RANK_TEXT];
 
 	rank_of(p->pid, rank);
-	printf("%sProcess %d%s%s: %s\n", is_first ? "" : "\n", (int)p->pid, *rank ? ", rank " : "",
-		rank, path);
-	fflush(stdout);
+	if (!is_first)
+		output_line(STDOUT_FILENO, "%s", "");
+	output_line(STDOUT_FILENO, "Process %d%s%s: %s", (int)p->pid, *rank ? ", rank " : "", rank,
+		path);
 }
 
 /* One object of the array: what is known of the process, and of its trace as `report --overview --ops` has it. */
@@ -152,8 +153,8 @@ static void tell_missing(struct shown *s, const struct torch_part *p)
 {
 	struct err ignored = ERR_INIT;
 
-	fprintf(stderr,
-		"leadline: process %d wrote no trace: it ended, or another profiler ran in it%s\n",
+	output_line(STDERR_FILENO,
+		"leadline: process %d wrote no trace: it ended, or another profiler ran in it%s",
 		(int)p->pid,
 		s->o->n_steps ? ", or no optimizer made so many steps (then: --seconds)" : "");
 	if (s->o->has_json)
@@ -180,10 +181,14 @@ static int show_all(struct shown *s, struct torch_job *j, struct err *e)
 		if (status != 0)
 			return status;
 	}
-	if (s->prints && s->n > OVERVIEWS_MOST)
-		printf("\n%zu more traces are in %s\n", s->n - OVERVIEWS_MOST, folder);
 	if (s->prints && s->n > 1)
-		printf("\nSide by side: leadline report --distributed %s\n", folder);
+		output_line(STDOUT_FILENO, "%s", "");
+	if (s->prints && s->n > OVERVIEWS_MOST)
+		output_line(
+			STDOUT_FILENO, "%zu more traces are in %s", s->n - OVERVIEWS_MOST, folder);
+	if (s->prints && s->n > 1)
+		output_line(
+			STDOUT_FILENO, "Side by side: leadline report --distributed %s", folder);
 	return 0;
 }
 
@@ -218,15 +223,15 @@ static void tell_start(const struct attach_torch *o)
 	if (!isatty(STDERR_FILENO))
 		return;
 	if (o->n_steps)
-		fprintf(stderr,
+		output_line(STDERR_FILENO,
 			"leadline: processes of %d (%s) ask for work every 5 s; then %llu steps of "
 			"each "
-			"are traced\n",
+			"are traced",
 			(int)o->pid, o->name, (unsigned long long)o->n_steps);
 	else
-		fprintf(stderr,
+		output_line(STDERR_FILENO,
 			"leadline: all processes of %d (%s) are traced for %s, from 6 s from now "
-			"on\n",
+			"on",
 			(int)o->pid, o->name,
 			units_format(length, UNIT_SECONDS, (double)o->length_ns / 1e9));
 }

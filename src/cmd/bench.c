@@ -196,7 +196,8 @@ static void show(struct bench_session *s)
 	environment_warn(&s->before, &s->after, s->elapsed_s, &warnings);
 	output_write(STDOUT_FILENO, &out);
 	if (warnings.n)
-		fprintf(stderr, "leadline: noise is to be expected:\n%s", buf_str(&warnings));
+		output_line(STDERR_FILENO, "leadline: noise is to be expected:");
+	output_write(STDERR_FILENO, &warnings);
 	buf_done(&out);
 	buf_done(&warnings);
 }

@@ -58,7 +58,10 @@ void command_tell_missing(const char *path, const char *text);
 /* The same of a recording whose records were read: checks the rest of it. Returns the text, in the arena; "" when it is whole. */
 const char *command_tell_damage(struct arena *a, struct reader *r, const char *path);
 
-/* Writes to stdout or stderr; a closed pipe ends the tool quietly. Returns the exit status. */
+/* Writes to stdout or stderr; a closed pipe ends the tool quietly. Returns the exit status. Whoever quotes a program makes that
+ * printable (text_add_printable); what else would do something to a terminal, but for line ends, tabs and our colours, is made so here. */
 int output_write(int fd, const struct buf *text);
+/* One line, all of it made printable; the line end is added. */
+int output_line(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

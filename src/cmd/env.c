@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/opts.h"
@@ -35,7 +36,7 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE, "for what? For example: leadline env --torch");
 	if (e.code)
 		return command_fail(self, &e);
-	printf("export KINETO_USE_DAEMON=1\n");
+	output_line(STDOUT_FILENO, "export KINETO_USE_DAEMON=1");
 	return 0;
 }
 

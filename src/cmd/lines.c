@@ -104,17 +104,23 @@ static int parse_unit(const char *text, double *ret, struct err *e)
 
 static void tell(const struct recording *r, const struct result *result, bool has_lines)
 {
+	struct buf notes = BUF_INIT;
+
 	if (has_lines && r->format)
-		fprintf(stderr, "leadline: wrote %s; look at it with: leadline report %s --lines\n",
+		output_line(STDERR_FILENO,
+			"leadline: wrote %s; look at it with: leadline report %s --lines",
 			r->other_path, r->path);
 	else if (has_lines)
-		fprintf(stderr, "leadline: look at it with: leadline report %s --lines\n", r->path);
+		output_line(STDERR_FILENO, "leadline: look at it with: leadline report %s --lines",
+			r->path);
 	else
-		fprintf(stderr,
+		output_line(STDERR_FILENO,
 			"leadline: no line was counted: decorate functions with @profile, or name "
 			"them "
-			"with -p\n");
-	fputs(result->fidelity.trace_notes, stderr);
+			"with -p");
+	buf_adds(&notes, result->fidelity.trace_notes);
+	output_write(STDERR_FILENO, &notes);
+	buf_done(&notes);
 }
 
 static int finish(struct recording *r, const struct options *o, double unit_s, struct err *e)

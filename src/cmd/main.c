@@ -26,11 +26,11 @@ static int unknown(const char *word)
 		}
 	}
 	if (nearest)
-		fprintf(stderr, "leadline: there is no command '%s'; did you mean '%s'?\n", word,
-			nearest);
+		output_line(STDERR_FILENO, "leadline: there is no command '%s'; did you mean '%s'?",
+			word, nearest);
 	else
-		fprintf(stderr, "leadline: there is no command or file '%s'; see 'leadline help'\n",
-			word);
+		output_line(STDERR_FILENO,
+			"leadline: there is no command or file '%s'; see 'leadline help'", word);
 	return 2;
 }
 
@@ -51,8 +51,8 @@ int main(int argc, char **argv)
 	if (c)
 		return c->run(c, argc - 1, argv + 1);
 	if (argv[1][0] == '-') {
-		fprintf(stderr,
-			"leadline: unknown option %s before the command; see 'leadline help'\n",
+		output_line(STDERR_FILENO,
+			"leadline: unknown option %s before the command; see 'leadline help'",
 			argv[1]);
 		return 2;
 	}

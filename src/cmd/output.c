@@ -3,6 +3,7 @@
 #include "cmd/command.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,29 +39,93 @@ struct output output_for(int fd, int color_choice)
 	return o;
 }
 
-int output_write(int fd, const struct buf *text)
+static int write_all(int fd, const struct buf *text)
 {
 	struct err e = ERR_INIT;
 
 	if (buf_write(text, fd, &e) == 0 || e.sys == EPIPE)
 		return 0;
-	fprintf(stderr, "leadline: %s\n", e.text);
+	if (fd != STDERR_FILENO)
+		output_line(STDERR_FILENO, "leadline: %s", e.text);
 	return err_exit_status(&e);
+}
+
+/* Bytes of a colour, as style.c writes them; 0 for anything else. */
+static size_t colour_at(const char *s, size_t n)
+{
+	size_t at = 2;
+
+	if (n < 4 || s[0] != '\033' || s[1] != '[')
+		return 0;
+	while (at < n && at < 6 && ((s[at] >= '0' && s[at] <= '9') || s[at] == ';'))
+		at++;
+	return at < n && s[at] == 'm' ? at + 1 : 0;
+}
+
+static bool is_harmless(const struct buf *text)
+{
+	for (size_t i = 0; i < text->n; i++) {
+		unsigned char c = (unsigned char)text->data[i];
+
+		if ((c < ' ' && c != '\n' && c != '\t') || c >= 0x7f)
+			return false;
+	}
+	return true;
+}
+
+static void add_harmless(struct buf *to, const struct buf *text)
+{
+	for (size_t at = 0; at < text->n;) {
+		const char *s = text->data + at;
+		size_t left = text->n - at, n = colour_at(s, left);
+		uint32_t c;
+
+		if (!n && (*s == '\n' || *s == '\t' || (*s == '\r' && left > 1 && s[1] == '\n')))
+			n = 1;
+		if (n) {
+			buf_add(to, s, n);
+		} else {
+			n = text_decode(s, left, &c);
+			text_add_printable(to, s, n);
+		}
+		at += n;
+	}
+}
+
+int output_write(int fd, const struct buf *text)
+{
+	struct buf harmless = BUF_INIT;
+	int status;
+
+	if (is_harmless(text))
+		return write_all(fd, text);
+	add_harmless(&harmless, text);
+	status = write_all(fd, &harmless);
+	buf_done(&harmless);
+	return status;
+}
+
+int output_line(int fd, const char *fmt, ...)
+{
+	struct buf text = BUF_INIT, line = BUF_INIT;
+	va_list ap;
+	int status;
+
+	va_start(ap, fmt);
+	buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	text_add_line(&line, "%s", buf_str(&text));
+	fflush(fd == STDOUT_FILENO ? stdout : stderr); /* what printf said before */
+	status = write_all(fd, &line);
+	buf_done(&text);
+	buf_done(&line);
+	return status;
 }
 
 void command_tell_missing(const char *path, const char *text)
 {
-	struct buf line = BUF_INIT;
-
-	if (!*text)
-		return;
-	buf_adds(&line, "leadline: ");
-	text_add_printable(&line, path, strlen(path));
-	buf_adds(&line, ": ");
-	text_add_printable(&line, text, strlen(text));
-	buf_addc(&line, '\n');
-	output_write(STDERR_FILENO, &line);
-	buf_done(&line);
+	if (*text)
+		output_line(STDERR_FILENO, "leadline: %s: %s", path, text);
 }
 
 const char *command_tell_damage(struct arena *a, struct reader *r, const char *path)
@@ -77,16 +142,14 @@ int command_fail(const struct command *self, const struct err *e)
 {
 	const char *advice = err_advice(e);
 	bool names_itself = self && strncmp(e->text, self->name, strlen(self->name)) == 0;
-	struct buf text = BUF_INIT;
 
-	text_add_printable(&text, e->text, strlen(e->text)); /* it may quote a hostile file */
-	fprintf(stderr, "leadline: %s%s%s\n", self && !names_itself ? self->name : "",
-		self && !names_itself ? ": " : "", buf_str(&text));
-	buf_done(&text);
+	/* It may quote a hostile file. */
+	output_line(STDERR_FILENO, "leadline: %s%s%s", self && !names_itself ? self->name : "",
+		self && !names_itself ? ": " : "", e->text);
 	if (e->code == ERR_USAGE && self)
-		fprintf(stderr, "  see 'leadline help %s'\n", self->name);
+		output_line(STDERR_FILENO, "  see 'leadline help %s'", self->name);
 	else if (*advice)
-		fprintf(stderr, "  %s\n", advice);
+		output_line(STDERR_FILENO, "  %s", advice);
 	if (self && self->runs_program && e->code != ERR_NOT_FOUND && e->code != ERR_NOT_EXECUTABLE)
 		return 125;
 	return err_exit_status(e);

@@ -10,6 +10,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "base/text.h"
 #include "cmd/command.h"
 #include "view/keys.h"
@@ -32,9 +34,12 @@ void prompt_done(struct prompt *p)
 	edit_done(&p->edit);
 }
 
+/* What the editor moves the cursor with. */
 static void send(const struct buf *bytes)
 {
-	output_write(STDOUT_FILENO, bytes);
+	struct err ignored = ERR_INIT;
+
+	buf_write(bytes, STDOUT_FILENO, &ignored);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -131,12 +136,14 @@ static bool read_terminal(struct prompt *p, const char *text, struct buf *line)
 
 static bool read_plain(const char *text, struct buf *line)
 {
+	struct buf shown = BUF_INIT;
 	char *bytes = NULL;
 	size_t size = 0;
 	ssize_t n;
 
-	fputs(text, stdout);
-	fflush(stdout);
+	buf_adds(&shown, text);
+	output_write(STDOUT_FILENO, &shown);
+	buf_done(&shown);
 	n = getline(&bytes, &size, stdin);
 	while (n > 0 && (bytes[n - 1] == '\n' || bytes[n - 1] == '\r'))
 		n--;

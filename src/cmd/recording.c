@@ -231,8 +231,8 @@ int recording_close(struct recording *r, int *ret_fd, struct err *e)
 	r->writer = NULL;
 	r->is_short = status < 0;
 	if (status < 0)
-		fprintf(stderr, "leadline: %s; the report tells what was recorded until then\n",
-			e->text);
+		output_line(STDERR_FILENO,
+			"leadline: %s; the report tells what was recorded until then", e->text);
 	return status;
 }
 
@@ -338,7 +338,7 @@ static void add_untraced(const struct fidelity *f, struct buf *out)
 	const char *line = f->trace_notes;
 
 	if (*f->no_trace)
-		buf_printf(out, "No calls were traced: %s.\n", f->no_trace);
+		text_add_line(out, "No calls were traced: %s.", f->no_trace);
 	while (*line) {
 		size_t n = strcspn(line, "\n");
 
@@ -362,7 +362,7 @@ static void add_nothing(const struct recording *r, const struct fidelity *f, str
 	else if (*f->trace && !*f->engine)
 		buf_adds(out, "No calls were traced: the program ended before its first one.\n");
 	else
-		buf_printf(out, "No Python stacks were seen: %s.\n",
+		text_add_line(out, "No Python stacks were seen: %s.",
 			*f->no_python         ? f->no_python
 				: r->is_short ? "the recording ends before"
 					      : "it did not run long enough");
@@ -395,11 +395,11 @@ static int show(const struct recording *r, const struct recording_options *o,
 			add_nothing(r, &result.fidelity, &text);
 		buf_adds(&text, note);
 		if (r->format)
-			buf_printf(&text, "Written: %s (%s)\n", r->other_path, r->format->name);
-		buf_printf(&text, "Recording: %s   more: leadline report %s %s\n", r->path, r->path,
-			result.exact ? "--tree" : "--lines --limit 40");
+			text_add_line(&text, "Written: %s (%s)", r->other_path, r->format->name);
+		text_add_line(&text, "Recording: %s   more: leadline report %s %s", r->path,
+			r->path, result.exact ? "--tree" : "--lines --limit 40");
 		if (result.exact)
-			buf_printf(&text, "Ask it as pstats: leadline stats %s\n", r->path);
+			text_add_line(&text, "Ask it as pstats: leadline stats %s", r->path);
 		result_json(&result, &json);
 		status = recording_emit(o, &text, &json, e);
 	}
@@ -424,7 +424,7 @@ int recording_end(const struct command *self, struct recording *r,
 	if (show(r, o, page, state, note, &e) < 0) {
 		if (!r->is_short || e.code != ERR_BAD_FILE)
 			return command_fail(self, &e);
-		fprintf(stderr, "leadline: nothing of the run was recorded until then\n");
+		output_line(STDERR_FILENO, "leadline: nothing of the run was recorded until then");
 	}
 	return closing.code ? err_exit_status(&closing) : 0;
 }

@@ -163,8 +163,10 @@ static void describe(const struct options *o, struct buf *to)
 		o->idle && o->state == STACKS_WALL ? "with idle threads" : "" };
 	struct buf thread = BUF_INIT, range = BUF_INIT;
 
-	if (o->thread)
-		buf_printf(&thread, "thread %s", o->thread);
+	if (o->thread) {
+		buf_adds(&thread, "thread ");
+		text_add_printable(&thread, o->thread, strlen(o->thread));
+	}
 	if (o->from_ns || o->has_to) {
 		units_format(from, UNIT_SECONDS, (double)o->from_ns / 1e9);
 		units_format(until, UNIT_SECONDS, (double)o->to_ns / 1e9);

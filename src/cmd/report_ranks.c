@@ -40,8 +40,9 @@ static int add_folder(struct op_ranks *r, const char *path, struct err *e)
 	int status = folder_list(r->a, path, true, &folder, e);
 
 	if (status == 0 && folder.n_older)
-		fprintf(stderr, "leadline: %s: %zu older trace%s of the same workers left out\n",
-			path, folder.n_older, folder.n_older == 1 ? "" : "s");
+		output_line(STDERR_FILENO,
+			"leadline: %s: %zu older trace%s of the same workers left out", path,
+			folder.n_older, folder.n_older == 1 ? "" : "s");
 	for (size_t i = 0; status == 0 && i < folder.n; i++)
 		status = add(r, folder.v[i], e);
 	return status;

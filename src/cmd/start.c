@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/opts.h"
 #include "base/text.h"
+#include "cmd/command.h"
 #include "cmd/recording.h"
 #include "sys/interpreters.h"
 #include "base/banned.h"
@@ -123,7 +124,7 @@ int start_make(struct start *s, char **operands, struct err *e)
 		else if (!interpreter_choose(&places, s->interpreter, sizeof s->interpreter, &why))
 			return err_set(
 				e, ERR_NOT_FOUND, "no python3 found; name one with --python");
-		fprintf(stderr, "leadline: %s (%s)\n", s->interpreter, why);
+		output_line(STDERR_FILENO, "leadline: %s (%s)", s->interpreter, why);
 		vec_push(&s->words, s->interpreter);
 	}
 	if (s->module) {

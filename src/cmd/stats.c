@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/prompt.h"
@@ -92,7 +93,7 @@ static void add_head(struct browser *b, const char *path)
 
 	if (stat(path, &st) == 0 && localtime_r(&st.st_mtime, &tm))
 		strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y    ", &tm);
-	buf_printf(&b->heads, "%s%s\n", text, path);
+	text_add_line(&b->heads, "%s%s", text, path);
 }
 
 static int read_file(struct browser *b, const char *path, struct err *e)
@@ -210,7 +211,7 @@ static void do_add(struct browser *b, const char *words)
 	struct err e = ERR_INIT;
 
 	if (has_stats(b) && add_file(b, words, &e) < 0)
-		buf_printf(&b->out, "Failed to load statistics for %s: %s\n", words, e.text);
+		text_add_line(&b->out, "Failed to load statistics for %s: %s", words, e.text);
 }
 
 static void do_read(struct browser *b, const char *words)
@@ -220,7 +221,7 @@ static void do_read(struct browser *b, const char *words)
 	if (!*words && !b->name.n)
 		buf_adds(&b->out, "No statistics object is current -- cannot reload.\n");
 	else if (read_file(b, *words ? words : buf_str(&b->name), &e) < 0)
-		buf_printf(&b->out, "%s\n", e.text);
+		text_add_line(&b->out, "%s", e.text);
 }
 
 static void do_sort(struct browser *b, const char *words)
@@ -318,7 +319,7 @@ static void do_help(struct browser *b, const char *words)
 		return;
 	}
 	if (*words) {
-		buf_printf(&b->out, "*** No help on %s\n", words);
+		text_add_line(&b->out, "*** No help on %s", words);
 		return;
 	}
 	buf_adds(&b->out,
@@ -346,7 +347,7 @@ static void do_line(struct browser *b, const char *line)
 	if (verb)
 		verb->run(b, words.data + n + strspn(words.data + n, " \t"));
 	else if (words.n)
-		buf_printf(&b->out, "*** Unknown syntax: %s\n", buf_str(&words));
+		text_add_line(&b->out, "*** Unknown syntax: %s", buf_str(&words));
 	buf_done(&words);
 }
 
@@ -417,7 +418,8 @@ static void ask(struct browser *b)
 	while (!b->has_ended) {
 		show(b);
 		buf_clear(&text);
-		buf_printf(&text, "%s%% ", buf_str(&b->name));
+		text_add_printable(&text, buf_str(&b->name), b->name.n);
+		buf_adds(&text, "% ");
 		if (!prompt_read(&p, buf_str(&text), &line)) {
 			buf_clear(&line);
 			buf_adds(&line, "EOF");

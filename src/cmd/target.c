@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/err.h"
+#include "cmd/command.h"
 #include "collect/py_target.h"
 #include "sys/lookup.h"
 #include "sys/proc.h"
@@ -62,10 +64,10 @@ static int say_which(const lookup_processes *all, const char *word, struct err *
 {
 	char command[160];
 
-	fprintf(stderr, "leadline: %zu processes are called %s:\n", all->n, word);
+	output_line(STDERR_FILENO, "leadline: %zu processes are called %s:", all->n, word);
 	for (size_t i = 0; i < all->n && i < LISTED_MOST; i++)
 		if (proc_command(all->v[i].pid, command, sizeof command))
-			fprintf(stderr, "  %7d  %s\n", (int)all->v[i].pid, command);
+			output_line(STDERR_FILENO, "  %7d  %s", (int)all->v[i].pid, command);
 	return err_set(e, ERR_USAGE, "which '%s'? Give the number of one", word);
 }
 

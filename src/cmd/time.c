@@ -98,8 +98,8 @@ static int run_and_show(
 			      : writer_open(&r.writer, NULL, NULL, e)) < 0)
 		return command_fail(self, e);
 	if (p.stdout_to_stderr)
-		fprintf(stderr,
-			"leadline: --json: the program's standard output goes to standard error\n");
+		output_line(STDERR_FILENO,
+			"leadline: --json: the program's standard output goes to standard error");
 	if (program_run(&p, r.writer, &result, e) < 0) {
 		recording_discard(&r);
 		return command_fail(self, e);

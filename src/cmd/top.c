@@ -246,7 +246,7 @@ static int conclude(const struct command *self, struct live_run *r,
 	if (!r->o->output && left->wants_save)
 		status = recording_keep(recording, r->stem, r->name, sizeof r->name, &e);
 	if (name && status == 0)
-		buf_printf(&text, "Recording: %s   more: leadline report %s\n", name, name);
+		text_add_line(&text, "Recording: %s   more: leadline report %s", name, name);
 	output_write(STDOUT_FILENO, &text);
 	buf_done(&text);
 	return status < 0 ? command_fail(self, &e) : 0;

@@ -153,7 +153,7 @@ static void join_one(const char *path, struct writer *w, struct buf *notes)
 	struct err e = ERR_INIT;
 
 	if (torch_trace_load_file(&x, path, &e) < 0) {
-		buf_printf(notes, "Operators: none, %s.\n", e.text);
+		text_add_line(notes, "Operators: none, %s.", e.text);
 	} else {
 		shift(&x);
 		op_record_write(&x, w);
@@ -171,9 +171,9 @@ static void keep_other(const char *from, const char *name, const char *recording
 
 	snprintf(to, sizeof to, "%.*s.%s", (int)n, recording, name);
 	if (buf_load(&text, from, SIZE_MAX / 2, &e) < 0 || outfile_save(&text, to, &e) < 0)
-		buf_printf(notes, "Operators of another process are lost: %s.\n", e.text);
+		text_add_line(notes, "Operators of another process are lost: %s.", e.text);
 	else
-		buf_printf(notes, "Operators of another process: %s\n", to);
+		text_add_line(notes, "Operators of another process: %s", to);
 	buf_done(&text);
 }
 
@@ -227,7 +227,7 @@ void torch_full_join(struct torch_full *t, struct writer *w, const char *path, s
 		add_note(from, traces.n > 0, notes);
 	}
 	if (traces.n)
-		buf_printf(notes, "Operators: leadline report %s --overview --ops\n", path);
+		text_add_line(notes, "Operators: leadline report %s --overview --ops", path);
 	if (traces.n > 1)
 		tell_ranks(path, notes);
 	if (!traces.n && !told.n)

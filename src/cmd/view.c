@@ -235,7 +235,8 @@ static void tell(struct server *s, const struct options *o, struct redirect *way
 
 	printf("%s\n", server_url(s));
 	if (o->unix_path)
-		printf("(at the Unix socket %s; a proxy or ssh -L 8000:%s leads there)\n",
+		output_line(STDOUT_FILENO,
+			"(at the Unix socket %s; a proxy or ssh -L 8000:%s leads there)",
 			o->unix_path, whole ? whole : o->unix_path);
 	else if (is_remote)
 		tell_forwarding(s);
@@ -283,13 +284,14 @@ static int write_page(struct library *l, const struct options *o, struct err *e)
 	if (status == 0)
 		status = onefile_make(l, most, &page, &dropped, e);
 	if (status == 0 && strcmp(o->output, "-") == 0) {
-		output_write(STDOUT_FILENO, &page);
+		status = buf_write(&page, STDOUT_FILENO, e);
 	} else if (status == 0 && (status = outfile_save(&page, o->output, e)) == 0) {
-		printf("%s: %s, opens in any browser\n", o->output,
+		output_line(STDOUT_FILENO, "%s: %s, opens in any browser", o->output,
 			units_format(size, UNIT_BYTES, (double)page.n));
 		if (dropped.n)
-			printf("Left out to keep it small (the page says so, too):\n%s",
-				buf_str(&dropped));
+			output_line(STDOUT_FILENO,
+				"Left out to keep it small (the page says so, too):");
+		output_write(STDOUT_FILENO, &dropped);
 	}
 	buf_done(&page);
 	buf_done(&dropped);

@@ -16,13 +16,13 @@
 #include "cpython/opcodes.h"
 #include "cpython/strings.h"
 #include "store/writer.h"
+#include "wire/name.h"
 #include "wire/py_layout.h"
 #include "wire/records.h"
 #include "base/banned.h"
 
 enum {
-	HEAD_MOST = 512,  /* bytes of a code object before its instructions */
-	TEXT_MOST = 4096, /* of a name, characters */
+	HEAD_MOST = 512, /* bytes of a code object before its instructions */
 	LINETABLE_MOST = 4 << 20,
 	UNITS_MOST = 16 << 20,
 	UNITS_READ_MOST = 1 << 18, /* of which returns are looked for */
@@ -351,11 +351,11 @@ void py_codes_tick(struct py_codes *c, uint64_t now_ns)
 /* ---- what the recording says ----------------------------------------------------------------- */
 
 /* A str object as UTF-8; "?" when it cannot be read. The caller frees it. */
-static char *read_text(struct py_codes *c, uint64_t address)
+static char *read_text(struct py_codes *c, uint64_t address, size_t most)
 {
 	struct buf out = BUF_INIT;
 
-	if (strings_read(c->mem, c->l, address, TEXT_MOST, &out) < 0) {
+	if (strings_read_name(c->mem, c->l, address, most, &out) < 0) {
 		buf_done(&out);
 		return xstrdup("?");
 	}
@@ -402,8 +402,8 @@ static struct rec_code row_of(struct py_codes *c, struct code *x, struct writer 
 
 static void read_texts(struct py_codes *c, struct code *x)
 {
-	x->file = read_text(c, x->filename);
-	x->qualname = read_text(c, x->name);
+	x->file = read_text(c, x->filename, NAME_PATH_MOST);
+	x->qualname = read_text(c, x->name, NAME_CHARS_MOST);
 	x->n_table = 0;
 	read_table(c, x);
 	x->is_read = true;

@@ -91,7 +91,7 @@ static void thread_rows(struct sampler *s, struct py_process *p, struct sampled 
 	if (is_known && !t->is_renamed)
 		return;
 	r.process = process_row(s, p);
-	r.name = t->name ? writer_string(s->c.writer, t->name) : 0;
+	r.name = t->name ? writer_name(s->c.writer, t->name, strlen(t->name)) : 0;
 	if (!is_known)
 		t->n_last = 0;
 	t->segment = writer_segment(s->c.writer);
@@ -231,7 +231,7 @@ static void record_task(struct sampler *s, struct py_process *p, struct sampled 
 	writer_add(s->c.writer, RECORD_task,
 		&(struct rec_task){ .t_ns = now_ns,
 			.thread = t->row,
-			.name = writer_string(s->c.writer, name) });
+			.name = name ? writer_name(s->c.writer, name, strlen(name)) : 0 });
 }
 
 /* What the instruction the thread stands on works with. */

@@ -56,7 +56,7 @@ void rows_region(
 	} else {
 		r.samples = r.tokens = 0;
 	}
-	r.name = writer_string(w, name);
+	r.name = writer_name(w, name, strlen(name));
 	writer_add(w, RECORD_region, &r);
 	buf_done(&text);
 }

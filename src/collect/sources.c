@@ -148,7 +148,7 @@ void sources_write(struct sources *s, struct writer *w)
 	for (size_t i = 0; i < all.n; i++) {
 		const char *file = intern_get(&s->names, all.v[i].name)->p;
 		struct process *p = &s->processes.v[all.v[i].process];
-		struct rec_source r = { .file = writer_string(w, file) };
+		struct rec_source r = { .file = writer_path(w, file, strlen(file)) };
 
 		buf_clear(&text);
 		r.state = (uint8_t)read_source(s, p, file, &text);

@@ -111,8 +111,8 @@ static uint32_t code_row(
 	const struct trace_code *c = &one->head;
 	const char *p = one->bytes.data, *lines = p + c->n_file + c->n_qualname,
 		   *code = lines + c->n_linetable, *handlers = code + c->n_code;
-	struct rec_code r = { .file = writer_string_n(w, p, c->n_file),
-		.qualname = writer_string_n(w, p + c->n_file, c->n_qualname),
+	struct rec_code r = { .file = writer_path(w, p, c->n_file),
+		.qualname = writer_name(w, p + c->n_file, c->n_qualname),
 		.first_line = c->first_line,
 		.n_code_bytes = c->n_code,
 		.linetable = { lines, c->n_linetable },
@@ -158,7 +158,7 @@ struct trace_function_row trace_functions_row(
 	one->has_row = true;
 	one->segment = writer_segment(w);
 	one->row = one->is_builtin
-		? (struct trace_function_row){ .builtin = writer_string_n(
+		? (struct trace_function_row){ .builtin = writer_name(
 						       w, one->bytes.data, one->bytes.n) }
 		: (struct trace_function_row){ .code = code_row(f, one, w) };
 	one->row.is_own = is_own(one);

@@ -184,7 +184,7 @@ static uint32_t name_row(struct trace_ops *o, uint32_t number, struct writer *w)
 	if (!name || !name->text)
 		return writer_string(w, "(without a name)");
 	if (!name->row || name->segment != writer_segment(w)) {
-		name->row = writer_string(w, name->text);
+		name->row = writer_name(w, name->text, strlen(name->text));
 		name->segment = writer_segment(w);
 	}
 	return name->row;
@@ -196,8 +196,8 @@ static uint32_t code_row_new(const struct trace_op_code *c, const struct trace_o
 	const char *qualname = c->texts + c->head.n_file, *lines = qualname + c->head.n_qualname;
 
 	return writer_row(w, RECORD_code,
-		&(struct rec_code){ .file = writer_string_n(w, c->texts, c->head.n_file),
-			.qualname = writer_string_n(w, qualname, c->head.n_qualname),
+		&(struct rec_code){ .file = writer_path(w, c->texts, c->head.n_file),
+			.qualname = writer_name(w, qualname, c->head.n_qualname),
 			.first_line = c->head.first_line,
 			.n_code_bytes = c->head.n_code,
 			.linetable = { lines, c->head.n_linetable },

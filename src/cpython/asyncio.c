@@ -16,11 +16,11 @@
 #include "cpython/names.h"
 #include "cpython/object.h"
 #include "cpython/strings.h"
+#include "wire/name.h"
 #include "wire/py_layout.h"
 #include "base/banned.h"
 
 enum {
-	NAME_MOST = 256,
 	TASK_BYTES_MOST = 1024,
 };
 
@@ -109,7 +109,7 @@ static int add_name(struct asyncio *a, uint64_t name, struct buf *out)
 		buf_printf(out, "Task-%lld", (long long)number);
 		return 0;
 	}
-	return strings_read(a->o->mem, a->o->l, name, NAME_MOST, out);
+	return strings_read_name(a->o->mem, a->o->l, name, NAME_CHARS_MOST, out);
 }
 
 int asyncio_name(struct asyncio *a, uint64_t task, struct buf *out)

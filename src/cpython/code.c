@@ -12,22 +12,22 @@
 #include "cpython/object.h"
 #include "cpython/stack.h"
 #include "cpython/strings.h"
+#include "wire/name.h"
 #include "wire/py_layout.h"
 #include "base/banned.h"
 
 enum {
-	TEXT_MOST = 4096, /* of a name, characters */
 	LINETABLE_MOST = 4 << 20,
 	UNITS_MOST = 8 << 20,
 	COPIES_MOST = 4096,
 };
 
-static const char *read_text(struct arena *a, struct objects *o, uint64_t address)
+static const char *read_text(struct arena *a, struct objects *o, uint64_t address, size_t most)
 {
 	struct buf text = BUF_INIT;
 	const char *copy = "?";
 
-	if (strings_read(o->mem, o->l, address, TEXT_MOST, &text) == 0)
+	if (strings_read_name(o->mem, o->l, address, most, &text) == 0)
 		copy = arena_strndup(a, buf_str(&text), text.n);
 	buf_done(&text);
 	return copy;
@@ -80,9 +80,10 @@ const struct code *code_read(struct arena *a, struct objects *o, uint64_t addres
 	memcpy(&c->first_line, p + l->code_firstlineno, 4);
 	if (!find_instructions(o, p, address, c))
 		return NULL;
-	c->file = read_text(a, o, u64_at(p, l->code_filename));
-	c->qualname = read_text(
-		a, o, u64_at(p, l->code_qualname != PY_NONE ? l->code_qualname : l->code_name));
+	c->file = read_text(a, o, u64_at(p, l->code_filename), NAME_PATH_MOST);
+	c->qualname = read_text(a, o,
+		u64_at(p, l->code_qualname != PY_NONE ? l->code_qualname : l->code_name),
+		NAME_CHARS_MOST);
 	read_lines(a, o, u64_at(p, l->code_linetable), c);
 	return c;
 }

@@ -204,7 +204,7 @@ static bool check_str(struct walk *w, uint64_t object, const char *what)
 	if (!is_instance(w, object, STR, what))
 		return false;
 	buf_clear(&w->text);
-	failed = strings_read(w->m, w->l, object, NAME_CHARS_MAX, &w->text);
+	failed = strings_read_name(w->m, w->l, object, NAME_CHARS_MAX, &w->text);
 	return !failed ||
 		wrong(w, "%s at 0x%llx holds no text: %s", what, (unsigned long long)object,
 			strerror(-failed));

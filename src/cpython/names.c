@@ -8,10 +8,9 @@
 #include "cpython/dict.h"
 #include "cpython/object.h"
 #include "cpython/strings.h"
+#include "wire/name.h"
 #include "wire/py_layout.h"
 #include "base/banned.h"
-
-enum { NAME_MOST = 256 };
 
 struct naming {
 	struct objects *o;
@@ -37,7 +36,7 @@ static bool name_thread(void *ctx, uint64_t key, uint64_t thread)
 	buf_clear(&n->name);
 	if (object_int(n->o, key, &ident) == 0 &&
 		attribute_find(n->o, thread, "_name", &name) == 0 &&
-		strings_read(n->o->mem, n->o->l, name, NAME_MOST, &n->name) == 0)
+		strings_read_name(n->o->mem, n->o->l, name, NAME_CHARS_MOST, &n->name) == 0)
 		n->visit(n->ctx, (uint64_t)ident, buf_str(&n->name));
 	return true;
 }

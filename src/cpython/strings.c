@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "cpython/mem.h"
+#include "wire/name.h"
 #include "wire/py_layout.h"
 #include "base/banned.h"
 
@@ -73,15 +74,20 @@ static int read_characters(const struct mem *m, uint64_t from, size_t n_chars, u
 	return failed;
 }
 
-static int read_start(const struct mem *m, const struct py_layout *l, uint64_t address,
-	size_t limit_chars, bool may_be_cut, struct buf *out, uint64_t *ret_length)
+struct head {
+	uint64_t from; /* where the characters are */
+	uint64_t length;
+	unsigned kind;
+	bool is_ascii;
+};
+
+/* is_loose: instances of subclasses will do. */
+static int read_head(const struct mem *m, const struct py_layout *l, uint64_t address,
+	bool is_loose, struct head *ret)
 {
 	unsigned char head[HEAD_MAX];
 	int64_t length;
 	uint32_t data;
-	uint64_t from;
-	unsigned kind;
-	bool is_ascii;
 	int failed;
 
 	if (l->str_ascii_data > sizeof head || (address & 7))
@@ -89,19 +95,97 @@ static int read_start(const struct mem *m, const struct py_layout *l, uint64_t a
 	failed = mem_read(m, address, head, l->str_ascii_data);
 	if (failed)
 		return failed;
-	if (!parse_head(l, head, &kind, &data, &is_ascii, &length) || (!data && !may_be_cut))
+	if (!parse_head(l, head, &ret->kind, &data, &ret->is_ascii, &length) ||
+		(!data && !is_loose))
 		return -EINVAL;
-	if ((uint64_t)length > limit_chars && !may_be_cut)
-		return -E2BIG;
-	from = address + data;
-	if (!data)
-		failed = mem_read_u64(m, address + l->str_compact_data, &from);
-	*ret_length = (uint64_t)length;
-	if ((uint64_t)length > limit_chars)
-		length = (int64_t)limit_chars;
-	if (failed || length == 0)
+	ret->length = (uint64_t)length;
+	ret->from = address + data;
+	return data ? 0 : mem_read_u64(m, address + l->str_compact_data, &ret->from);
+}
+
+static int read_start(const struct mem *m, const struct py_layout *l, uint64_t address,
+	size_t limit_chars, bool may_be_cut, struct buf *out, uint64_t *ret_length)
+{
+	struct head h;
+	int failed = read_head(m, l, address, may_be_cut, &h);
+
+	if (failed)
 		return failed;
-	return read_characters(m, from, (size_t)length, kind, is_ascii, out);
+	if (h.length > limit_chars && !may_be_cut)
+		return -E2BIG;
+	*ret_length = h.length;
+	if (h.length > limit_chars)
+		h.length = limit_chars;
+	return h.length ? read_characters(m, h.from, h.length, h.kind, h.is_ascii, out) : 0;
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static int hash_end(const struct mem *m, const struct head *h, uint64_t first, uint64_t *hash)
+{
+	unsigned char end[NAME_ENDS * 4];
+	uint64_t n = h->length - first < NAME_ENDS ? h->length - first : NAME_ENDS;
+	int failed = mem_read(m, h->from + first * h->kind, end, n * h->kind);
+
+	for (uint64_t i = 0; !failed && i < n; i++) {
+		uint32_t c = 0;
+
+		memcpy(&c, end + i * h->kind, h->kind);
+		*hash = name_hash_add(*hash, c);
+	}
+	return failed;
+}
+
+static int read_cut(const struct mem *m, const struct head *h, size_t most, struct buf *out)
+{
+	uint64_t hash = name_hash_begin(h->length);
+	size_t before = out->n;
+	char mark[NAME_MARK_BYTES];
+	int failed = read_characters(m, h->from, most - NAME_MARK_CHARS, h->kind, h->is_ascii, out);
+
+	if (!failed)
+		failed = hash_end(m, h, 0, &hash);
+	if (!failed)
+		failed = hash_end(m, h, h->length > NAME_ENDS ? h->length - NAME_ENDS : 0, &hash);
+	if (failed) {
+		out->n = before;
+		return failed;
+	}
+	name_mark(hash, mark);
+	buf_add(out, mark, sizeof mark);
+	return 0;
+}
+
+static void replace_nuls(struct buf *out, size_t from)
+{
+	struct buf text = BUF_INIT;
+
+	if (out->n == from || !memchr(out->data + from, '\0', out->n - from))
+		return;
+	buf_add(&text, out->data + from, out->n - from);
+	out->n = from;
+	for (size_t i = 0; i < text.n; i++)
+		if (text.data[i])
+			buf_addc(out, text.data[i]);
+		else
+			text_add_char(out, 0x2400);
+	buf_done(&text);
+}
+
+int strings_read_name(const struct mem *m, const struct py_layout *l, uint64_t address,
+	size_t most_chars, struct buf *out)
+{
+	size_t before = out->n;
+	struct head h;
+	int failed = read_head(m, l, address, false, &h);
+
+	if (!failed && h.length > most_chars)
+		failed = read_cut(m, &h, most_chars, out);
+	else if (!failed && h.length)
+		failed = read_characters(m, h.from, h.length, h.kind, h.is_ascii, out);
+	if (!failed)
+		replace_nuls(out, before);
+	return failed;
 }
 
 int strings_read(const struct mem *m, const struct py_layout *l, uint64_t address,

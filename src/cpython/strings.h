@@ -26,4 +26,8 @@ int strings_read(const struct mem *m, const struct py_layout *l, uint64_t addres
 int strings_read_start(const struct mem *m, const struct py_layout *l, uint64_t address,
 	size_t limit_chars, struct buf *out, uint64_t *ret_length);
 
+/* As strings_read, but of a name: one that is longer is cut as wire/name.h says, and NUL, at which texts end in C, is U+2400. */
+int strings_read_name(const struct mem *m, const struct py_layout *l, uint64_t address,
+	size_t most_chars, struct buf *out);
+
 #endif

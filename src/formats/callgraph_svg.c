@@ -241,6 +241,8 @@ static void add_head(struct page *p, struct tables *t, struct graph_point size)
 	char total[UNITS_TEXT];
 
 	svg_begin(p->out, width, size.y + HEAD + 2 * MARGIN, title);
+	if (p->o->damage && *p->o->damage)
+		buf_printf(p->out, "<desc>%s</desc>\n", p->o->damage);
 	buf_printf(p->out, "<text class=\"t\" x=\"%d\" y=\"22\">", MARGIN);
 	svg_text(p->out, title, (size_t)fmin(HEAD_CHARACTERS, width / 9));
 	buf_printf(p->out,

@@ -15,6 +15,7 @@
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/intern.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "formats/foreign.h"
 #include "formats/format.h"
@@ -123,6 +124,25 @@ static int by_function(const void *a, const void *b)
 	return x->key.line < y->key.line ? -1 : x->key.line > y->key.line;
 }
 
+/* "f'2": called so by the program. */
+static bool ends_as_again(const char *s)
+{
+	const char *mark = strrchr(s, '\'');
+
+	return mark && mark[1] && !mark[1 + strspn(mark + 1, "0123456789")];
+}
+
+/* So that it is one line, and comes back as it was: readers leave out blanks at the beginning. */
+static void add_text(struct buf *out, const char *s)
+{
+	const char *also = ends_as_again(s) ? "'" : "";
+
+	if (*s == ' ')
+		buf_adds(out, "\\x20");
+	s += *s == ' ';
+	text_add_escaped(out, s, strlen(s), also);
+}
+
 /* "(1) name" the first time, "(1)" later. */
 static void add_file(struct file *f, const char *word, const char *path)
 {
@@ -132,7 +152,7 @@ static void add_file(struct file *f, const char *word, const char *path)
 	buf_printf(&f->out->text, "%s=(%u)", word, i + 1);
 	if (added) {
 		buf_addc(&f->out->text, ' ');
-		buf_adds(&f->out->text, *path ? path : "???");
+		add_text(&f->out->text, *path ? path : "???");
 	}
 	buf_addc(&f->out->text, '\n');
 }
@@ -150,8 +170,7 @@ static void add_function(struct file *f, const char *word, uint32_t function)
 	buf_printf(&f->out->text, "%s=(%u)", word, function + 1);
 	if (!f->has_name[function]) {
 		buf_addc(&f->out->text, ' ');
-		for (; *name; name++)
-			buf_addc(&f->out->text, (unsigned char)*name < ' ' ? ' ' : *name);
+		add_text(&f->out->text, *name ? name : "???");
 		if (function < f->n_numbers && function % 2)
 			buf_adds(&f->out->text, "'2");
 	}
@@ -206,9 +225,11 @@ static void add_head(struct file *f, const char *command)
 
 	buf_adds(out,
 		"# callgrind format\nversion: 1\ncreator: leadline " LEADLINE_VERSION "\ncmd: ");
-	for (; *command; command++)
-		buf_addc(out, (unsigned char)*command < ' ' ? ' ' : *command);
-	buf_adds(out, "\npositions: line\n");
+	add_text(out, command);
+	buf_adds(out, "\n" CALLGRIND_ESCAPES "\n");
+	if (*sink_damage(f->out))
+		buf_printf(out, "desc: Damage: %s\n", sink_damage(f->out));
+	buf_adds(out, "positions: line\n");
 	buf_printf(out, "event: %s : %s\n", event,
 		f->s->unit == UNIT_SECONDS ? "time in nanoseconds" : event);
 	if (f->samples)

@@ -12,6 +12,9 @@ struct input;
 
 extern const struct format format_callgrind;
 
+/* A line of the head of our files: names and the command are as text_add_escaped writes them. */
+#define CALLGRIND_ESCAPES "desc: Escapes: \\n \\t \\xNN \\uNNNN in names"
+
 /* callgrind_read.c */
 bool callgrind_recognise(const char *head, size_t n);
 int callgrind_read(struct input *in, struct foreign *to, struct err *e);

@@ -13,9 +13,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "formats/foreign.h"
@@ -56,7 +58,8 @@ struct file {
 	VEC(struct edge) edges;
 	struct map edge_of; /* caller and callee → index */
 	struct place at, called;
-	bool has_call; /* the next line is the cost of a call */
+	bool has_call;   /* the next line is the cost of a call */
+	bool is_escaped; /* CALLGRIND_ESCAPES */
 	uint64_t calls, to_line, line;
 	unsigned n_positions;
 	bool has_events;
@@ -70,6 +73,20 @@ static int bad(struct file *f, const char *what)
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
+
+/* The text that was escaped. */
+static uint32_t plain(struct file *f, const char *s, size_t n)
+{
+	struct buf text = BUF_INIT;
+	uint32_t id;
+
+	if (!f->is_escaped || !memchr(s, '\\', n))
+		return intern_add(&f->texts, s, n, NULL);
+	text_add_unescaped(&text, s, n);
+	id = intern_add(&f->texts, text.data, text.n, NULL);
+	buf_done(&text);
+	return id;
+}
 
 static int take_name(struct file *f, struct map *names, const char *s, uint32_t *ret)
 {
@@ -92,6 +109,14 @@ static int take_name(struct file *f, struct map *names, const char *s, uint32_t 
 		return bad(f, "a name's number was not given to one before");
 	}
 	*ret = (uint32_t)text - 1;
+	return 0;
+}
+
+static int take_file(struct file *f, struct map *names, const char *s, uint32_t *ret)
+{
+	if (take_name(f, names, s, ret) < 0)
+		return -(int)f->e->code;
+	*ret = plain(f, intern_get(&f->texts, *ret)->p, intern_get(&f->texts, *ret)->n);
 	return 0;
 }
 
@@ -138,7 +163,7 @@ static int take_function(struct file *f, const char *s, struct place *p)
 	n = strlen(text);
 	p->level = level_of(text, &n);
 	key[0] = is_nothing(f, p->file) ? p->object : p->file;
-	key[1] = intern_add(&f->texts, text, n, NULL);
+	key[1] = plain(f, text, n);
 	row = intern_add(&f->keys, key, sizeof key, &added);
 	if (added)
 		vec_push(&f->rows, (struct function){ .file = key[0], .name = key[1] });
@@ -291,12 +316,12 @@ static int take_word(struct file *f, const char *word, size_t n, const char *val
 	uint32_t ignored;
 
 	if (is_word(word, n, "fl"))
-		return take_name(f, &f->files, value, &f->at.file);
+		return take_file(f, &f->files, value, &f->at.file);
 	if (is_word(word, n, "fi") ||
 		is_word(word, n, "fe")) /* inlined: the cost stays the function's */
 		return take_name(f, &f->files, value, &ignored);
 	if (is_word(word, n, "cfi") || is_word(word, n, "cfl"))
-		return take_name(f, &f->files, value, &f->called.file);
+		return take_file(f, &f->files, value, &f->called.file);
 	if (is_word(word, n, "ob"))
 		return take_name(f, &f->objects, value, &f->at.object);
 	if (is_word(word, n, "cob"))
@@ -324,6 +349,8 @@ static void take_head(struct file *f, const char *word, size_t n, const char *va
 		take_events(f, value);
 	else if (is_word(word, n, "positions"))
 		f->n_positions = strstr(value, "instr") && strstr(value, "line") ? 2 : 1;
+	else if (is_word(word, n, "desc") && strncmp(value, "Escapes: ", 9) == 0)
+		f->is_escaped = true;
 	else if (is_word(word, n, "cmd") && *value)
 		foreign_command(f->to, value);
 }

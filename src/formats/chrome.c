@@ -139,7 +139,10 @@ static int write(struct tables *tables, struct sink *out, struct err *e)
 	if (status == 0) {
 		buf_adds(&out->text,
 			"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"exporter\":"
-			"\"leadline " LEADLINE_VERSION "\"},\"traceEvents\":[");
+			"\"leadline " LEADLINE_VERSION "\"");
+		if (*sink_damage(out)) /* words of ours: nothing in them needs an escape */
+			buf_printf(&out->text, ",\"damage\":\"%s\"", sink_damage(out));
+		buf_adds(&out->text, "},\"traceEvents\":[");
 		put_threads(&t, used_command(&t.a, tables));
 		buf_adds(&out->text, "\n]}\n");
 		status = spans_close(t.spans, e);

@@ -4,7 +4,7 @@
  * stack, root first, frames joined by ";", a blank, the number of samples (a thread that sleeps is
  * looked at rarely: its time counts as the samples it stands for; exact times are µs, bytes are bytes). The
  * count is the last word of a line, so a blank in a frame is fine; ";" and line ends in names are not and
- * become "," and " ".
+ * become \x3b and \n. They stay so when such a file is read: other tools' files have backslashes of their own.
  *
  * Frames are written as "qualname (file:line)". Read are that, CPython's "file:qualname:line", and plain
  * names; what does not look like a place stays part of the name. */
@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/intern.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "formats/dat.h"
 #include "formats/foreign.h"
@@ -32,19 +33,14 @@
 
 static void add_frame(struct buf *out, const struct stack_frame *f)
 {
-	size_t from = out->n;
-
+	text_add_escaped(out, f->name, strlen(f->name), ";");
 	if (f->is_synthetic)
-		buf_printf(out, "%s", f->name);
-	else if (f->line >= 0)
-		buf_printf(out, "%s (%s:%d)", f->name, f->file, f->line);
-	else
-		buf_printf(out, "%s (%s)", f->name, f->file);
-	for (size_t i = from; i < out->n; i++)
-		if (out->data[i] == ';')
-			out->data[i] = ',';
-		else if ((unsigned char)out->data[i] < ' ')
-			out->data[i] = ' ';
+		return;
+	buf_adds(out, " (");
+	text_add_escaped(out, f->file, strlen(f->file), ";");
+	if (f->line >= 0)
+		buf_printf(out, ":%d", f->line);
+	buf_addc(out, ')');
 }
 
 static uint64_t count_of(const struct stacks *s, const struct stack_place *p, double rate_hz)

@@ -121,6 +121,8 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 	p.g = callgraph_build(&a, p.s, exact_build(&a, t, p.s->frames, p.s->nodes), &o->graph);
 	for (size_t i = 0; i < p.g->n_nodes; i++)
 		most_self = fmax(most_self, p.g->nodes[i].self_s);
+	if (*sink_damage(out))
+		buf_printf(p.out, "// %s\n", sink_damage(out));
 	buf_printf(p.out,
 		"digraph {\n\ttooltip=\" \"\n"
 		"\tgraph [fontname=Arial, nodesep=0.125, ranksep=0.25];\n"

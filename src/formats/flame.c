@@ -130,6 +130,8 @@ static void add_head(struct flame *f, struct tables *t, struct arena *a)
 	struct buf *out = &f->out->text;
 
 	svg_begin(out, WIDTH, f->height, title);
+	if (*sink_damage(f->out))
+		buf_printf(out, "<desc>%s</desc>\n", sink_damage(f->out));
 	buf_printf(out, "<text class=\"t\" x=\"%d\" y=\"22\">", MARGIN);
 	svg_text(out, title, 140);
 	buf_printf(out, "</text>\n<text class=\"d\" x=\"%d\" y=\"40\">%s", MARGIN,

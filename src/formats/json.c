@@ -100,6 +100,8 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 	json_object_begin(&p.w);
 	json_kv_string(&p.w, "exporter", "leadline " LEADLINE_VERSION);
 	json_kv_string(&p.w, "command", used_command(&p.a, t));
+	if (*sink_damage(out))
+		json_kv_string(&p.w, "damage", sink_damage(out));
 	json_kv_u64(&p.w, "lost_samples", p.s->n_lost);
 	put_threads(&p);
 	put_functions(&p);

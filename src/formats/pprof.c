@@ -234,6 +234,8 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 		longest = fmax(longest, f.wall->threads[i].all_s);
 	if (!o.is_foreign)
 		pb_put_u64(&out->text, PROFILE_TIME_NANOS, tables_reader(t)->begun_realtime_ns);
+	if (*sink_damage(out))
+		pb_put_u64(&out->text, PROFILE_COMMENT, string_of(&f, sink_damage(out)));
 	if (o.unit == UNIT_SECONDS)
 		pb_put_u64(&out->text, PROFILE_DURATION_NANOS, foreign_value(longest * 1e9));
 	for (uint32_t i = 0; i < f.strings.items.n; i++) {

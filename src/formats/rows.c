@@ -11,6 +11,7 @@
 #include "analyze/profile.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "formats/format.h"
 #include "formats/sink.h"
@@ -45,13 +46,26 @@ static double share(const struct rows *r, double value)
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
 
+/* Line ends and tabs may stand in quotes; what else does something to a terminal, and bytes that are no UTF-8, become escapes. A
+ * spreadsheet takes what begins with one of these for a formula, quotes or not: an apostrophe before it says that it is text. */
 static void add_quoted(struct buf *out, const char *s)
 {
+	size_t n = strlen(s), step;
+	uint32_t c;
+
 	buf_addc(out, '"');
-	for (; *s; s++) {
-		if (*s == '"')
-			buf_addc(out, '"');
-		buf_addc(out, *s);
+	if (*s && strchr("=+-@\t\r", *s))
+		buf_addc(out, '\'');
+	for (; n; s += step, n -= step) {
+		step = text_decode(s, n, &c);
+		if (c == '"')
+			buf_adds(out, "\"\"");
+		else if (c == '\n' || c == '\r' || c == '\t')
+			buf_addc(out, (char)c);
+		else if (text_is_control(c) || (c == 0xfffd && step == 1))
+			text_add_escaped(out, s, step, "");
+		else
+			buf_add(out, s, step);
 	}
 	buf_addc(out, '"');
 }
@@ -88,13 +102,17 @@ static int write_csv(struct tables *t, struct sink *out, struct err *e)
 /* As code, in which only the bar of a table and the backtick have a meaning. */
 static void add_code(struct buf *out, const char *s)
 {
+	struct buf text = BUF_INIT;
+
+	text_add_printable(&text, s, strlen(s));
 	buf_addc(out, '`');
-	for (; *s; s++) {
-		if (*s == '|')
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.data[i] == '|')
 			buf_addc(out, '\\');
-		buf_addc(out, *s == '`' ? '\'' : (unsigned char)*s < ' ' ? ' ' : *s);
+		buf_addc(out, text.data[i] == '`' ? '\'' : text.data[i]);
 	}
 	buf_addc(out, '`');
+	buf_done(&text);
 }
 
 static int write_markdown(struct tables *t, struct sink *out, struct err *e)

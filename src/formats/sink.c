@@ -16,6 +16,11 @@ void sink_init(struct sink *s, int fd)
 	*s = (struct sink){ .fd = fd, .options = &format_defaults };
 }
 
+const char *sink_damage(const struct sink *s)
+{
+	return s->options && s->options->damage ? s->options->damage : "";
+}
+
 void sink_gzip(struct sink *s)
 {
 	s->gzip = xcalloc(1, sizeof *s->gzip);

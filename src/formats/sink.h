@@ -27,6 +27,8 @@ struct sink {
 };
 
 void sink_init(struct sink *s, int fd);
+/* What is missing of the recording, for a comment in the file; "" nothing. */
+const char *sink_damage(const struct sink *s);
 /* From here on what is written is compressed; nothing may have been written before. */
 void sink_gzip(struct sink *s);
 /* Writes out when there is enough. */

@@ -30,7 +30,8 @@ void svg_text(struct buf *out, const char *s, size_t most)
 		else if (c == '"')
 			buf_adds(out, "&quot;");
 		else
-			text_add_char(out, c < ' ' || c == 0xfffe || c == 0xffff ? 0xfffd : c);
+			text_add_char(
+				out, text_is_control(c) || c == 0xfffe || c == 0xffff ? 0xfffd : c);
 	}
 }
 

@@ -23,6 +23,7 @@
 #include "store/reader.h"
 #include "store/tables.h"
 #include "store/writer.h"
+#include "wire/name.h"
 
 enum { N_SAMPLES = 3000 };
 
@@ -278,6 +279,79 @@ static void every_flipped_byte_is_survived_and_noticed(void **state)
 	buf_done(&b);
 }
 
+/* Each counted once, also those that nobody asked for, and told in words. */
+static void damage_is_told(void **state)
+{
+	char text[DAMAGE_TEXT];
+	struct err e = ERR_INIT;
+	struct buf b = BUF_INIT;
+	struct reader *r;
+	struct tables *t;
+
+	(void)state;
+	write_recording(path, 2);
+	load_bytes(&b);
+	assert_int_equal(reader_open(&r, path, &e), 0);
+	reader_check(r);
+	assert_false(damage_describe(&r->damage, text));
+	assert_string_equal(text, "");
+	for (size_t i = 0; i < 2; i++)
+		b.data[r->chunks[i].offset + sizeof(struct chunk_head)] ^= 1;
+	reader_close(r);
+	assert_int_equal(buf_save(&b, path, &e), 0);
+	assert_int_equal(reader_open(&r, path, &e), 0);
+	reader_check(r);
+	reader_check(r);
+	assert_int_equal(r->damage.n_bad_chunks, 2);
+	assert_int_equal(tables_load(&t, r, &e), 0);
+	read_all_chunks(r);
+	read_all_chunks(r);
+	assert_int_equal(r->damage.n_bad_chunks, 2);
+	assert_true(damage_is_loss(&r->damage));
+	assert_true(damage_describe(&r->damage, text));
+	assert_non_null(strstr(text, "damaged: 2 of "));
+	tables_free(t);
+	reader_close(r);
+	buf_done(&b);
+}
+
+static void long_names_are_cut_and_stay_apart(void **state)
+{
+	const struct writer_options o = { .overwrite = true };
+	struct err e = ERR_INIT;
+	struct buf name = BUF_INIT;
+	struct writer *w;
+	struct reader *r;
+	struct tables *t;
+	uint32_t rows[4];
+
+	(void)state;
+	buf_fill(&name, 'x', 100000);
+	assert_int_equal(writer_open(&w, path, &o, &e), 0);
+	rows[0] = writer_name(w, name.data, name.n);
+	name.data[name.n - 1] = 'y';
+	rows[1] = writer_name(w, name.data, name.n);
+	rows[2] = writer_name(w, name.data, 500);
+	rows[3] = writer_name(w, "a\0b", 3);
+	assert_int_equal(writer_close(w, &e), 0);
+	assert_int_equal(reader_open(&r, path, &e), 0);
+	assert_int_equal(tables_load(&t, r, &e), 0);
+	for (size_t i = 0; i < 2; i++) {
+		const char *cut = tables_string(t, rows[i]);
+
+		assert_int_equal(strlen(cut), 500 - NAME_MARK_CHARS + NAME_MARK_BYTES);
+		assert_memory_equal(cut + 491, "\xe2\x80\xa6", 3);
+	}
+	assert_string_not_equal(tables_string(t, rows[0]), tables_string(t, rows[1]));
+	assert_int_equal(strlen(tables_string(t, rows[2])), 500);
+	assert_string_equal(tables_string(t, rows[3]),
+		"a\xe2\x90\x80"
+		"b");
+	tables_free(t);
+	reader_close(r);
+	buf_done(&name);
+}
+
 static void assert_refused(const void *bytes, size_t n, enum err_code code, const char *words)
 {
 	struct buf b = { .data = (char *)(uintptr_t)bytes, .n = n };
@@ -492,6 +566,8 @@ static void a_growing_recording_is_followed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(damage_is_told),
+		TEST(long_names_are_cut_and_stay_apart),
 		TEST(a_recording_reads_back),
 		TEST(a_growing_recording_is_followed),
 		TEST(a_row_written_again_is_the_same_row_with_more_said),

@@ -17,9 +17,11 @@
 #include "base/err.h"
 #include "base/intern.h"
 #include "base/outfile.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "store/columns.h"
 #include "store/container.h"
+#include "wire/name.h"
 #include "base/banned.h"
 
 enum {
@@ -389,6 +391,75 @@ uint32_t writer_string_n(struct writer *w, const char *s, size_t n)
 uint32_t writer_string(struct writer *w, const char *s)
 {
 	return s ? writer_string_n(w, s, strlen(s)) : 0;
+}
+
+/* Bytes of the first n_chars characters. */
+static size_t bytes_of(const char *s, size_t n, size_t n_chars)
+{
+	size_t at = 0;
+	uint32_t c;
+
+	while (at < n && n_chars--)
+		at += text_decode(s + at, n - at, &c);
+	return at;
+}
+
+static uint64_t hash_chars(uint64_t h, const char *s, size_t n)
+{
+	uint32_t c;
+
+	for (size_t at = 0; at < n;) {
+		at += text_decode(s + at, n - at, &c);
+		h = name_hash_add(h, c);
+	}
+	return h;
+}
+
+static void add_cut(struct buf *to, const char *s, size_t n, size_t n_chars, size_t most)
+{
+	size_t head = bytes_of(s, n, NAME_ENDS),
+	       tail = n_chars > NAME_ENDS ? bytes_of(s, n, n_chars - NAME_ENDS) : 0;
+	uint64_t h = hash_chars(name_hash_begin(n_chars), s, head);
+	char mark[NAME_MARK_BYTES];
+
+	name_mark(hash_chars(h, s + tail, n - tail), mark);
+	buf_add(to, s, bytes_of(s, n, most - NAME_MARK_CHARS));
+	buf_add(to, mark, sizeof mark);
+}
+
+static uint32_t add_name(struct writer *w, const char *s, size_t n, size_t most)
+{
+	struct buf cut = BUF_INIT, text = BUF_INIT;
+	size_t n_chars = 0;
+	uint32_t row, c;
+
+	if (n <= most && !(n && memchr(s, '\0', n))) /* nearly always */
+		return writer_string_n(w, s, n);
+	for (size_t at = 0; at < n; n_chars++)
+		at += text_decode(s + at, n - at, &c);
+	if (n_chars > most)
+		add_cut(&cut, s, n, n_chars, most);
+	else
+		buf_add(&cut, s, n);
+	for (size_t i = 0; i < cut.n; i++)
+		if (cut.data[i])
+			buf_addc(&text, cut.data[i]);
+		else
+			text_add_char(&text, 0x2400);
+	row = writer_string_n(w, text.data, text.n);
+	buf_done(&cut);
+	buf_done(&text);
+	return row;
+}
+
+uint32_t writer_name(struct writer *w, const char *s, size_t n)
+{
+	return add_name(w, s, n, NAME_CHARS_MOST);
+}
+
+uint32_t writer_path(struct writer *w, const char *s, size_t n)
+{
+	return add_name(w, s, n, NAME_PATH_MOST);
 }
 
 void writer_meta_n(struct writer *w, const char *key, const void *value, size_t n)

@@ -63,6 +63,10 @@ uint32_t writer_row_again(struct writer *w, enum record_kind table, const void *
 /* Rows of the string table; 0 for "" and NULL. */
 uint32_t writer_string(struct writer *w, const char *s);
 uint32_t writer_string_n(struct writer *w, const char *s, size_t n);
+/* The same of a program's names and of its files': what is too long is cut as wire/name.h says, and NUL, at which texts end in C,
+ * is U+2400. */
+uint32_t writer_name(struct writer *w, const char *s, size_t n);
+uint32_t writer_path(struct writer *w, const char *s, size_t n);
 /* A meta record: what the recording says of itself. */
 void writer_meta(struct writer *w, const char *key, const char *value);
 void writer_meta_n(struct writer *w, const char *key, const void *value, size_t n);

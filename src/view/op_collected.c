@@ -37,7 +37,7 @@ void op_collected_print(const struct op_collected *c, const char *path, struct b
 	if (c->n_processes > 1)
 		buf_printf(out, " of %s processes",
 			units_format(n, UNIT_COUNT, (double)c->n_processes));
-	buf_printf(out, "   more: leadline report %s --ops\n", path);
+	text_add_line(out, "   more: leadline report %s --ops", path);
 	op_collected_print_unseen(c, out);
 }
 

@@ -222,6 +222,14 @@ static void print_told(const struct op_told *told, const struct ops_view *v, str
 	buf_done(&text);
 }
 
+static void print_break(const struct op_break *b, bool is_first, struct buf *out)
+{
+	if (is_first)
+		buf_addc(out, '\n');
+	text_add_line(
+		out, "graph break at %s: gone on after it %" PRIu64 " times", b->where, b->n_times);
+}
+
 void op_compile_print(const struct op_compile *x, const struct ops_view *v, struct buf *out)
 {
 	style_add(out, STYLE_BOLD, v->colour, "Compilation\n");
@@ -240,8 +248,7 @@ void op_compile_print(const struct op_compile *x, const struct ops_view *v, stru
 	if (x->n_frames)
 		print_frames(x, v, out);
 	for (size_t i = 0; i < x->n_places && i < v->limit; i++)
-		buf_printf(out, "%sgraph break at %s: gone on after it %" PRIu64 " times\n",
-			i ? "" : "\n", x->breaks[i].where, x->breaks[i].n_times);
+		print_break(&x->breaks[i], i == 0, out);
 	print_told(x->told, v, out);
 	if (x->n)
 		print_list(x, v, out);

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/json_write.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "view/ops.h"
 #include "view/style.h"
@@ -33,7 +34,7 @@ static void print_device(const struct op_events *x, const struct op_steps *s, st
 	if (!(s->kernel_s > 0))
 		return;
 	if (*x->device_name)
-		buf_printf(out, "%-22s %s%s\n", "device", x->device_name,
+		text_add_line(out, "%-22s %s%s", "device", x->device_name,
 			x->n_devices > 1 ? ", and others" : "");
 	print_figure("busy", UNIT_SHARE, s->busy_s / s->seconds,
 		"   of the steps a kernel, copy or fill ran", out);

@@ -3,11 +3,13 @@
 #include "view/op_ranks.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "analyze/op_ranks.h"
 #include "base/buf.h"
 #include "base/json_write.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "view/ops.h"
 #include "view/style.h"
@@ -119,17 +121,29 @@ static void print_straggler(const struct op_ranks *r, const struct ops_view *v, 
 	buf_done(&text);
 }
 
+static void print_note(const char *note, bool is_first, const struct ops_view *v, struct buf *out)
+{
+	if (is_first)
+		buf_addc(out, '\n');
+	style_begin(out, STYLE_DIM, v->colour);
+	text_add_line(out, "Note: %s.", note);
+	style_end(out, STYLE_DIM, v->colour);
+}
+
 void op_ranks_print(const struct op_ranks *r, const struct ops_view *v, struct buf *out)
 {
 	style_add(out, STYLE_BOLD, v->colour, "Ranks");
-	if (r->backend && *r->backend)
-		buf_printf(out, " (%s)", r->backend);
+	if (r->backend && *r->backend) {
+		buf_adds(out, " (");
+		text_add_printable(out, r->backend, strlen(r->backend));
+		buf_addc(out, ')');
+	}
 	buf_addc(out, '\n');
 	print_ranks(r, v, out);
 	print_straggler(r, v, out);
 	print_collectives(r, v, out);
 	for (size_t i = 0; i < r->notes.n; i++)
-		style_add(out, STYLE_DIM, v->colour, "%sNote: %s.\n", i ? "" : "\n", r->notes.v[i]);
+		print_note(r->notes.v[i], i == 0, v, out);
 }
 
 static void write_rank(const struct op_rank *x, struct json_writer *w)

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/json_write.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "view/op_overview.h"
 #include "view/ops.h"
@@ -29,7 +30,8 @@ void op_slow_print(const struct op_slow *slow, const struct op_steps *steps,
 
 	if (!slow->n)
 		return;
-	buf_printf(out, "\nSlow steps, beside the median %s\n", steps->v[slow->median].name);
+	buf_addc(out, '\n');
+	text_add_line(out, "Slow steps, beside the median %s", steps->v[slow->median].name);
 	table = table_new(columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; i < slow->n; i++)
 		for (size_t k = 0; k < slow->v[i].n; k++) {

@@ -4,11 +4,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/ops_diff.h"
 #include "base/buf.h"
 #include "base/json_write.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "view/diff.h"
 #include "view/ops.h"
@@ -109,7 +111,8 @@ static void print_trace(const char *which, const struct ops_diff_trace *t, struc
 {
 	char step[UNITS_TEXT];
 
-	buf_printf(out, "%s  %s", which, t->path);
+	buf_printf(out, "%s  ", which);
+	text_add_printable(out, t->path, strlen(t->path));
 	if (t->n_steps)
 		buf_printf(out, "  %zu steps, %s each (median)", t->n_steps,
 			units_format(step, UNIT_SECONDS, t->step_s));

@@ -8,6 +8,7 @@
 
 #include "analyze/ops.h"
 #include "base/buf.h"
+#include "base/text.h"
 #include "view/ops.h"
 #include "base/banned.h"
 
@@ -52,7 +53,7 @@ static void add_cell(struct page *p, size_t *column, const char *text)
 	size_t n = length(text), width = p->widths[(*column)++];
 
 	buf_fill(p->out, ' ', n < width ? width - n : 0);
-	buf_adds(p->out, text);
+	text_add_printable(p->out, text, strlen(text));
 	buf_adds(p->out, "  ");
 }
 

@@ -109,7 +109,7 @@ static void print_head(
 			strlen(slash ? slash + 1 : p->program));
 		buf_addc(out, '\n');
 	}
-	buf_printf(out, "Type: %s\n", p->type);
+	text_add_line(out, "Type: %s", p->type);
 	if (p->begun_ns && localtime_r(&seconds, &t) &&
 		strftime(when, sizeof when, "%b %-d, %Y at %-I:%M%P (%Z)", &t))
 		buf_printf(out, "Time: %s\n", when);

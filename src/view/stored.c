@@ -81,7 +81,7 @@ static void add_rows(const struct stored_view *v, struct buf *out)
 	}
 	table_emit(t, out, v->width, v->colour);
 	table_free(t);
-	buf_printf(out, "  A %s, B %s\n", v->a, v->b);
+	text_add_line(out, "  A %s, B %s", v->a, v->b);
 }
 
 static void add_differences(const struct stored_view *v, struct buf *out)
@@ -134,9 +134,11 @@ void stored_print_markdown(const struct stored_view *v, struct buf *out)
 			units_format(t, UNIT_SECONDS, u->b_s), u->ratio, u->interval.low,
 			u->interval.high, verdict_words[u->word]);
 	}
-	for (size_t i = 0; i < v->n_differences; i++)
-		buf_printf(out, "\n%s: %s against %s\n", v->differences[i].what,
-			v->differences[i].a, v->differences[i].b);
+	for (size_t i = 0; i < v->n_differences; i++) {
+		buf_addc(out, '\n');
+		text_add_line(out, "%s: %s against %s", v->differences[i].what, v->differences[i].a,
+			v->differences[i].b);
+	}
 }
 
 static void row_json(struct json_writer *w, const struct stored_row *r)

@@ -110,7 +110,7 @@ void style_wrap(struct buf *out, const char *text, size_t indent, size_t width)
 		size_t n = strcspn(text, " ");
 		struct buf word = BUF_INIT;
 
-		buf_add(&word, text, n);
+		text_add_printable(&word, text, n);
 		if (column > indent && column + 1 + text_width(buf_str(&word)) > width) {
 			buf_addc(out, '\n');
 			buf_fill(out, ' ', indent);
