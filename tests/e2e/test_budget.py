@@ -57,13 +57,13 @@ COOL = {"work": 401, "rare": 400, "thrower": 400, "numbers": 400, "down": 2400, 
         "{built-in method builtins.sum}": 400, "{built-in method builtins.sorted}": 200}
 
 
-def run(label, *options):
-    """(the result, its JSON) of the program above."""
+def run(label, *options, text=PROGRAM):
+    """(the result, its JSON) of the program above, or another."""
     shared = shared_folder(label)
     with tempfile.TemporaryDirectory(dir=shared) as folder, tempfile.TemporaryDirectory() as own:
         os.chmod(folder, 0o755)
         program = Path(folder) / "program.py"
-        program.write_text(PROGRAM)
+        program.write_text(text)
         r = subprocess.run([LEADLINE, "run", *options, f"--json={own}/x.json", "-o", f"{own}/x.lead", "--",
                             *require(label).command(str(program))],
                            env={**os.environ, "TMPDIR": shared}, capture_output=True, text=True, timeout=SECONDS)
@@ -91,6 +91,53 @@ def test_what_is_hot_is_estimated_and_all_else_exact(draw, label):
     draw.share("intervals that hold the truth", covered, len(HOT), low=0.75)
     draw.median("estimated functions", page["trace"]["estimated_functions"], high=8)
     assert "estimated, the others exact" in r.stderr
+
+
+LONE = """
+def lone(x):
+    for i in range(100):
+        x += i
+    return x
+
+def main():
+    for i in range(400000):
+        lone(i)
+
+main()
+"""
+
+
+@pytest.mark.measured
+@pytest.mark.parametrize("label", NEW)
+def test_a_loop_that_calls_one_function_alone_has_windows(label):
+    """All that runs is off, and no thread of ours is there to open one: the function itself tells the time."""
+    f = functions(run(label, "--budget", "10%", text=LONE)[1])["lone"]
+    assert f["estimated"] and f["calls_high"] is not None and f["calls_low"] <= 400000 <= f["calls_high"], f
+
+
+FORKED = """
+import os
+
+def tiny(x):
+    return x + 1
+
+def work(n):
+    for i in range(n):
+        tiny(i)
+
+work(6000)
+pid = os.fork()
+if pid == 0:
+    work(100000)
+    os._exit(0)
+os.waitpid(pid, 0)
+"""
+
+
+@pytest.mark.parametrize("label", NEW)
+def test_a_child_counts_what_its_parent_had_switched_off(label):
+    f = functions(run(label, "--budget", "10%", text=FORKED)[1])["tiny"]
+    assert f["calls_low"] >= 2 * 2048, f
 
 
 @pytest.mark.parametrize("label", OLD)
