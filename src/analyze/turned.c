@@ -44,7 +44,7 @@ struct turned {
 	VEC(struct group) groups;
 	VEC(struct node) nodes;
 	VEC(uint32_t) parent, function, n_children, n_samples;
-	VEC(uint16_t) depth;
+	VEC(uint32_t) depth;
 	VEC(double) x, total, self;
 	VEC(uint64_t) n_calls;
 	struct flametree columns;
@@ -60,7 +60,7 @@ static void add_node(
 	vec_push(&t->nodes, (struct node){ .first_member = first_member, .n_members = g->n });
 	vec_push(&t->parent, parent);
 	vec_push(&t->function, g->function);
-	vec_push(&t->depth, is_root ? 0 : (uint16_t)(t->depth.v[parent] + 1));
+	vec_push(&t->depth, is_root ? 0 : t->depth.v[parent] + 1);
 	vec_push(&t->n_children, 0);
 	vec_push(&t->n_samples, g->n_samples);
 	vec_push(&t->x, x);

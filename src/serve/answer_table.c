@@ -9,6 +9,7 @@
 #include "analyze/neighbours.h"
 #include "analyze/pattern.h"
 #include "analyze/profile.h"
+#include "analyze/paths.h"
 #include "analyze/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -299,17 +300,15 @@ static int search_pattern(const struct params *p, struct pattern **ret, struct e
 /* Time of the stacks that hold one of them at least. */
 static double time_of_any(const struct selection *s, const bool *is_found)
 {
-	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
+	const struct paths *p = s->stacks->paths;
+	bool *has_any = xcalloc(p->n, sizeof *has_any);
 	double value = 0;
 
-	for (size_t i = 0; i < s->stacks->n; i++) {
-		size_t n = stacks_frames(s->stacks, i, frames), k = 0;
-
-		while (k < n && !is_found[frames[k].function])
-			k++;
-		value += k < n ? s->stacks->v[i].seconds : 0;
-	}
-	free(frames);
+	for (size_t i = 1; i < p->n; i++)
+		has_any[i] = has_any[p->v[i].parent] || is_found[p->v[i].function];
+	for (size_t i = 0; i < s->stacks->n; i++)
+		value += has_any[p->of_place[i]] ? s->stacks->v[i].seconds : 0;
+	free(has_any);
 	return value * (1 - selection_lost_share(s));
 }
 
