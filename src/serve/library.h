@@ -25,8 +25,10 @@
 #include "formats/results.h"
 
 struct blocks;
+struct by_place;
 struct comparison;
 struct err;
+struct files;
 struct op_ranks;
 struct params;
 struct recording;
@@ -45,6 +47,7 @@ struct selection {
 	const struct exact *exact; /* NULL: not counted call by call, or the shape needs stacks */
 	const struct exact_lines *exact_lines;
 	const struct profile *profile;     /* NULL: nothing was sampled or counted */
+	const struct by_place *by_place;   /* its functions (answer_parts.h); NULL until asked for */
 	const struct probes *probes;       /* NULL likewise */
 	struct blocks *blocks;             /* of LIBRARY_BLOCKS; owned; else NULL */
 	const struct flametree *tree;      /* NULL until asked for */
@@ -71,6 +74,7 @@ struct recording {
 	struct origin origin;
 	const struct regions *regions;
 	const struct texts *texts;   /* NULL until asked for */
+	struct files *files;         /* likewise (files.h); owned */
 	const struct strips *strips; /* NULL until asked for */
 	struct selection *selections[LIBRARY_SELECTIONS];
 };
