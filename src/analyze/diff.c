@@ -247,8 +247,7 @@ static struct piece *pieces_of(const struct stacks *s)
 }
 
 /* However often a row recurs on a path, its total is what is below the first. */
-static void charge_cell(
-	struct diff_cell *c, int side, const struct piece *x, bool is_first)
+static void charge_cell(struct diff_cell *c, int side, const struct piece *x, bool is_first)
 {
 	c->self[side] = both(c->self[side], x->self);
 	if (is_first)

@@ -192,7 +192,8 @@ static uint32_t finish(struct builder *b, const struct state *x, uint32_t *libra
 	return ended.path ? ended.path : ended.outermost;
 }
 
-/* A shape makes paths of stacks that turn out not to count. Those that no place has go; the others keep their order. */
+/* Paths of stacks that turned out not to count, or were shortened: those that no place has go, the others keep their
+ * order. */
 static void prune(struct builder *b, uint32_t *of_place)
 {
 	uint32_t *now = xcalloc(b->v.n, sizeof *now);
@@ -216,7 +217,74 @@ static void prune(struct builder *b, uint32_t *of_place)
 	free(now);
 }
 
-const struct paths *paths_build(struct arena *a, const struct stacks *s)
+/* ---- shortening ------------------------------------------------------------------------------ */
+
+enum { SHORTEST = 64 };
+
+/* How deep a stack may be so that all of them together have no more frames. */
+static size_t depth_for(const struct builder *b, const uint32_t *of_place, const uint32_t *depth,
+	size_t frames_most)
+{
+	size_t *n_at = xcalloc(STACKS_DEPTH + 1, sizeof *n_at), n = b->s->n, sum = 0, most = 0;
+
+	for (size_t i = 0; i < b->s->n; i++)
+		n_at[depth[of_place[i]] < STACKS_DEPTH ? depth[of_place[i]] : STACKS_DEPTH]++;
+	for (; most < STACKS_DEPTH && sum + (n -= n_at[most]) <= frames_most; most++)
+		sum += n;
+	free(n_at);
+	return most > SHORTEST ? most : SHORTEST;
+}
+
+/* The outer half, one frame for the middle, the inner half, whose frames become a path of its own. */
+static uint32_t shorten_one(
+	struct builder *b, uint32_t path, uint32_t outer, uint32_t *left_out, size_t n_inner)
+{
+	struct stack_frame f = frames_left_out(b->s->frames);
+
+	vec_clear(&b->pending);
+	for (; n_inner; n_inner--, path = b->v.v[path].parent)
+		vec_push(&b->pending, path);
+	if (!*left_out)
+		*left_out = add_path(b, outer, f.function, NO_FRAME);
+	path = *left_out;
+	while (b->pending.n) {
+		struct path x = b->v.v[b->pending.v[--b->pending.n]];
+
+		path = add_path(b, path, x.function, x.frame);
+	}
+	return path;
+}
+
+/* Whether any stack was. */
+static bool shorten(struct builder *b, uint32_t *of_place, size_t frames_most)
+{
+	size_t n = b->v.n, most, n_outer;
+	uint32_t *depth = xcalloc(n, sizeof *depth), *outer = xcalloc(n, sizeof *outer),
+		 *left_out = xcalloc(n, sizeof *left_out);
+	bool is_any = false;
+
+	for (size_t i = 1; i < n; i++)
+		depth[i] = depth[b->v.v[i].parent] + 1;
+	most = depth_for(b, of_place, depth, frames_most);
+	n_outer = most / 2;
+	for (size_t i = 1; i < n; i++)
+		outer[i] = depth[i] <= n_outer ? (uint32_t)i : outer[b->v.v[i].parent];
+	for (size_t i = 0; i < b->s->n; i++) {
+		uint32_t path = of_place[i];
+
+		if (depth[path] <= most)
+			continue;
+		is_any = true;
+		of_place[i] = shorten_one(
+			b, path, outer[path], &left_out[outer[path]], most - n_outer - 1);
+	}
+	free(depth);
+	free(outer);
+	free(left_out);
+	return is_any;
+}
+
+const struct paths *paths_build(struct arena *a, const struct stacks *s, size_t frames_most)
 {
 	struct builder b = { .s = s,
 		.n_states =
@@ -238,7 +306,9 @@ const struct paths *paths_build(struct arena *a, const struct stacks *s)
 	}
 	for (size_t i = 0; of_stack && i < b.n_states; i++)
 		of_stack[i] = b.states[i].path;
-	if (s->shape)
+	if (frames_most && shorten(&b, of_place, frames_most))
+		of_stack = NULL;
+	if (!of_stack)
 		prune(&b, of_place);
 	*p = (struct paths){ .v = arena_copy(a, b.v.v, b.v.n * sizeof *b.v.v),
 		.n = b.v.n,

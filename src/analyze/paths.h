@@ -39,14 +39,15 @@ struct paths {
 	const struct path *v;
 	size_t n;                 /* at least 1 */
 	const uint32_t *of_place; /* by place: its leaf; 0: the stack does not count */
-	/* By row of the stack table, or node + 1, without a place's own leaf; 0: no place has it. NULL with a shape. */
+	/* By row of the stack table, or node + 1, without a place's own leaf; 0: no place has it. NULL with a
+	 * shape, and where stacks were shortened. */
 	const uint32_t *of_stack;
 	size_t n_stacks;
 	const struct stack_frame *frames;
 };
 
-/* Of the stacks as they are but for this. In the arena. */
-const struct paths *paths_build(struct arena *a, const struct stacks *s);
+/* Of the stacks as they are but for this. In the arena. frames_most as in stacks_options. */
+const struct paths *paths_build(struct arena *a, const struct stacks *s, size_t frames_most);
 
 struct stack_frame paths_frame(const struct stacks *s, uint32_t path);
 

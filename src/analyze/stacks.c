@@ -382,7 +382,7 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 			stacks_fold_idle(s, places);
 	}
 	s->lost_share = lost_share(s);
-	s->paths = paths_build(a, s);
+	s->paths = paths_build(a, s, o->frames_most);
 	if (s->shape)
 		drop_places(s, places, (uint32_t *)s->paths->of_place);
 	add_up(s, threads);

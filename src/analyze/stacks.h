@@ -62,6 +62,9 @@ struct stacks_options {
 	/* Function numbers stay the same in all stacks that share these; NULL: the stacks make their own. */
 	struct frames *frames;
 	struct shape *shape; /* how stacks_frames changes them (shape.h); NULL: not at all */
+	/* For what writes each stack whole, which of a deep recursion is the square of its depth: all places have no more
+	 * frames than this together, or 64 each. Of longer ones the middle is one frame, "[left out]". 0: as they are. */
+	size_t frames_most;
 };
 
 struct stack_place {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyze/stacks.h"
+#include "base/saturate.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
@@ -43,7 +44,7 @@ struct turned {
 	const struct flametree *tree;
 	enum turned_direction direction;
 	VEC(struct member) members;
-	VEC(struct item) items; /* of the node at hand, as they came … */
+	VEC(struct item) items;    /* of the node at hand, as they came … */
 	VEC(struct member) sorted; /* … and group by group */
 	VEC(struct group) groups;
 	VEC(uint32_t) group_of; /* by function: index + 1; all 0 between nodes */
@@ -112,7 +113,7 @@ static void sum_up(const struct turned *t, struct group *g)
 		if (t->direction == TURNED_CALLEES_OF)
 			g->self += tree->self[m->at];
 		if (t->direction == TURNED_CALLEES_OF && tree->n_calls)
-			g->n_calls += tree->n_calls[m->at];
+			saturated_add(&g->n_calls, tree->n_calls[m->at]);
 	}
 	g->n_samples = most_samples(n_samples);
 }

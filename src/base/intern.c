@@ -65,8 +65,7 @@ uint32_t intern_add(struct intern *t, const void *p, size_t n, bool *ret_added)
 
 bool intern_find(const struct intern *t, const void *p, size_t n, uint32_t *ret)
 {
-	const struct intern_slot *slot =
-		t->n_slots ? slot_for(t, p, n, hash_bytes(p, n)) : NULL;
+	const struct intern_slot *slot = t->n_slots ? slot_for(t, p, n, hash_bytes(p, n)) : NULL;
 
 	if (!slot || !slot->id)
 		return false;

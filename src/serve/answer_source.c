@@ -117,8 +117,9 @@ int answer_files(struct library *l, struct params *p, struct json_writer *w, str
 
 struct source {
 	struct selection *s;
-	const char *file;   /* as it was asked … */
-	const char *own;    /* … and the pointer that its functions and lines have; NULL: none is in it */
+	const char *file; /* as it was asked … */
+	const char
+		*own; /* … and the pointer that its functions and lines have; NULL: none is in it */
 	uint32_t functions; /* of it: the first, + 1 (files.h) */
 	uint32_t first, last;
 };

@@ -132,8 +132,8 @@ size_t answer_n_lines(const struct selection *s, const struct profile *p)
 	return s->exact_lines ? answer_n_counted(s->exact_lines) : p->n_lines;
 }
 
-static void write_lines(struct selection *s, const struct profile *p, size_t first, size_t n,
-	struct json_writer *w)
+static void write_lines(
+	struct selection *s, const struct profile *p, size_t first, size_t n, struct json_writer *w)
 {
 	const struct by_place *functions = answer_index(s);
 
@@ -143,8 +143,7 @@ static void write_lines(struct selection *s, const struct profile *p, size_t fir
 	json_array_end(w);
 }
 
-void answer_line_rows(
-	struct selection *s, const struct profile *p, size_t n, struct json_writer *w)
+void answer_line_rows(struct selection *s, const struct profile *p, size_t n, struct json_writer *w)
 {
 	if (s->exact_lines)
 		answer_counted_rows(s->exact_lines, n, w);
@@ -227,8 +226,8 @@ static int parse_sort(
 	return err_set(e, ERR_USAGE, "sort wants self, total, name, file, line, calls or pcalls");
 }
 
-static int table_of_rows(struct selection *s, const struct params *p, bool is_lines,
-	size_t first, size_t limit, struct json_writer *w, struct err *e)
+static int table_of_rows(struct selection *s, const struct params *p, bool is_lines, size_t first,
+	size_t limit, struct json_writer *w, struct err *e)
 {
 	const char *filter = params_find(p, "filter");
 	struct arena a = ARENA_INIT;

@@ -46,12 +46,12 @@ struct selection {
 	const struct stacks *stacks;
 	const struct exact *exact; /* NULL: not counted call by call, or the shape needs stacks */
 	const struct exact_lines *exact_lines;
-	const struct profile *profile;     /* NULL: nothing was sampled or counted */
-	const struct by_place *by_place;   /* its functions (answer_parts.h); NULL until asked for */
-	const struct probes *probes;       /* NULL likewise */
-	struct blocks *blocks;             /* of LIBRARY_BLOCKS; owned; else NULL */
-	const struct flametree *tree;      /* NULL until asked for */
-	struct turned *inverted;           /* likewise; owned */
+	const struct profile *profile;   /* NULL: nothing was sampled or counted */
+	const struct by_place *by_place; /* its functions (answer_parts.h); NULL until asked for */
+	const struct probes *probes;     /* NULL likewise */
+	struct blocks *blocks;           /* of LIBRARY_BLOCKS; owned; else NULL */
+	const struct flametree *tree;    /* NULL until asked for */
+	struct turned *inverted;         /* likewise; owned */
 	const struct flametree *time_tree; /* likewise */
 	size_t time_thread;                /* whose it is, of traced calls */
 };
