@@ -9,7 +9,6 @@
 #include "base/xalloc.h"
 #include "serve/library.h"
 #include "store/tables.h"
-#include "wire/records.h"
 #include "base/banned.h"
 
 static void add_functions(struct files *f, const struct frames *frames)
