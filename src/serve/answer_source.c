@@ -279,11 +279,13 @@ int answer_bytecode(struct library *l, struct params *p, struct json_writer *w, 
 
 	if (answer_profile(l, p, &s, e) < 0 || answer_function(s, p, &function, e) < 0)
 		return -(int)e->code;
-	d = disassembly_build(&a, s->stacks, function,
-		&(struct disassembly_options){ .lost_share = selection_lost_share(s),
-			.texts = recording_texts(s->recording),
-			.lines = s->exact_lines },
-		&n);
+	d = !recording_files(s->recording)->has_bytecode[function]
+		? NULL
+		: disassembly_build(&a, s->stacks, function,
+			  &(struct disassembly_options){ .lost_share = selection_lost_share(s),
+				  .texts = recording_texts(s->recording),
+				  .lines = s->exact_lines },
+			  &n);
 	if (!n) {
 		arena_done(&a);
 		return err_set(e, ERR_UNSUPPORTED,

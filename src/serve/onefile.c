@@ -24,7 +24,7 @@
 
 enum { NONCE = 24, TOP = 200, THREADS = 8, ROOM = 4096 };
 /* Bytes of text that are made of single functions at most: of a deep program each may have as many boxes as it is deep. */
-static const uint64_t FUNCTIONS_TEXT = 24 << 20;
+static const uint64_t FUNCTIONS_TEXT = 12 << 20;
 
 struct maker {
 	struct library *library;
