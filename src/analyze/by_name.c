@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/paths.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/intern.h"
@@ -20,7 +21,7 @@ struct key { /* one pointer per distinct text (frames.h) */
 struct builder {
 	struct intern keys;
 	VEC(struct by_name_row) rows;
-	VEC(size_t) seen; /* by row: the last place that counted it, + 1 */
+	VEC(size_t) open; /* by row: how often it is on the path at hand */
 	bool with_lines;
 };
 
@@ -40,7 +41,7 @@ static size_t row_of(struct builder *b, const struct stack_frame *f)
 			(struct by_name_row){ .name = f->name,
 				.file = b->with_lines ? f->file : "",
 				.line = (int)key.line });
-		vec_push(&b->seen, 0);
+		vec_push(&b->open, 0);
 	}
 	return i;
 }
@@ -58,34 +59,62 @@ static int by_flat(const void *a, const void *b)
 	return order ? order : x->cum < y->cum ? 1 : x->cum > y->cum ? -1 : 0;
 }
 
+/* What each path took, and with all below it: whole units, as the other tool counts them. */
+struct values {
+	uint64_t *flat, *cum;
+};
+
+static struct values values_of(const struct stacks *s, uint64_t *ret_total)
+{
+	const struct paths *p = s->paths;
+	double scale = s->unit == UNIT_SECONDS ? 1e9 : 1;
+	struct values v = { xcalloc(p->n, sizeof *v.flat), xcalloc(p->n, sizeof *v.cum) };
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint64_t value = (uint64_t)llround(s->v[i].seconds * scale);
+
+		*ret_total += value;
+		v.flat[p->of_place[i]] += value;
+	}
+	for (size_t i = p->n; i-- > 1;) {
+		v.cum[i] += v.flat[i];
+		v.cum[p->v[i].parent] += v.cum[i];
+	}
+	return v;
+}
+
 struct by_name by_name_build(struct arena *a, const struct stacks *s, bool with_lines)
 {
-	struct stack_frame *frames = arena_new_n(a, struct stack_frame, STACKS_DEPTH);
-	double scale = s->unit == UNIT_SECONDS ? 1e9 : 1;
 	struct builder b = { .with_lines = with_lines };
 	struct by_name_row *rows;
 	struct by_name result = { 0 };
+	struct values values = values_of(s, &result.total);
+	uint32_t *row_of_path = xcalloc(s->paths->n, sizeof *row_of_path);
+	struct paths_walk w = paths_walk(s->paths);
 
-	for (size_t i = 0; i < s->n; i++) {
-		size_t n = stacks_frames(s, i, frames);
-		uint64_t value = (uint64_t)llround(s->v[i].seconds * scale);
+	for (uint32_t at; paths_next(&w, &at);) {
+		struct stack_frame f = paths_frame(s, at);
 
-		result.total += value;
-		for (size_t k = 0; k < n; k++) {
-			size_t row = row_of(&b, &frames[k]);
-
-			b.rows.v[row].flat += k == 0 ? value : 0;
-			b.rows.v[row].cum += b.seen.v[row] == i + 1 ? 0 : value;
-			b.seen.v[row] = i + 1;
+		if (!w.is_entering) {
+			b.open.v[row_of_path[at]]--;
+			continue;
 		}
+		row_of_path[at] = (uint32_t)row_of(&b, &f);
+		b.rows.v[row_of_path[at]].flat += values.flat[at];
+		if (!b.open.v[row_of_path[at]]++)
+			b.rows.v[row_of_path[at]].cum += values.cum[at];
 	}
+	paths_walk_done(&w);
+	free(row_of_path);
+	free(values.flat);
+	free(values.cum);
 	rows = arena_copy(a, b.rows.v, b.rows.n * sizeof *rows);
 	if (b.rows.n)
 		qsort(rows, b.rows.n, sizeof *rows, by_flat);
 	result.rows = rows;
 	result.n = b.rows.n;
 	intern_done(&b.keys);
-	vec_done(&b.seen);
+	vec_done(&b.open);
 	vec_done(&b.rows);
 	return result;
 }

@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "analyze/exact.h"
+#include "analyze/paths.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/saturate.h"
 #include "base/vec.h"
 #include "base/banned.h"
 
@@ -18,21 +20,21 @@ struct call {
 	uint32_t caller, callee; /* functions */
 	uint64_t calls;
 	double seconds;
-	size_t seen; /* the last place that counted it, + 1 */
+	path_time time; /* as long as it is added up */
+	size_t n_open;  /* how often it is on the path at hand */
 };
 
 struct builder {
 	const struct stacks *s;
 	struct callgraph_node *nodes; /* by function */
-	size_t *seen;
+	bool *is_seen;
 	bool *is_kept;
 	size_t n;
 	struct map call_index;
 	VEC(struct call) calls;
 };
 
-static void add_call(
-	struct builder *b, uint32_t caller, uint32_t callee, size_t place, double seconds)
+static struct call *call_of(struct builder *b, uint32_t caller, uint32_t callee)
 {
 	uint64_t key = (uint64_t)caller << 32 | callee, at;
 
@@ -41,28 +43,44 @@ static void add_call(
 		map_put(&b->call_index, key, at);
 		vec_push(&b->calls, (struct call){ .caller = caller, .callee = callee });
 	}
-	if (b->calls.v[at].seen == place + 1)
-		return;
-	b->calls.v[at].seen = place + 1;
-	b->calls.v[at].seconds += seconds;
+	return &b->calls.v[at];
 }
 
-static void add_places(struct builder *b, struct stack_frame *frames)
+/* Recursion counts once, of functions as of calls: where the outermost of them is. */
+static void add_paths(struct builder *b)
 {
-	for (size_t i = 0; i < b->s->n; i++) {
-		size_t n = stacks_frames(b->s, i, frames);
-		double seconds = b->s->v[i].seconds;
+	const struct paths *p = b->s->paths;
+	struct paths_sums sums = paths_sums(b->s);
+	struct paths_walk w = paths_walk(p);
+	size_t *n_open = xcalloc(b->n + 1, sizeof *n_open);
+	struct path_sum *of = xcalloc(b->n + 1, sizeof *of); /* by function */
 
-		for (size_t k = 0; k < n; k++) {
-			uint32_t f = frames[k].function;
+	for (uint32_t at; paths_next(&w, &at);) {
+		uint32_t f = p->v[at].function, parent = p->v[at].parent;
+		struct call *c = parent ? call_of(b, p->v[parent].function, f) : NULL;
 
-			b->nodes[f].self_s += k == 0 ? seconds : 0;
-			b->nodes[f].total_s += b->seen[f] == i + 1 ? 0 : seconds;
-			b->seen[f] = i + 1;
-			if (k)
-				add_call(b, f, frames[k - 1].function, i, seconds);
+		if (!w.is_entering) {
+			n_open[f]--;
+			if (c)
+				c->n_open--;
+			continue;
 		}
+		b->is_seen[f] = true;
+		of[f].self += sums.v[at].self;
+		of[f].total += n_open[f]++ ? 0 : sums.v[at].total;
+		if (c)
+			c->time += c->n_open++ ? 0 : sums.v[at].total;
 	}
+	for (size_t f = 0; f < b->n; f++) {
+		b->nodes[f].self_s = paths_seconds(&sums, of[f].self);
+		b->nodes[f].total_s = paths_seconds(&sums, of[f].total);
+	}
+	vec_each (&b->calls, c)
+		c->seconds = paths_seconds(&sums, c->time);
+	paths_walk_done(&w);
+	free(n_open);
+	free(of);
+	paths_sums_done(&sums);
 }
 
 static void add_exact(struct builder *b, const struct exact *x)
@@ -70,39 +88,56 @@ static void add_exact(struct builder *b, const struct exact *x)
 	for (size_t i = 0; i < x->n_functions; i++) {
 		const struct exact_function *f = &x->functions[i];
 
-		b->nodes[f->function] =
-			(struct callgraph_node){ .calls = f->cost.calls + f->cost.resumes,
-				.self_s = f->cost.self_s,
-				.total_s = f->cost.total_s };
-		b->seen[f->function] = 1;
+		b->nodes[f->function] = (struct callgraph_node){
+			.calls = saturated_sum(f->cost.calls, f->cost.resumes),
+			.self_s = f->cost.self_s,
+			.total_s = f->cost.total_s
+		};
+		b->is_seen[f->function] = true;
 	}
 	for (size_t i = 0; i < x->n_edges; i++)
 		vec_push(&b->calls,
 			(struct call){ .caller = x->functions[x->edges[i].caller].function,
 				.callee = x->functions[x->edges[i].callee].function,
-				.calls = x->edges[i].cost.calls + x->edges[i].cost.resumes,
+				.calls = saturated_sum(
+					x->edges[i].cost.calls, x->edges[i].cost.resumes),
 				.seconds = x->edges[i].cost.total_s });
 }
 
 /* Keeps what can be reached from functions of that name, along calls or against them. */
 static void keep_reachable(struct builder *b, const char *pattern, bool downwards)
 {
-	bool *found = xcalloc(b->n + 1, sizeof *found), grows = true;
+	bool *found = xcalloc(b->n + 1, sizeof *found);
+	size_t *first = xcalloc(b->n + 1, sizeof *first),      /* call + 1 of each function … */
+		*next = xcalloc(b->calls.n + 1, sizeof *next); /* … and the one after each */
+	VEC(uint32_t) open = VEC_INIT;
 
-	for (uint32_t f = 0; f < b->n; f++)
-		found[f] = fnmatch(pattern, frames_function(b->s->frames, f)->name, 0) == 0;
-	while (grows) {
-		grows = false;
-		vec_each (&b->calls, c) {
-			uint32_t from = downwards ? c->caller : c->callee,
-				 to = downwards ? c->callee : c->caller;
+	for (size_t i = 0; i < b->calls.n; i++) {
+		const struct call *c = &b->calls.v[i];
+		size_t *list = &first[downwards ? c->caller : c->callee];
 
-			if (found[from] && !found[to])
-				found[to] = grows = true;
-		}
+		next[i] = *list;
+		*list = i + 1;
 	}
+	for (uint32_t f = 0; f < b->n; f++) {
+		found[f] = fnmatch(pattern, frames_function(b->s->frames, f)->name, 0) == 0;
+		if (found[f])
+			vec_push(&open, f);
+	}
+	while (open.n)
+		for (size_t i = first[open.v[--open.n]]; i; i = next[i - 1]) {
+			const struct call *c = &b->calls.v[i - 1];
+			uint32_t to = downwards ? c->callee : c->caller;
+
+			if (!found[to])
+				vec_push(&open, to);
+			found[to] = true;
+		}
 	for (uint32_t f = 0; f < b->n; f++)
 		b->is_kept[f] &= found[f];
+	vec_done(&open);
+	free(first);
+	free(next);
 	free(found);
 }
 
@@ -136,7 +171,7 @@ static void finish(struct builder *b, struct arena *a, double edge_s, struct cal
 		if (b->is_kept[f])
 			nodes[g->n_nodes++] = b->nodes[f];
 		else
-			g->n_left_out += b->seen[f] > 0;
+			g->n_left_out += b->is_seen[f];
 	if (g->n_nodes)
 		qsort(nodes, g->n_nodes, sizeof *nodes, by_total);
 	for (size_t i = 0; i < g->n_nodes; i++)
@@ -158,16 +193,16 @@ const struct callgraph *callgraph_build(struct arena *a, const struct stacks *s,
 	struct builder b = { .s = s, .n = frames_n_functions(s->frames) };
 
 	b.nodes = arena_new_n(a, struct callgraph_node, b.n + 1);
-	b.seen = arena_new_n(a, size_t, b.n + 1);
+	b.is_seen = arena_new_n(a, bool, b.n + 1);
 	b.is_kept = arena_new_n(a, bool, b.n + 1);
 	g->seconds = x ? x->self_s : s->seconds;
 	if (x)
 		add_exact(&b, x);
 	else
-		add_places(&b, arena_new_n(a, struct stack_frame, STACKS_DEPTH));
+		add_paths(&b);
 	for (uint32_t f = 0; f < b.n; f++) {
 		b.nodes[f].function = f;
-		b.is_kept[f] = b.seen[f] && b.nodes[f].total_s >= o->node_share * g->seconds;
+		b.is_kept[f] = b.is_seen[f] && b.nodes[f].total_s >= o->node_share * g->seconds;
 	}
 	if (o->root)
 		keep_reachable(&b, o->root, true);

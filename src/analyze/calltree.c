@@ -5,24 +5,109 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/paths.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/saturate.h"
+#include "base/trie.h"
 #include "base/vec.h"
 #include "base/banned.h"
 
 struct node {
 	struct calltree_node out;
 	uint32_t parent, n_children;
+	path_time self, total;
+};
+
+/* Of a stack without its repetitions. Which of its frames recur is part of it: a stack says so of its own only. */
+struct folded {
+	uint32_t parent;
+	bool is_used; /* by a stack that counts */
 };
 
 struct builder {
 	const struct stacks *s;
 	const bool *keep;
 	double scale;
-	VEC(struct node) nodes; /* 0 is the root; parents before children */
-	struct map children;    /* parent << 32 | function → node */
+	struct trie trie;          /* keys are functions, × 2, + 1 where they recur */
+	VEC(struct folded) folded; /* beside the trie's */
+	uint32_t *folded_of;       /* by path */
+	VEC(struct node) nodes;    /* 0 is the root; parents before children */
+	struct map children;       /* parent << 32 | function → node */
 };
+
+size_t calltree_repeated(const uint32_t *functions, size_t n)
+{
+	for (size_t period = 1; period <= CALLTREE_PERIOD && 2 * period <= n; period++)
+		if (memcmp(functions, functions + period, period * sizeof *functions) == 0)
+			return period;
+	return 0;
+}
+
+/* ---- without repetitions --------------------------------------------------------------------- */
+
+static uint32_t folded_child(struct builder *b, uint32_t parent, uint32_t key)
+{
+	uint32_t node = trie_find(&b->trie, parent, key);
+
+	if (node)
+		return node;
+	vec_push(&b->folded, (struct folded){ .parent = parent });
+	return trie_add(&b->trie, parent, key);
+}
+
+/* The stack whose last n frames recur. */
+static uint32_t mark(struct builder *b, uint32_t at, size_t n)
+{
+	uint32_t keys[CALLTREE_PERIOD];
+
+	for (size_t i = 0; i < n; i++) {
+		keys[i] = b->trie.v.v[at].key | 1;
+		at = b->folded.v[at].parent;
+	}
+	while (n)
+		at = folded_child(b, at, keys[--n]);
+	return at;
+}
+
+/* A stack and a frame more. */
+static uint32_t push(struct builder *b, uint32_t at, uint32_t function)
+{
+	uint32_t functions[2 * CALLTREE_PERIOD] = { function };
+	size_t n = 1, again;
+
+	for (uint32_t up = at; up && n < 2 * CALLTREE_PERIOD; up = b->folded.v[up].parent)
+		functions[n++] = b->trie.v.v[up].key >> 1;
+	again = calltree_repeated(functions, n);
+	if (!again)
+		return folded_child(b, at, function << 1);
+	for (size_t i = 1; i < again; i++)
+		at = b->folded.v[at].parent;
+	return mark(b, at, again);
+}
+
+/* Where each path is once it is folded, and whether a stack there counts. */
+static void fold(struct builder *b, bool *is_kept)
+{
+	const struct paths *p = b->s->paths;
+
+	trie_init(&b->trie);
+	vec_push(&b->folded, (struct folded){ 0 });
+	is_kept[0] = !b->keep;
+	for (size_t i = 1; i < p->n; i++) {
+		const struct path *x = &p->v[i];
+
+		is_kept[i] = is_kept[x->parent] || b->keep[x->function];
+		b->folded_of[i] = push(b, b->folded_of[x->parent], x->function);
+	}
+	for (size_t i = 0; i < b->s->n; i++)
+		b->folded.v[b->folded_of[p->of_place[i]]].is_used |= is_kept[p->of_place[i]];
+	for (size_t i = b->folded.n; i-- > 1;)
+		b->folded.v[b->folded.v[i].parent].is_used |= b->folded.v[i].is_used;
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t function)
 {
@@ -37,81 +122,52 @@ static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t function)
 	return (uint32_t)node;
 }
 
-size_t calltree_repeated(const struct stack_frame *frames, size_t n)
+/* Stacks that differ only in what recurs are one. Returns the node of each. */
+static uint32_t *make_nodes(struct builder *b)
 {
-	for (size_t period = 1; period <= CALLTREE_PERIOD && 2 * period <= n; period++) {
-		size_t i = 0;
+	uint32_t *node_of = xcalloc(b->folded.n, sizeof *node_of);
 
-		while (i < period && frames[i].function == frames[i + period].function)
-			i++;
-		if (i == period)
-			return period;
+	vec_push(&b->nodes, (struct node){ 0 });
+	for (size_t i = 1; i < b->folded.n; i++) {
+		uint32_t key = b->trie.v.v[i].key;
+
+		if (!b->folded.v[i].is_used)
+			continue;
+		node_of[i] = child_of(b, node_of[b->folded.v[i].parent], key >> 1);
+		b->nodes.v[node_of[i]].out.is_recursive |= key & 1;
 	}
-	return 0;
+	return node_of;
 }
 
-/* The same of functions, root first. */
-static size_t repeated(const uint32_t *functions, size_t n)
+static void add_up(struct builder *b, const uint32_t *node_of, const bool *is_kept)
 {
-	for (size_t period = 1; period <= CALLTREE_PERIOD && 2 * period <= n; period++)
-		if (memcmp(functions + n - period, functions + n - 2 * period,
-			    period * sizeof *functions) == 0)
-			return period;
-	return 0;
-}
+	struct paths_sums unit = paths_sums(b->s);
 
-static bool is_kept(const struct builder *b, const struct stack_frame *frames, size_t n)
-{
-	for (size_t i = 0; b->keep && i < n; i++)
-		if (b->keep[frames[i].function])
-			return true;
-	return !b->keep;
-}
+	for (size_t i = 0; i < b->s->n; i++) {
+		const struct stack_place *p = &b->s->v[i];
+		uint32_t path = b->s->paths->of_place[i];
+		struct node *x = &b->nodes.v[node_of[b->folded_of[path]]];
 
-/* Fills the path of nodes, root first, without repetitions; returns its length. */
-static size_t make_path(struct builder *b, const struct stack_frame *frames, size_t n,
-	uint32_t *functions, uint32_t *nodes)
-{
-	size_t length = 0;
-
-	for (size_t i = n; i-- > 0;) {
-		size_t again;
-
-		functions[length] = frames[i].function;
-		nodes[length] = UINT32_MAX;
-		again = repeated(functions, ++length);
-		length -= again;
-		if (again)
-			for (size_t k = length - again; k < length; k++)
-				nodes[k] = UINT32_MAX - 1; /* recursive; found below */
+		if (!path || !is_kept[path])
+			continue;
+		saturated_add(&x->out.self_n, p->n_samples);
+		saturated_add(&x->out.n_calls, p->n_calls);
+		x->self += paths_time(&unit, p->seconds);
 	}
-	for (size_t i = 0; i < length; i++) {
-		bool is_recursive = nodes[i] == UINT32_MAX - 1;
+	for (size_t i = b->nodes.n; i-- > 0;) {
+		struct node *x = &b->nodes.v[i];
+		struct node *parent = &b->nodes.v[x->parent];
 
-		nodes[i] = child_of(b, i ? nodes[i - 1] : 0, functions[i]);
-		b->nodes.v[nodes[i]].out.is_recursive |= is_recursive;
+		saturated_add(&x->out.total_n, x->out.self_n);
+		x->total += x->self;
+		x->out.self_s = paths_seconds(&unit, x->self) * b->scale;
+		x->out.total_s = paths_seconds(&unit, x->total) * b->scale;
+		if (!i)
+			break;
+		saturated_add(&parent->out.total_n, x->out.total_n);
+		parent->total += x->total;
 	}
-	return length;
-}
-
-static void add_place(struct builder *b, size_t place, struct stack_frame *frames,
-	uint32_t *functions, uint32_t *nodes)
-{
-	const struct stack_place *p = &b->s->v[place];
-	size_t n = stacks_frames(b->s, place, frames), length;
-
-	if (!n || !is_kept(b, frames, n))
-		return;
-	length = make_path(b, frames, n, functions, nodes);
-	for (size_t i = 0; i <= length; i++) {
-		struct calltree_node *x = &b->nodes.v[i ? nodes[i - 1] : 0].out;
-
-		x->total_n += p->n_samples;
-		x->total_s += p->seconds * b->scale;
-	}
-	b->nodes.v[nodes[length - 1]].out.self_n += p->n_samples;
-	b->nodes.v[nodes[length - 1]].out.n_calls += p->n_calls;
-	b->nodes.v[nodes[length - 1]].out.self_s += p->seconds * b->scale;
+	paths_sums_done(&unit);
 }
 
 static int by_total(const void *a, const void *b)
@@ -154,20 +210,24 @@ static const struct calltree_node *finish(struct arena *a, struct builder *b)
 const struct calltree_node *calltree_build(
 	struct arena *a, const struct stacks *s, double lost_share, const bool *keep)
 {
-	struct builder b = { .s = s, .keep = keep, .scale = 1 - lost_share };
-	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
-	uint32_t *functions = xcalloc(STACKS_DEPTH + 1, sizeof *functions),
-		 *nodes = xcalloc(STACKS_DEPTH + 1, sizeof *nodes);
+	struct builder b = { .s = s,
+		.keep = keep,
+		.scale = 1 - lost_share,
+		.folded_of = xcalloc(s->paths->n, sizeof *b.folded_of) };
+	bool *is_kept = xcalloc(s->paths->n, sizeof *is_kept);
 	const struct calltree_node *root;
+	uint32_t *node_of;
 
-	vec_push(&b.nodes, (struct node){ 0 });
-	for (size_t i = 0; i < s->n; i++)
-		add_place(&b, i, frames, functions, nodes);
-	map_done(&b.children); /* before the tree is made: it is as large */
+	fold(&b, is_kept);
+	node_of = make_nodes(&b);
+	trie_done(&b.trie); /* what is as large as the tree goes before that is made */
+	map_done(&b.children);
+	add_up(&b, node_of, is_kept);
+	vec_done(&b.folded);
+	free(b.folded_of);
+	free(is_kept);
+	free(node_of);
 	root = finish(a, &b);
-	free(frames);
-	free(functions);
-	free(nodes);
 	vec_done(&b.nodes);
 	return root;
 }

@@ -14,13 +14,12 @@
 #include <stdint.h>
 
 struct arena;
-struct stack_frame;
 struct stacks;
 
 enum { CALLTREE_PERIOD = 12 };
 
-/* How many of the innermost frames (the first: leaf first) repeat as many behind them; 0: none. */
-size_t calltree_repeated(const struct stack_frame *frames, size_t n);
+/* How many of the innermost functions (leaf first) repeat as many behind them; 0: none. */
+size_t calltree_repeated(const uint32_t *functions, size_t n);
 
 struct calltree_node {
 	uint32_t function; /* number (frames.h) */

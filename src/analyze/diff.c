@@ -11,6 +11,7 @@
 #include "analyze/diff_sums.h"
 #include "analyze/exact_lines.h"
 #include "analyze/nodes.h"
+#include "analyze/paths.h"
 #include "analyze/profile.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
@@ -24,7 +25,7 @@ enum { BLOCKS_LEAST = 8 }; /* below, the number of samples tells more than their
 static const double Z95 = 1.959963984540054, FALSE_SHARE = 0.01, SAMPLES_LEAST = 4,
 		    SHARE_LEAST = 0.01;
 
-struct path {
+struct context {
 	uint32_t parent; /* row + 1 */
 	size_t pair;
 };
@@ -44,7 +45,7 @@ struct builder {
 	struct diff_lines line_rows;
 	VEC(struct last_row) line_of[2]; /* by line_id */
 	struct trie path_of;             /* keys are pairs; row + 1 */
-	VEC(struct path) path_rows;
+	VEC(struct context) path_rows;
 	bool is_timed[2];
 	struct stack_frame *frames;
 	uint32_t lost; /* row of functions; UINT32_MAX: none */
@@ -102,7 +103,7 @@ static uint32_t path_row(struct builder *b, uint32_t parent, uint32_t pair)
 
 	if (node)
 		return node - 1;
-	vec_push(&b->path_rows, (struct path){ .parent = parent, .pair = pair });
+	vec_push(&b->path_rows, (struct context){ .parent = parent, .pair = pair });
 	trie_add(&b->path_of, parent, pair);
 	return diff_sums_row(&b->paths);
 }
@@ -216,17 +217,108 @@ static void charge_blocks(struct builder *b, int side)
 	map_done(&place_of);
 }
 
+/* What the places of each path, and of all below it, add up to. Pieces are independent of each other: their variances
+ * add up as their times do. */
+struct piece {
+	struct diff_sum self, total;
+};
+
+static struct diff_sum both(struct diff_sum x, struct diff_sum y)
+{
+	return (struct diff_sum){ x.x + y.x, x.var + y.var, x.cross + y.cross };
+}
+
+static struct piece *pieces_of(const struct stacks *s)
+{
+	const struct paths *p = s->paths;
+	struct piece *v = xcalloc(p->n, sizeof *v);
+
+	for (size_t i = 0; i < s->n; i++) {
+		struct piece *x = &v[p->of_place[i]];
+		struct diff_sum sum = { s->v[i].seconds, s->v[i].squares, s->v[i].squares };
+
+		x->total = both(x->total, sum);
+		if (sum.x != 0)
+			x->self = both(x->self, sum);
+	}
+	for (size_t i = p->n; i-- > 1;)
+		v[p->v[i].parent].total = both(v[p->v[i].parent].total, v[i].total);
+	return v;
+}
+
+/* However often a row recurs on a path, its total is what is below the first. */
+static void charge_cell(struct diff_cell *c, int side, const struct piece *x, bool is_first)
+{
+	c->self[side] = both(c->self[side], x->self);
+	if (is_first)
+		c->total[side] = both(c->total[side], x->total);
+}
+
+static void charge_rows(struct builder *b, int side, const struct piece *pieces)
+{
+	const struct stacks *s = b->sides[side]->stacks;
+	struct paths_walk w = paths_walk(s->paths);
+	uint32_t *rows = xcalloc(s->paths->n, sizeof *rows); /* of lines, + 1 */
+	VEC(uint32_t) lines_open = VEC_INIT;
+	uint32_t *open = xcalloc(b->pairs.n + 1, sizeof *open);
+
+	for (uint32_t at; paths_next(&w, &at);) {
+		struct stack_frame f = paths_frame(s, at);
+		uint32_t pair = b->pair_of[side][f.function];
+
+		if (pair == UINT32_MAX)
+			continue;
+		if (!w.is_entering) {
+			open[pair]--;
+			if (rows[at])
+				lines_open.v[rows[at] - 1]--;
+			continue;
+		}
+		charge_cell(&b->functions.cells.v[pair], side, &pieces[at], open[pair]++ == 0);
+		if (f.is_synthetic)
+			continue;
+		rows[at] = frame_row(b, side, pair, &f) + 1;
+		while (lines_open.n < rows[at])
+			vec_push(&lines_open, 0);
+		charge_cell(&b->lines.cells.v[rows[at] - 1], side, &pieces[at],
+			lines_open.v[rows[at] - 1]++ == 0);
+	}
+	paths_walk_done(&w);
+	vec_done(&lines_open);
+	free(rows);
+	free(open);
+}
+
+/* As charge_path, from callers to callees: a path that ends in the same pair as its caller's is that one. */
+static void charge_contexts(struct builder *b, int side, const struct piece *pieces)
+{
+	const struct paths *p = b->sides[side]->stacks->paths;
+	uint32_t *rows = xcalloc(p->n, sizeof *rows), *last = xcalloc(p->n, sizeof *last);
+
+	last[0] = UINT32_MAX;
+	for (size_t i = 1; i < p->n; i++) {
+		uint32_t parent = p->v[i].parent, pair = b->pair_of[side][p->v[i].function];
+		bool is_same = pair == UINT32_MAX || pair == last[parent];
+
+		rows[i] = is_same ? rows[parent] : path_row(b, rows[parent], pair) + 1;
+		last[i] = is_same ? last[parent] : pair;
+		if (rows[i])
+			charge_cell(&b->paths.cells.v[rows[i] - 1], side, &pieces[i],
+				rows[i] != rows[parent]);
+	}
+	free(rows);
+	free(last);
+}
+
 static void charge_places(struct builder *b, int side)
 {
 	const struct stacks *s = b->sides[side]->stacks;
+	struct piece *pieces = pieces_of(s);
 
-	for (size_t i = 0; i < s->n; i++) {
-		charge(b, side, 0, i, s->v[i].seconds);
-		raise_paths(b);
-		diff_sums_flush_piece(&b->functions, side, s->v[i].squares);
-		diff_sums_flush_piece(&b->lines, side, s->v[i].squares);
-		diff_sums_flush_piece(&b->paths, side, s->v[i].squares);
-	}
+	if (!b->sides[side]->has_calls)
+		charge_rows(b, side, pieces);
+	charge_contexts(b, side, pieces);
+	free(pieces);
 	b->all[side].var += s->squares;
 }
 
@@ -496,7 +588,7 @@ static struct diff_table paths_table(struct arena *a, const struct builder *b)
 	struct diff_row *rows = arena_new_n(a, struct diff_row, n + 1);
 
 	for (size_t i = 0; i < n; i++) {
-		const struct path *p = &b->path_rows.v[i];
+		const struct context *p = &b->path_rows.v[i];
 
 		rows[i] = row_of_pair(b, p->pair);
 		rows[i].path = p->parent ? &rows[p->parent - 1] : NULL;

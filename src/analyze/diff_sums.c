@@ -63,25 +63,6 @@ void diff_sums_flush(struct diff_sums *s, int side, double difference)
 	forget(s);
 }
 
-static void add_piece(struct diff_sum *sum, double x, double var)
-{
-	sum->x += x;
-	sum->var += var;
-	sum->cross += var;
-}
-
-void diff_sums_flush_piece(struct diff_sums *s, int side, double var)
-{
-	vec_each (&s->touched, row) {
-		const struct diff_tally *t = &s->tallies.v[*row];
-
-		add_piece(&s->cells.v[*row].total[side], t->total[0], var);
-		if (t->self[0] != 0)
-			add_piece(&s->cells.v[*row].self[side], t->self[0], var);
-	}
-	forget(s);
-}
-
 void diff_sums_done(struct diff_sums *s)
 {
 	vec_done(&s->cells);

@@ -47,8 +47,6 @@ void diff_sums_add(struct diff_sums *s, uint32_t row, int half, bool is_leaf, do
 /* The next flush takes that row, too: its tally may be changed. */
 void diff_sums_touch(struct diff_sums *s, uint32_t row);
 void diff_sums_flush(struct diff_sums *s, int side, double difference);
-/* Instead of pairs, after each piece (half 0): its variance is known. */
-void diff_sums_flush_piece(struct diff_sums *s, int side, double var);
 void diff_sums_done(struct diff_sums *s);
 
 #endif

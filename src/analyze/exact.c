@@ -12,6 +12,7 @@
 #include "analyze/profile.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/saturate.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "store/tables.h"
@@ -76,14 +77,14 @@ static uint32_t edge_of(struct builder *b, uint32_t caller, uint32_t callee)
 
 static void add_cost(struct exact_cost *to, const struct node *n, bool is_outermost)
 {
-	to->calls += n->calls;
-	to->resumes += n->resumes;
+	saturated_add(&to->calls, n->calls);
+	saturated_add(&to->resumes, n->resumes);
 	to->raw.self_s += n->raw.self_s;
 	to->self_s += n->raw.self_s - n->cost.self_s;
 	if (!is_outermost)
 		return;
-	to->primitive_calls += n->calls - n->recursive_calls;
-	to->primitive_resumes += n->resumes;
+	saturated_add(&to->primitive_calls, n->calls - n->recursive_calls);
+	saturated_add(&to->primitive_resumes, n->resumes);
 	to->raw.total_s += n->raw.total_s;
 	to->total_s += n->raw.total_s - n->cost.total_s;
 }
@@ -178,8 +179,8 @@ static void read_totals(struct builder *b, struct tables *t)
 
 			c = &b->edges.v[edge].out.cost;
 		}
-		c->calls += r->calls;
-		c->primitive_calls += r->primitive_calls;
+		saturated_add(&c->calls, r->calls);
+		saturated_add(&c->primitive_calls, r->primitive_calls);
 		c->self_s += r->self_s;
 		c->total_s += r->total_s;
 		c->raw.self_s += r->self_s;
@@ -242,9 +243,9 @@ static void finish(struct arena *a, struct builder *b, struct tables *t, struct 
 	for (size_t i = 0; i < b->rows.n; i++) {
 		const struct exact_function *f = &functions[i];
 
-		x->calls += f->cost.calls;
-		x->primitive_calls += f->cost.primitive_calls;
-		x->resumes += f->cost.resumes;
+		saturated_add(&x->calls, f->cost.calls);
+		saturated_add(&x->primitive_calls, f->cost.primitive_calls);
+		saturated_add(&x->resumes, f->cost.resumes);
 		x->self_s += f->cost.self_s;
 		x->raw_self_s += f->cost.raw.self_s;
 	}
@@ -333,7 +334,7 @@ static struct neighbour neighbour_of(
 	const struct exact *x, uint32_t other, const struct exact_cost *c)
 {
 	return (struct neighbour){ .function = x->functions[other].function,
-		.n = c->calls + c->resumes,
+		.n = saturated_sum(c->calls, c->resumes),
 		.seconds = c->total_s };
 }
 
@@ -362,7 +363,7 @@ const struct neighbours *exact_neighbours(struct arena *a, const struct exact *x
 	neighbours_sort(callees, r->n_callees);
 	r->function = function;
 	r->is_exact = true;
-	r->total_n = x->functions[at].cost.calls + x->functions[at].cost.resumes;
+	r->total_n = saturated_sum(x->functions[at].cost.calls, x->functions[at].cost.resumes);
 	r->total_s = x->functions[at].cost.total_s;
 	r->callers = callers;
 	r->callees = callees;

@@ -8,6 +8,7 @@
 #include "analyze/estimate.h"
 #include "analyze/exact.h"
 #include "analyze/frames.h"
+#include "base/map.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "store/tables.h"
@@ -22,16 +23,15 @@ static double inside_ns(const struct exact_cost *c)
 	return c->calls ? fmax(cost_s, 0) / (double)c->calls * 1e9 : 0;
 }
 
-static struct exact_function *function_of(
-	struct exact_estimates *x, struct frames *f, const struct rec_budget *r)
+static struct exact_function *function_of(struct exact_estimates *x, const struct map *functions,
+	struct frames *f, const struct rec_budget *r)
 {
 	uint32_t number = r->code ? frames_of_code(f, r->code, 0).function
 				  : frames_of_builtin(f, r->builtin).function;
 
-	for (size_t i = 0; i < x->n_functions; i++)
-		if (x->functions[i].function == number)
-			return &x->functions[i];
-	return NULL;
+	uint64_t index;
+
+	return map_find(functions, number, &index) ? &x->functions[index] : NULL;
 }
 
 static void scale(struct exact_cost *c, double calls, double resumes, double self)
@@ -57,37 +57,73 @@ static void take(struct exact_function *from, const struct estimate *e, double p
 	r->self_high_s = fmax(r->self_high_s - e->self_low_s * part, 0);
 }
 
-/* Whose time a node's was while it was off: the nearest caller's that was watched all the time. NULL: the thread's. */
-static struct exact_function *owner_of(struct exact_estimates *x, const struct node *n)
-{
-	uint32_t parent = n->parent;
+/* What belongs to what, worked out once: functions may be as many as nodes. */
+struct links {
+	uint32_t *owner;                  /* by node: function, + 1; 0: the thread */
+	uint32_t *first_node, *next_node; /* by function, by node: the next of that function, + 1 */
+	uint32_t *first_edge, *next_edge; /* by callee, by edge, likewise */
+};
 
-	while (parent && !x->nodes->v[parent - 1].is_thread &&
-		x->functions[x->rows[parent]].range.is_estimated)
-		parent = x->nodes->v[parent - 1].parent;
-	return !parent || x->nodes->v[parent - 1].is_thread ? NULL : &x->functions[x->rows[parent]];
+/* Whose time a node's was while it was off: the nearest caller's that was watched all the time. Callers come first. */
+static uint32_t owner_of(
+	const struct exact_estimates *x, const uint32_t *owner, const struct node *n)
+{
+	if (!n->parent || x->nodes->v[n->parent - 1].is_thread)
+		return 0;
+	return x->functions[x->rows[n->parent]].range.is_estimated ? owner[n->parent - 1]
+								   : x->rows[n->parent] + 1;
 }
 
-static bool is_of(const struct exact_estimates *x, size_t node, uint32_t index)
+static struct links links_of(const struct exact_estimates *x)
 {
-	return !x->nodes->v[node].is_thread && x->rows[node + 1] == index;
+	size_t n = x->nodes->n;
+	struct links l = { .owner = xcalloc(n + 1, sizeof *l.owner),
+		.first_node = xcalloc(x->n_functions + 1, sizeof *l.first_node),
+		.next_node = xcalloc(n + 1, sizeof *l.next_node),
+		.first_edge = xcalloc(x->n_functions + 1, sizeof *l.first_edge),
+		.next_edge = xcalloc(x->n_edges + 1, sizeof *l.next_edge) };
+
+	for (size_t i = 0; i < n; i++)
+		l.owner[i] = owner_of(x, l.owner, &x->nodes->v[i]);
+	for (size_t i = n; i-- > 0;) {
+		uint32_t *first = &l.first_node[x->rows[i + 1]];
+
+		if (x->nodes->v[i].is_thread)
+			continue;
+		l.next_node[i] = *first;
+		*first = (uint32_t)i + 1;
+	}
+	for (size_t i = x->n_edges; i-- > 0;) {
+		l.next_edge[i] = l.first_edge[x->edges[i].callee];
+		l.first_edge[x->edges[i].callee] = (uint32_t)i + 1;
+	}
+	return l;
+}
+
+static void links_done(struct links *l)
+{
+	free(l->owner);
+	free(l->first_node);
+	free(l->next_node);
+	free(l->first_edge);
+	free(l->next_edge);
 }
 
 /* Context by context. */
-static void take_from_callers(
-	struct exact_estimates *x, uint32_t index, const struct estimate *e, double seen)
+static void take_from_callers(struct exact_estimates *x, const struct links *l, uint32_t index,
+	const struct estimate *e, double seen)
 {
-	for (size_t i = 0; i < x->nodes->n && seen > 0; i++) {
-		const struct node *n = &x->nodes->v[i];
-		struct exact_function *from = is_of(x, i, index) ? owner_of(x, n) : NULL;
+	for (uint32_t i = seen > 0 ? l->first_node[index] : 0; i; i = l->next_node[i - 1]) {
+		const struct node *n = &x->nodes->v[i - 1];
 
-		if (from)
-			take(from, e, (double)(n->calls + n->resumes) / seen);
+		if (l->owner[i - 1])
+			take(&x->functions[l->owner[i - 1] - 1], e,
+				((double)n->calls + (double)n->resumes) / seen);
 	}
 }
 
 /* The time of all callers that estimates are taken from. */
-static double time_there_is(struct exact_estimates *x)
+static double time_there_is(const struct exact_estimates *x, const struct links *l)
 {
 	bool *is_owner = xcalloc(x->n_functions + 1, sizeof *is_owner);
 	double there_s = 0;
@@ -95,10 +131,9 @@ static double time_there_is(struct exact_estimates *x)
 	for (size_t i = 0; i < x->nodes->n; i++) {
 		const struct node *n = &x->nodes->v[i];
 		bool is_off = !n->is_thread && x->functions[x->rows[i + 1]].range.is_estimated;
-		struct exact_function *from = is_off ? owner_of(x, n) : NULL;
 
-		if (from)
-			is_owner[from - x->functions] = true;
+		if (is_off && l->owner[i])
+			is_owner[l->owner[i] - 1] = true;
 	}
 	for (size_t i = 0; i < x->n_functions; i++)
 		there_s += is_owner[i] ? x->functions[i].cost.self_s : 0;
@@ -106,8 +141,10 @@ static double time_there_is(struct exact_estimates *x)
 	return there_s;
 }
 
-static void apply(struct exact_estimates *x, struct exact_function *fn, struct estimate e)
+static void apply(struct exact_estimates *x, const struct links *l, struct exact_function *fn,
+	struct estimate e)
 {
+	uint32_t index = (uint32_t)(fn - x->functions);
 	struct exact_cost *c = &fn->cost;
 	double seen = (double)c->calls, seen_self = c->self_s;
 	double calls = seen > 0 ? 1 + e.calls / seen : 1;
@@ -119,18 +156,17 @@ static void apply(struct exact_estimates *x, struct exact_function *fn, struct e
 	fn->range.self_low_s = seen_self + e.self_low_s;
 	fn->range.self_high_s = seen_self + e.self_high_s;
 	scale(c, calls, resumes, self);
-	for (size_t i = 0; i < x->n_edges; i++)
-		if (&x->functions[x->edges[i].callee] == fn)
-			scale(&x->edges[i].cost, calls, resumes, self);
-	take_from_callers(
-		x, (uint32_t)(fn - x->functions), &e, seen + (double)c->resumes / resumes);
+	for (uint32_t i = l->first_edge[index]; i; i = l->next_edge[i - 1])
+		scale(&x->edges[i - 1].cost, calls, resumes, self);
+	take_from_callers(x, l, index, &e, seen + (double)c->resumes / resumes);
 }
 
 /* last: the newest record of each function that has one. */
 static void apply_all(struct exact_estimates *x, const struct rec_budget *last)
 {
 	struct estimate *estimates = xcalloc(x->n_functions + 1, sizeof *estimates);
-	double there_s = time_there_is(x), wanted_s = 0, part;
+	struct links l = links_of(x);
+	double there_s = time_there_is(x, &l), wanted_s = 0, part;
 
 	for (size_t i = 0; i < x->n_functions; i++)
 		if (x->functions[i].range.is_estimated) {
@@ -147,8 +183,9 @@ static void apply_all(struct exact_estimates *x, const struct rec_budget *last)
 		if (there_s > 0 && e->self_high_s > there_s)
 			e->self_high_s = there_s;
 		if (x->functions[i].range.is_estimated)
-			apply(x, &x->functions[i], *e);
+			apply(x, &l, &x->functions[i], *e);
 	}
+	links_done(&l);
 	free(estimates);
 }
 
@@ -156,10 +193,13 @@ size_t exact_estimates_apply(struct exact_estimates *x, struct tables *t, struct
 {
 	struct record_iter it = record_iter(t, RECORD_budget);
 	struct rec_budget *last = xcalloc(x->n_functions + 1, sizeof *last);
+	struct map functions = MAP_INIT; /* number → index */
 	size_t n = 0;
 
+	for (size_t i = x->n_functions; i-- > 0;)
+		map_put(&functions, x->functions[i].function, i);
 	for (const struct rec_budget *r; (r = record_next(&it));) {
-		struct exact_function *fn = function_of(x, f, r);
+		struct exact_function *fn = function_of(x, &functions, f, r);
 
 		if (!fn)
 			continue;
@@ -168,7 +208,9 @@ size_t exact_estimates_apply(struct exact_estimates *x, struct tables *t, struct
 		last[fn - x->functions] = *r;
 	}
 	record_iter_done(&it);
-	apply_all(x, last);
+	map_done(&functions);
+	if (n)
+		apply_all(x, last);
 	free(last);
 	return n;
 }

@@ -11,6 +11,7 @@
 #include "analyze/profile.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/saturate.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "store/tables.h"
@@ -70,7 +71,7 @@ static void add(struct builder *b, const struct rec_line_count *r)
 	struct exact_line *l;
 
 	if (!r->line) { /* the function as a whole */
-		b->found.v[function].calls += r->hits;
+		saturated_add(&b->found.v[function].calls, r->hits);
 		b->found.v[function].total_s += seconds(r->total_ns);
 		return;
 	}
@@ -80,7 +81,7 @@ static void add(struct builder *b, const struct rec_line_count *r)
 		vec_push(&b->rows, (struct row){ .function = function, .line.line = r->line });
 	}
 	l = &b->rows.v[index].line;
-	l->hits += r->hits;
+	saturated_add(&l->hits, r->hits);
 	l->total_s += seconds(r->total_ns);
 	l->own_s += seconds(r->own_ns);
 	l->callees_s += seconds(r->callees_ns);

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "analyze/nodes.h"
+#include "analyze/paths.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/hash.h"
+#include "base/saturate.h"
 #include "base/trie.h"
 #include "base/vec.h"
 #include "base/banned.h"
@@ -52,21 +54,31 @@ static uint32_t sum_samples(uint32_t a, uint64_t b)
 	return b < UINT32_MAX - a ? a + (uint32_t)b : UINT32_MAX;
 }
 
-static void add_stack(struct builder *b, const struct stack_place *p, double scale,
-	const struct stack_frame *frames, size_t n)
+/* The node of each path. Below one that has none, all belong to the last that has. */
+static uint32_t *make_nodes(struct builder *b, const struct paths *p)
 {
-	uint32_t node = 0, next;
+	uint32_t *nodes = xcalloc(p->n, sizeof *nodes);
+	bool *is_cut = xcalloc(p->n, sizeof *is_cut);
 
-	while (n) {
-		next = child_of(b, node, frames[--n].function);
-		if (next == UINT32_MAX)
-			break;
-		node = next;
+	for (size_t i = 1; i < p->n; i++) {
+		uint32_t parent = p->v[i].parent, node = nodes[parent];
+
+		is_cut[i] = is_cut[parent];
+		if (!is_cut[i])
+			node = child_of(b, node, p->v[i].function);
+		is_cut[i] |= node == UINT32_MAX;
+		nodes[i] = node == UINT32_MAX ? nodes[parent] : node;
 	}
+	free(is_cut);
+	return nodes;
+}
+
+static void add_place(struct builder *b, uint32_t node, const struct stack_place *p, double scale)
+{
 	b->nodes.v[node].self += p->seconds * scale;
 	b->nodes.v[node].n_samples = sum_samples(b->nodes.v[node].n_samples, p->n_samples);
 	if (b->has_calls)
-		b->n_calls.v[node] += p->n_calls;
+		saturated_add(&b->n_calls.v[node], p->n_calls);
 }
 
 /* Totals of parents; children come after them. */
@@ -134,7 +146,7 @@ static uint32_t sorted(struct builder *b, uint32_t at)
 
 struct columns {
 	uint32_t *parent, *end, *function, *n_children, *n_samples;
-	uint16_t *depth;
+	uint32_t *depth;
 	double *x, *total, *self;
 	uint64_t *n_calls;
 };
@@ -144,7 +156,7 @@ static struct columns new_columns(struct arena *a, struct flametree *t, size_t n
 	struct columns c = { .parent = arena_new_n(a, uint32_t, n),
 		.end = arena_new_n(a, uint32_t, n),
 		.function = arena_new_n(a, uint32_t, n),
-		.depth = arena_new_n(a, uint16_t, n),
+		.depth = arena_new_n(a, uint32_t, n),
 		.n_children = arena_new_n(a, uint32_t, n),
 		.x = arena_new_n(a, double, n),
 		.total = arena_new_n(a, double, n),
@@ -172,7 +184,7 @@ static void put(const struct builder *b, uint32_t at, uint32_t parent, double x,
 	const struct context *from = &b->nodes.v[at];
 
 	c->parent[to] = parent;
-	c->depth[to] = to ? (uint16_t)(c->depth[parent] + 1) : 0;
+	c->depth[to] = to ? c->depth[parent] + 1 : 0;
 	c->function[to] = to ? b->trie.v.v[at].key : UINT32_MAX;
 	c->total[to] = from->total;
 	c->self[to] = from->self;
@@ -190,7 +202,7 @@ struct level { /* a node whose children are being put */
 	double x;      /* where it begins */
 };
 
-/* Without recursion: a stack may be as deep as STACKS_DEPTH. */
+/* Without recursion: a stack may be as deep as a program recursed. */
 static void put_in_order(struct builder *b, struct columns *c)
 {
 	VEC(struct level) open = VEC_INIT;
@@ -219,20 +231,18 @@ static void put_in_order(struct builder *b, struct columns *c)
 
 const struct flametree *flametree_build(struct arena *a, const struct stacks *s, double lost_share)
 {
-	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
 	struct flametree *t = arena_new(a, struct flametree);
 	struct builder b = { .has_calls = s->nodes->n > 0 };
 	struct columns c;
+	uint32_t *nodes;
 
 	trie_init(&b.trie);
 	add_node(&b, 0);
-	for (size_t i = 0; i < s->n; i++) {
-		size_t n = stacks_frames(s, i, frames);
-
-		if (n)
-			add_stack(&b, &s->v[i], 1 - lost_share, frames, n);
-	}
-	free(frames);
+	nodes = make_nodes(&b, s->paths);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->paths->of_place[i])
+			add_place(&b, nodes[s->paths->of_place[i]], &s->v[i], 1 - lost_share);
+	free(nodes);
 	map_done(&b.trie.many);
 	add_up(&b);
 	c = new_columns(a, t, b.nodes.n, b.has_calls);

@@ -28,7 +28,7 @@ struct flametree {
 	size_t n;     /* at least 1, at most FLAMETREE_NODES */
 	bool is_time; /* children lie as they began, x is seconds since the recording began */
 	const uint32_t *parent, *end, *function;
-	const uint16_t *depth; /* of the root 0 */
+	const uint32_t *depth; /* of the root 0 */
 	const uint32_t *n_children;
 	const double *x; /* where it begins, from the root's begin on */
 	const double *total, *self;

@@ -14,7 +14,7 @@
 
 struct builder {
 	VEC(uint32_t) parent, end, function, n_children, n_samples;
-	VEC(uint16_t) depth;
+	VEC(uint32_t) depth;
 	VEC(double) x, total, self;
 	VEC(uint32_t) open; /* nodes, the root first */
 	uint64_t zero_ns;
@@ -30,7 +30,7 @@ static void open_node(struct builder *b, uint32_t function, double t_s)
 	vec_push(&b->parent, node ? b->open.v[b->open.n - 1] : 0);
 	vec_push(&b->end, 0);
 	vec_push(&b->function, function);
-	vec_push(&b->depth, (uint16_t)b->open.n);
+	vec_push(&b->depth, (uint32_t)b->open.n);
 	vec_push(&b->n_children, 0);
 	vec_push(&b->x, t_s);
 	vec_push(&b->total, 0);
@@ -129,7 +129,7 @@ static void begin_call(void *ctx, uint32_t function, uint64_t t_ns)
 {
 	struct builder *b = ctx;
 
-	if (b->n_too_many || b->parent.n >= FLAMETREE_NODES || b->open.n >= UINT16_MAX)
+	if (b->n_too_many || b->parent.n >= FLAMETREE_NODES)
 		b->n_too_many++;
 	else
 		open_node(b, function, seconds_at(b, t_ns));

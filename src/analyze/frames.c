@@ -278,6 +278,18 @@ struct stack_frame frames_library(struct frames *f)
 	return frame_of(f, LIBRARY);
 }
 
+/* Numbered as others are, by what no row can be. */
+struct stack_frame frames_left_out(struct frames *f)
+{
+	uint32_t function = N_FIXED + number(f->a, &f->function_numbers, UINT64_MAX, UINT64_MAX);
+
+	if (function == f->n_functions)
+		add_function(f,
+			(struct stack_function){
+				.name = "[left out]", .file = "", .is_synthetic = true });
+	return frame_of(f, function);
+}
+
 struct stack_frame frames_of_function(const struct frames *f, uint32_t function)
 {
 	return frame_of(f, function);

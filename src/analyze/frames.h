@@ -51,8 +51,9 @@ struct stack_frame frames_of_code(struct frames *f, uint32_t code_row, uint32_t 
 struct stack_frame frames_of_builtin(struct frames *f, uint32_t name);
 /* Of a function by its number: without a line. */
 struct stack_frame frames_of_function(const struct frames *f, uint32_t function);
-/* The frame that stands for code that is not shown. */
+/* The frames that stand for code that is not shown, and for those that a stack is too deep for. */
 struct stack_frame frames_library(struct frames *f);
+struct stack_frame frames_left_out(struct frames *f);
 
 size_t frames_n_functions(const struct frames *f);
 const struct stack_function *frames_function(const struct frames *f, uint32_t function);

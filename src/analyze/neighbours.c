@@ -4,30 +4,35 @@
 
 #include <stdlib.h>
 
+#include "analyze/paths.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/saturate.h"
 #include "base/vec.h"
 #include "base/banned.h"
 
 struct side {
 	struct map index; /* function + 1, 0: none → index */
 	VEC(struct neighbour) v;
+	VEC(path_time) times; /* beside them */
 };
 
-static void charge(
-	struct side *side, const struct stack_frame *f, const struct stack_place *p, double scale)
+/* function NULL: none. */
+static void charge(struct side *side, const uint32_t *function, uint64_t n_samples, path_time time)
 {
-	uint64_t key = f ? (uint64_t)f->function + 1 : 0, index;
+	uint64_t key = function ? (uint64_t)*function + 1 : 0, index;
 
 	if (!map_find(&side->index, key, &index)) {
 		index = side->v.n;
 		map_put(&side->index, key, index);
 		vec_push(&side->v,
-			(struct neighbour){ .function = f ? f->function : 0, .is_none = !f });
+			(struct neighbour){
+				.function = function ? *function : 0, .is_none = !function });
+		vec_push(&side->times, 0);
 	}
-	side->v.v[index].n += p->n_samples;
-	side->v.v[index].seconds += p->seconds * scale;
+	saturated_add(&side->v.v[index].n, n_samples);
+	side->times.v[index] += time;
 }
 
 static int by_time(const void *a, const void *b)
@@ -45,44 +50,94 @@ void neighbours_sort(struct neighbour *v, size_t n)
 		qsort(v, n, sizeof *v, by_time);
 }
 
-static const struct neighbour *finish(struct arena *a, struct side *side, size_t *ret_n)
+static const struct neighbour *finish(struct arena *a, struct side *side,
+	const struct paths_sums *sums, double scale, size_t *ret_n)
 {
 	const struct neighbour *list;
 
+	for (size_t i = 0; i < side->v.n; i++)
+		side->v.v[i].seconds = paths_seconds(sums, side->times.v[i]) * scale;
 	neighbours_sort(side->v.v, side->v.n);
 	list = arena_copy(a, side->v.v, side->v.n * sizeof *side->v.v);
 	*ret_n = side->v.n;
 	map_done(&side->index);
 	vec_done(&side->v);
+	vec_done(&side->times);
 	return list;
+}
+
+/* Those of the outermost calls of the function. */
+static path_time add_callers(const struct stacks *s, const struct paths_sums *sums,
+	struct neighbours *r, struct side *callers)
+{
+	const struct path *v = s->paths->v;
+	bool *is_in = xcalloc(s->paths->n, sizeof *is_in); /* the function, or below it */
+	path_time total = 0;
+
+	for (size_t i = 1; i < s->paths->n; i++) {
+		uint32_t parent = v[i].parent;
+
+		is_in[i] = is_in[parent] || v[i].function == r->function;
+		if (!is_in[i] || is_in[parent])
+			continue;
+		saturated_add(&r->total_n, sums->v[i].total_n);
+		total += sums->v[i].total;
+		charge(callers, parent ? &v[parent].function : NULL, sums->v[i].total_n,
+			sums->v[i].total);
+	}
+	free(is_in);
+	return total;
+}
+
+struct below { /* a path, as far down as no further call of the function */
+	uint64_t n;
+	path_time time;
+	bool has_own, has_any; /* places */
+};
+
+/* Those of the innermost calls of the function. Children before parents. */
+static void add_callees(const struct stacks *s, const struct paths_sums *sums,
+	const struct neighbours *r, struct side *callees)
+{
+	const struct path *v = s->paths->v;
+	struct below *below = xcalloc(s->paths->n, sizeof *below);
+
+	for (size_t i = 0; i < s->n; i++)
+		below[s->paths->of_place[i]].has_own = true;
+	for (size_t i = s->paths->n; i-- > 1;) {
+		struct below *x = &below[i], *parent = &below[v[i].parent];
+
+		x->time += sums->v[i].self;
+		saturated_add(&x->n, sums->v[i].self_n);
+		x->has_any |= x->has_own;
+		if (v[i].function == r->function && x->has_own)
+			charge(callees, NULL, sums->v[i].self_n, sums->v[i].self);
+		if (v[i].function == r->function || !x->has_any)
+			continue;
+		if (v[i].parent && v[v[i].parent].function == r->function) {
+			charge(callees, &v[i].function, x->n, x->time);
+			continue;
+		}
+		parent->has_any = true;
+		parent->time += x->time;
+		saturated_add(&parent->n, x->n);
+	}
+	free(below);
 }
 
 const struct neighbours *neighbours_build(
 	struct arena *a, const struct stacks *s, double lost_share, uint32_t function)
 {
 	struct neighbours *r = arena_new(a, struct neighbours);
-	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
 	struct side callers = { 0 }, callees = { 0 };
+	struct paths_sums sums = paths_sums(s);
 	double scale = 1 - lost_share;
 
 	r->function = function;
-	for (size_t i = 0; i < s->n; i++) {
-		size_t n = stacks_frames(s, i, frames), first = SIZE_MAX, last = 0;
-
-		for (size_t k = 0; k < n; k++) /* leaf first */
-			if (frames[k].function == function) {
-				last = k;
-				first = first == SIZE_MAX ? k : first;
-			}
-		if (first == SIZE_MAX)
-			continue;
-		r->total_n += s->v[i].n_samples;
-		r->total_s += s->v[i].seconds * scale;
-		charge(&callers, last + 1 < n ? &frames[last + 1] : NULL, &s->v[i], scale);
-		charge(&callees, first ? &frames[first - 1] : NULL, &s->v[i], scale);
-	}
-	r->callers = finish(a, &callers, &r->n_callers);
-	r->callees = finish(a, &callees, &r->n_callees);
-	free(frames);
+	r->total_s = paths_seconds(&sums, add_callers(s, &sums, r, &callers)) * scale;
+	add_callees(s, &sums, r, &callees);
+	r->callers = finish(a, &callers, &sums, scale, &r->n_callers);
+	r->callees = finish(a, &callees, &sums, scale, &r->n_callees);
+	paths_sums_done(&sums);
 	return r;
 }

@@ -8,6 +8,7 @@
 #include "analyze/frames.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/saturate.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "store/tables.h"
@@ -252,7 +253,7 @@ const struct nodes *nodes_build(
 	r->code_slower = b.code_slower >= 1 && b.code_slower < CODE_SLOWER_MOST ? b.code_slower : 1;
 	charge_costs(&b, v, r->n);
 	for (size_t i = 0; i < r->n; i++) {
-		r->n_events += v[i].calls + v[i].resumes;
+		saturated_add(&r->n_events, saturated_sum(v[i].calls, v[i].resumes));
 		r->cost_s += v[i].cost.self_s;
 	}
 	if (o && o->only_mine)
@@ -275,7 +276,7 @@ void node_add_histogram(const struct node *n, uint64_t to[NODE_BUCKETS])
 		shift += 7;
 		if (n->histogram[i] & 128)
 			continue;
-		to[bucket++] += value;
+		saturated_add(&to[bucket++], value);
 		value = 0;
 		shift = 0;
 	}

@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "analyze/nodes.h"
+#include "analyze/paths.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/saturate.h"
 #include "base/vec.h"
 #include "base/banned.h"
 
@@ -18,23 +20,31 @@ struct part { /* of a line: one range of columns that was a leaf */
 	double seconds;
 };
 
+struct times {
+	path_time self, total;
+};
+
 struct builder {
 	const struct stacks *s;
 	double scale;                       /* of seconds: the lost share is taken off */
-	struct profile_function *functions; /* by number */
-	size_t *function_seen;              /* by number: the last place that counted it, + 1 */
-	VEC(struct profile_line) lines;     /* by line_id */
-	VEC(size_t) line_seen;
+	struct profile_function *functions; /* by number … */
+	struct times *function_times;
+	size_t *function_open; /* how often it is on the path at hand */
+	bool *function_seen;
+	VEC(struct profile_line) lines; /* by line_id … */
+	VEC(struct times) line_times;
+	VEC(size_t) line_open;
 	struct map
 		part_index; /* hash of line and columns → index; the first of two equal ones wins */
 	VEC(struct part) parts;
 };
 
-static struct profile_line *line_of(struct builder *b, const struct stack_frame *f)
+static void add_line(struct builder *b, const struct stack_frame *f)
 {
 	while (b->lines.n <= f->line_id) {
 		vec_push(&b->lines, (struct profile_line){ .column = -1, .end_column = -1 });
-		vec_push(&b->line_seen, 0);
+		vec_push(&b->line_times, (struct times){ 0 });
+		vec_push(&b->line_open, 0);
 	}
 	if (!b->lines.v[f->line_id].file) {
 		b->lines.v[f->line_id].file = f->file;
@@ -42,23 +52,35 @@ static struct profile_line *line_of(struct builder *b, const struct stack_frame 
 		b->lines.v[f->line_id].first_line = f->first_line;
 		b->lines.v[f->line_id].line = f->line;
 	}
-	return &b->lines.v[f->line_id];
 }
 
-static void charge(struct builder *b, struct profile_cost *c, const struct stack_place *p,
-	bool is_leaf, size_t *seen)
+/* A line that belongs to several functions is named after the one that is met first: leaves before their callers. */
+static void find_lines(struct builder *b)
 {
-	size_t number = (size_t)(p - b->s->v) + 1;
+	const struct paths *p = b->s->paths;
+	bool *is_met = xcalloc(p->n, sizeof *is_met);
 
-	if (is_leaf) {
-		c->self_n += p->n_samples;
-		c->self_s += p->seconds * b->scale;
-	}
-	if (*seen == number)
+	for (size_t i = 0; i < b->s->n; i++)
+		for (uint32_t at = p->of_place[i]; at && !is_met[at]; at = p->v[at].parent) {
+			struct stack_frame f = paths_frame(b->s, at);
+
+			is_met[at] = true;
+			if (!f.is_synthetic)
+				add_line(b, &f);
+		}
+	free(is_met);
+}
+
+/* Recursion counts once: where the outermost of them is. */
+static void charge(
+	struct profile_cost *c, struct times *times, const struct path_sum *sum, size_t *open)
+{
+	saturated_add(&c->self_n, sum->self_n);
+	times->self += sum->self;
+	if ((*open)++)
 		return;
-	*seen = number;
-	c->total_n += p->n_samples;
-	c->total_s += p->seconds * b->scale;
+	saturated_add(&c->total_n, sum->total_n);
+	times->total += sum->total;
 }
 
 static void charge_part(struct builder *b, const struct stack_frame *f, double seconds)
@@ -80,24 +102,59 @@ static void charge_part(struct builder *b, const struct stack_frame *f, double s
 	b->parts.v[index].seconds += seconds;
 }
 
-static void charge_place(struct builder *b, size_t place, struct stack_frame *frames)
+static void enter(struct builder *b, const struct stack_frame *f, const struct path_sum *sum)
 {
-	const struct stack_place *p = &b->s->v[place];
-	size_t n = stacks_frames(b->s, place, frames);
+	b->function_seen[f->function] = true;
+	charge(&b->functions[f->function].cost, &b->function_times[f->function], sum,
+		&b->function_open[f->function]);
+	if (!f->is_synthetic)
+		charge(&b->lines.v[f->line_id].cost, &b->line_times.v[f->line_id], sum,
+			&b->line_open.v[f->line_id]);
+}
 
-	for (size_t i = 0; i < n; i++) {
-		const struct stack_frame *f = &frames[i];
-		struct profile_line *l;
+static void put_times(const struct builder *b, const struct paths_sums *sums,
+	const struct times *from, struct profile_cost *to)
+{
+	to->self_s = paths_seconds(sums, from->self) * b->scale;
+	to->total_s = paths_seconds(sums, from->total) * b->scale;
+}
 
-		charge(b, &b->functions[f->function].cost, p, i == 0,
-			&b->function_seen[f->function]);
-		if (f->is_synthetic)
+static void charge_paths(struct builder *b)
+{
+	struct paths_sums sums = paths_sums(b->s);
+	struct paths_walk w = paths_walk(b->s->paths);
+
+	for (uint32_t at; paths_next(&w, &at);) {
+		struct stack_frame f = paths_frame(b->s, at);
+
+		if (w.is_entering) {
+			enter(b, &f, &sums.v[at]);
 			continue;
-		l = line_of(b, f);
-		charge(b, &l->cost, p, i == 0, &b->line_seen.v[f->line_id]);
+		}
+		b->function_open[f.function]--;
+		if (!f.is_synthetic)
+			b->line_open.v[f.line_id]--;
 	}
-	if (n && !frames[0].is_synthetic)
-		charge_part(b, &frames[0], p->seconds * b->scale);
+	paths_walk_done(&w);
+	for (size_t i = 0; i < frames_n_functions(b->s->frames); i++)
+		put_times(b, &sums, &b->function_times[i], &b->functions[i].cost);
+	for (size_t i = 0; i < b->lines.n; i++)
+		put_times(b, &sums, &b->line_times.v[i], &b->lines.v[i].cost);
+	paths_sums_done(&sums);
+}
+
+static void charge_parts(struct builder *b)
+{
+	for (size_t i = 0; i < b->s->n; i++) {
+		uint32_t leaf = b->s->paths->of_place[i];
+		struct stack_frame f;
+
+		if (!leaf)
+			continue;
+		f = paths_frame(b->s, leaf);
+		if (!f.is_synthetic)
+			charge_part(b, &f, b->s->v[i].seconds * b->scale);
+	}
 }
 
 static void choose_parts(struct builder *b)
@@ -256,13 +313,14 @@ static void keep_lines(struct arena *a, struct profile *p, struct builder *b)
 const struct profile *profile_build(struct arena *a, const struct stacks *s)
 {
 	size_t n = frames_n_functions(s->frames);
-	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
 	struct profile p = { .n_samples = s->n_samples + s->n_lost,
 		.seconds = s->seconds,
 		.unit = s->unit,
 		.is_exact = s->nodes->n || (s->is_foreign && s->n_samples == 0) };
 	struct builder b = { .s = s,
 		.functions = xcalloc(n + 1, sizeof *b.functions),
+		.function_times = xcalloc(n + 1, sizeof *b.function_times),
+		.function_open = xcalloc(n + 1, sizeof *b.function_open),
 		.function_seen = xcalloc(n + 1, sizeof *b.function_seen) };
 
 	p.lost_share = s->lost_share;
@@ -270,16 +328,19 @@ const struct profile *profile_build(struct arena *a, const struct stacks *s)
 	if (p.lost_share < 1)
 		p.n_effective /= 1 - p.lost_share;
 	b.scale = 1 - p.lost_share;
-	for (size_t i = 0; i < s->n; i++)
-		charge_place(&b, i, frames);
+	find_lines(&b);
+	charge_paths(&b);
+	charge_parts(&b);
 	choose_parts(&b);
 	keep_functions(a, &p, &b, n);
 	keep_lines(a, &p, &b);
-	free(frames);
 	free(b.functions);
+	free(b.function_times);
+	free(b.function_open);
 	free(b.function_seen);
 	vec_done(&b.lines);
-	vec_done(&b.line_seen);
+	vec_done(&b.line_times);
+	vec_done(&b.line_open);
 	vec_done(&b.parts);
 	map_done(&b.part_index);
 	return profile_sorted(a, &p, PROFILE_SELF);

@@ -105,61 +105,66 @@ static bool any_matches(const struct shape *s, struct rules *r, uint32_t functio
 	return false;
 }
 
-static bool has_any(
-	const struct shape *s, struct rules *r, const struct stack_frame *frames, size_t n)
+unsigned shape_step(struct shape *s, struct shape_state *state, uint32_t function)
 {
-	for (size_t i = 0; i < n; i++)
-		if (any_matches(s, r, frames[i].function))
-			return true;
-	return false;
-}
+	bool begins = !s->focus.n && !state->has_begun;
 
-/* From the outermost frame that matches on; 0: none does. */
-static size_t begin_at(
-	const struct shape *s, struct rule *r, const struct stack_frame *frames, size_t n)
-{
-	while (n && !matches(s, r, frames[n - 1].function))
-		n--;
-	return n;
-}
-
-/* The outermost frame stays where all match, so that their time has a place. */
-static size_t merge(struct shape *s, struct stack_frame *frames, size_t n)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (!any_matches(s, &s->merge, frames[i].function))
-			frames[kept++] = frames[i];
-	if (!kept)
-		frames[kept++] = frames[n - 1];
-	return kept;
-}
-
-/* Leaf first as it is: repetitions are found from the root on, as the call tree does. */
-static size_t collapse(struct stack_frame *frames, size_t n)
-{
-	size_t to = n; /* what is kept lies in frames[to … n) */
-
-	for (size_t i = n; i-- > 0;) {
-		frames[--to] = frames[i];
-		to += calltree_repeated(frames + to, n - to);
+	state->is_kept |= s->keep.n && any_matches(s, &s->keep, function);
+	state->is_dropped |= s->drop.n && any_matches(s, &s->drop, function);
+	while (state->n_focused < s->focus.n &&
+		matches(s, &s->focus.v[state->n_focused], function)) {
+		state->n_focused++;
+		begins = state->n_focused == s->focus.n;
 	}
-	memmove(frames, frames + to, (n - to) * sizeof *frames);
-	return n - to;
+	state->has_begun |= begins;
+	if (!state->has_begun)
+		return 0;
+	return (begins ? SHAPE_BEGIN : 0) | (any_matches(s, &s->merge, function) ? 0 : SHAPE_ADD);
+}
+
+bool shape_counts(const struct shape *s, const struct shape_state *state)
+{
+	return state->has_begun && !state->is_dropped && (state->is_kept || !s->keep.n);
+}
+
+bool shape_collapses(const struct shape *s)
+{
+	return s->collapse;
+}
+
+/* How many of the innermost frames repeat those behind them. */
+static size_t repeated(const struct stack_frame *frames, size_t n)
+{
+	uint32_t functions[2 * CALLTREE_PERIOD];
+
+	n = n < 2 * CALLTREE_PERIOD ? n : 2 * CALLTREE_PERIOD;
+	for (size_t i = 0; i < n; i++)
+		functions[i] = frames[i].function;
+	return calltree_repeated(functions, n);
 }
 
 size_t shape_apply(struct shape *s, struct stack_frame *frames, size_t n)
 {
-	if (s->keep.n && !has_any(s, &s->keep, frames, n))
+	struct shape_state state = { 0 };
+	struct stack_frame outermost = { 0 };
+	size_t to = n; /* what is kept lies in frames[to … n) */
+
+	for (size_t i = n; i-- > 0;) {
+		unsigned step = shape_step(s, &state, frames[i].function);
+
+		if (step & SHAPE_BEGIN) {
+			outermost = frames[i];
+			to = n;
+		}
+		if (step & SHAPE_ADD) {
+			frames[--to] = frames[i];
+			to += s->collapse ? repeated(frames + to, n - to) : 0;
+		}
+	}
+	if (!shape_counts(s, &state))
 		return 0;
-	if (s->drop.n && has_any(s, &s->drop, frames, n))
-		return 0;
-	for (size_t i = 0; i < s->focus.n && n; i++)
-		n = begin_at(s, &s->focus.v[i], frames, n);
-	if (s->merge.n && n)
-		n = merge(s, frames, n);
-	if (s->collapse && n)
-		n = collapse(frames, n);
-	return n;
+	if (to == n)
+		frames[--to] = outermost;
+	memmove(frames, frames + to, (n - to) * sizeof *frames);
+	return n - to;
 }

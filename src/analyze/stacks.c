@@ -9,6 +9,7 @@
 #include "analyze/blocks.h"
 #include "analyze/nodes.h"
 #include "analyze/origin.h"
+#include "analyze/paths.h"
 #include "analyze/shape.h"
 #include "analyze/stacks_idle.h"
 #include "base/arena.h"
@@ -306,23 +307,22 @@ static double lost_share(const struct stacks *s)
 }
 
 /* Leaves out the places whose stacks do not count in this shape, and as large a part of the losses. */
-static void drop_places(struct stacks *s, struct stack_place *places)
+static void drop_places(struct stacks *s, struct stack_place *places, uint32_t *of_place)
 {
-	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
 	uint64_t n_all = 0, n_kept = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
 		n_all += places[i].n_samples;
-		if (!stacks_frames(s, i, frames))
+		if (!of_place[i])
 			continue;
 		n_kept += places[i].n_samples;
+		of_place[n] = of_place[i];
 		places[n++] = places[i];
 	}
 	s->n = n;
 	if (n_all)
 		s->n_lost = (uint64_t)llround((double)s->n_lost * (double)n_kept / (double)n_all);
-	free(frames);
 }
 
 static void add_up(struct stacks *s, struct stack_thread *threads)
@@ -382,8 +382,9 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 			stacks_fold_idle(s, places);
 	}
 	s->lost_share = lost_share(s);
+	s->paths = paths_build(a, s, o->frames_most);
 	if (s->shape)
-		drop_places(s, places);
+		drop_places(s, places, (uint32_t *)s->paths->of_place);
 	add_up(s, threads);
 	vec_done(&b.threads);
 	return s;
@@ -417,9 +418,12 @@ static size_t walk(const struct stacks *s, const struct stack_place *p, bool onl
 
 size_t stacks_frames(const struct stacks *s, size_t place, struct stack_frame to[STACKS_DEPTH])
 {
-	const struct stack_place *p = &s->v[place];
+	size_t n = 0;
 
-	return stacks_frames_at(s, p->stack, p->leaf_code, p->leaf_offset, to);
+	for (uint32_t at = s->paths->of_place[place]; at && n < STACKS_DEPTH;
+		at = s->paths->v[at].parent)
+		to[n++] = paths_frame(s, at);
+	return n;
 }
 
 size_t stacks_frames_at(const struct stacks *s, uint32_t stack, uint32_t leaf_code,

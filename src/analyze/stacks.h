@@ -4,9 +4,8 @@
  * thread), which are few; what every view of samples begins with. Pure: reads records only.
  *
  *	const struct stacks *s = stacks_build(&a, tables, &options);
- *	struct stack_frame frames[STACKS_DEPTH];
  *	for (size_t i = 0; i < s->n; i++)
- *		n = stacks_frames(s, i, frames);          leaf first
+ *		for (at = s->paths->of_place[i]; at; at = s->paths->v[at].parent)     leaf first; see paths.h
  *
  * Each sample weighs half of the time since the sample of the same thread before it and half of the
  * time to the next (measured, not nominal): at high rates what a sample costs depends on what it saw,
@@ -38,6 +37,7 @@
 
 struct arena;
 struct blocks;
+struct paths;
 struct shape;
 struct tables;
 
@@ -62,6 +62,9 @@ struct stacks_options {
 	/* Function numbers stay the same in all stacks that share these; NULL: the stacks make their own. */
 	struct frames *frames;
 	struct shape *shape; /* how stacks_frames changes them (shape.h); NULL: not at all */
+	/* For what writes each stack whole, which of a deep recursion is the square of its depth: all places have no more
+	 * frames than this together, or 64 each. Of longer ones the middle is one frame, "[left out]". 0: as they are. */
+	size_t frames_most;
 };
 
 struct stack_place {
@@ -106,6 +109,7 @@ struct stacks {
 	bool is_foreign; /* another tool's figures */
 	enum unit unit;  /* of what is called seconds here */
 	struct frames *frames;
+	const struct paths *paths; /* of the places */
 	const struct nodes *nodes; /* never NULL; n = 0: samples, or another tool's figures */
 	struct tables *tables;
 };

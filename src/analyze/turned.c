@@ -7,11 +7,15 @@
 #include <stdlib.h>
 
 #include "analyze/stacks.h"
+#include "base/saturate.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
 
-enum { FIND_NODES = 1000000 }; /* that are made to find one */
+enum {
+	FIND_NODES = 1000000, /* that are made to find one */
+	STEPS = 20000000, /* from members, for all nodes: the levels above a recursion have as many as it is deep, each */
+};
 
 struct member {
 	uint32_t at;        /* node of the tree */
@@ -40,11 +44,14 @@ struct turned {
 	const struct flametree *tree;
 	enum turned_direction direction;
 	VEC(struct member) members;
-	VEC(struct item) items; /* of the node at hand … */
+	VEC(struct item) items;    /* of the node at hand, as they came … */
+	VEC(struct member) sorted; /* … and group by group */
 	VEC(struct group) groups;
+	VEC(uint32_t) group_of; /* by function: index + 1; all 0 between nodes */
+	size_t n_steps;
 	VEC(struct node) nodes;
 	VEC(uint32_t) parent, function, n_children, n_samples;
-	VEC(uint16_t) depth;
+	VEC(uint32_t) depth;
 	VEC(double) x, total, self;
 	VEC(uint64_t) n_calls;
 	struct flametree columns;
@@ -60,7 +67,7 @@ static void add_node(
 	vec_push(&t->nodes, (struct node){ .first_member = first_member, .n_members = g->n });
 	vec_push(&t->parent, parent);
 	vec_push(&t->function, g->function);
-	vec_push(&t->depth, is_root ? 0 : (uint16_t)(t->depth.v[parent] + 1));
+	vec_push(&t->depth, is_root ? 0 : t->depth.v[parent] + 1);
 	vec_push(&t->n_children, 0);
 	vec_push(&t->n_samples, g->n_samples);
 	vec_push(&t->x, x);
@@ -88,15 +95,6 @@ static void step(struct turned *t, uint32_t node, struct member m)
 	}
 }
 
-static int by_function(const void *a, const void *b)
-{
-	const struct item *x = a, *y = b;
-
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	return x->member.of < y->member.of ? -1 : x->member.of > y->member.of;
-}
-
 static uint32_t most_samples(uint64_t n)
 {
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
@@ -108,14 +106,14 @@ static void sum_up(const struct turned *t, struct group *g)
 	uint64_t n_samples = 0;
 
 	for (uint32_t i = g->first; i < g->first + g->n; i++) {
-		const struct member *m = &t->items.v[i].member;
+		const struct member *m = &t->sorted.v[i];
 
 		g->total += t->direction == TURNED_CALLERS ? tree->self[m->of] : tree->total[m->of];
 		n_samples += m->n_samples;
 		if (t->direction == TURNED_CALLEES_OF)
 			g->self += tree->self[m->at];
 		if (t->direction == TURNED_CALLEES_OF && tree->n_calls)
-			g->n_calls += tree->n_calls[m->at];
+			saturated_add(&g->n_calls, tree->n_calls[m->at]);
 	}
 	g->n_samples = most_samples(n_samples);
 }
@@ -129,18 +127,38 @@ static int by_total(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
+static struct group *group_of(struct turned *t, uint32_t function)
+{
+	while (t->group_of.n <= function)
+		vec_push(&t->group_of, 0);
+	if (!t->group_of.v[function]) {
+		vec_push(&t->groups, (struct group){ .function = function });
+		t->group_of.v[function] = (uint32_t)t->groups.n;
+	}
+	return &t->groups.v[t->group_of.v[function] - 1];
+}
+
 static void make_groups(struct turned *t)
 {
 	vec_clear(&t->groups);
-	qsort(t->items.v, t->items.n, sizeof *t->items.v, by_function);
-	for (uint32_t i = 0, n; i < t->items.n; i += n) {
-		struct group g = { .first = i, .function = t->items.v[i].function };
+	vec_each (&t->items, x)
+		group_of(t, x->function)->n++;
+	for (uint32_t i = 0, first = 0; i < t->groups.n; i++) {
+		t->groups.v[i].first = first;
+		first += t->groups.v[i].n;
+		t->groups.v[i].n = 0;
+	}
+	vec_clear(&t->sorted);
+	vec_reserve(&t->sorted, t->items.n);
+	t->sorted.n = t->items.n;
+	vec_each (&t->items, x) { /* members come by node, and stay so */
+		struct group *g = group_of(t, x->function);
 
-		for (n = 1; i + n < t->items.n && t->items.v[i + n].function == g.function;)
-			n++;
-		g.n = n;
-		sum_up(t, &g);
-		vec_push(&t->groups, g);
+		t->sorted.v[g->first + g->n++] = x->member;
+	}
+	vec_each (&t->groups, g) {
+		t->group_of.v[g->function] = 0;
+		sum_up(t, g);
 	}
 	qsort(t->groups.v, t->groups.n, sizeof *t->groups.v, by_total);
 }
@@ -153,19 +171,20 @@ static size_t put_members(struct turned *t, size_t first, size_t end)
 	while (t->members.n < to + t->items.n)
 		vec_push(&t->members, (struct member){ 0 });
 	for (size_t i = 0; i < t->items.n; i++)
-		t->members.v[to + i] = t->items.v[i].member;
+		t->members.v[to + i] = t->sorted.v[i];
 	return to;
 }
 
-/* Gives a node its children, largest first. */
+/* Gives a node its children, largest first. One that would take too long stays as it is. */
 static void expand(struct turned *t, uint32_t node)
 {
 	struct node *own = &t->nodes.v[node];
 	size_t first = own->first_member, end = first + own->n_members;
 	double x = t->x.v[node];
 
-	if (!own->n_members)
+	if (!own->n_members || t->n_steps > STEPS)
 		return;
+	t->n_steps += own->n_members;
 	own->n_members = 0;
 	own->first_child = (uint32_t)t->nodes.n;
 	vec_clear(&t->items);
@@ -244,7 +263,9 @@ void turned_free(struct turned *t)
 		return;
 	vec_done(&t->members);
 	vec_done(&t->items);
+	vec_done(&t->sorted);
 	vec_done(&t->groups);
+	vec_done(&t->group_of);
 	vec_done(&t->nodes);
 	vec_done(&t->parent);
 	vec_done(&t->function);
@@ -274,7 +295,9 @@ static size_t slice_once(
 	for (uint32_t at = node;;) {
 		expand(t, at);
 		vec_push(&open, (struct open){ at, t->nodes.v[at].first_child, n });
-		to[n++] = (struct flametree_box){ at, t->n_children.v[at],
+		/* Children that were not made are some, at least. */
+		to[n++] = (struct flametree_box){ at,
+			t->nodes.v[at].n_members ? 1 : t->n_children.v[at],
 			t->total.v[at] - t->self.v[at] };
 		while (open.n) {
 			struct open *o = &open.v[open.n - 1];

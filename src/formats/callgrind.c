@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/paths.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/intern.h"
+#include "base/saturate.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "formats/foreign.h"
@@ -33,7 +35,7 @@ struct key {
 struct row {
 	struct key key;
 	uint64_t value, samples, calls;
-	size_t seen; /* the last place that counted it, + 1 */
+	size_t n_open; /* how often it is on the path at hand */
 };
 
 struct file {
@@ -44,72 +46,128 @@ struct file {
 	struct intern keys;
 	VEC(struct row) rows;
 	bool *has_name;          /* by number: it was defined */
-	size_t *entered;         /* by function: the last place that has it, + 1 */
 	struct intern files;     /* numbers of files, + 1 */
 	uint64_t value, samples; /* of all */
 };
 
-static void add(struct file *f, struct key key, size_t place, uint64_t value, uint64_t samples)
+static uint32_t row_of(struct file *f, struct key key)
 {
 	bool added;
 	uint32_t i = intern_add(&f->keys, &key, sizeof key, &added);
 
 	if (added)
 		vec_push(&f->rows, (struct row){ .key = key });
-	if (f->rows.v[i].seen == place + 1)
-		return;
-	f->rows.v[i].seen = place + 1;
-	f->rows.v[i].value += value;
-	f->rows.v[i].samples += samples;
+	return i;
 }
 
-/* Of the call that was added last under this key. */
-static void add_calls(struct file *f, const struct key *key, uint64_t calls)
+static void add(struct file *f, uint32_t row, uint64_t value, uint64_t samples)
 {
-	f->rows.v[intern_add(&f->keys, key, sizeof *key, NULL)].calls += calls;
+	saturated_add(&f->rows.v[row].value, value);
+	saturated_add(&f->rows.v[row].samples, samples);
 }
 
-/* Numbers of the frames of a place, leaf first. */
-static void number(
-	struct file *f, size_t place, const struct stack_frame *frames, size_t n, uint32_t *to)
-{
-	for (size_t k = n; k-- > 0;) {
-		uint32_t function = frames[k].function;
+/* What a path took itself, with all below it, and how often it was called. */
+struct cost {
+	uint64_t value, samples, total_value, total_samples, calls;
+	bool has_places;
+	uint32_t number;
+	uint32_t root; /* path */
+	uint32_t call; /* row, + 1 */
+};
 
-		to[k] = function * 2 + (f->entered[function] == place + 1);
-		f->entered[function] = place + 1;
-	}
-}
-
-static void gather(struct file *f, struct stack_frame *frames, uint32_t *numbers)
+static struct cost *costs_of(struct file *f)
 {
+	const struct paths *p = f->s->paths;
 	double scale = f->s->unit == UNIT_SECONDS ? 1e9 : 1;
+	struct cost *costs = arena_new_n(f->a, struct cost, p->n);
 
 	for (size_t i = 0; i < f->s->n; i++) {
-		size_t n = stacks_frames(f->s, i, frames);
-		uint64_t value = foreign_value(f->s->v[i].seconds * scale),
-			 samples = f->s->v[i].n_samples;
-		struct key root = { .function = f->n_numbers + f->s->v[i].thread };
+		struct cost *c = &costs[p->of_place[i]];
 
-		if (!n)
-			continue;
-		number(f, i, frames, n, numbers);
-		for (size_t k = 0; k < n; k++) {
-			struct key key = { .function = numbers[k],
-				.callee = k ? numbers[k - 1] : UINT32_MAX,
-				.line = frames[k].line > 0 ? frames[k].line
-							   : (int32_t)frames[k].first_line };
+		saturated_add(&c->value, foreign_value(f->s->v[i].seconds * scale));
+		saturated_add(&c->samples, f->s->v[i].n_samples);
+		saturated_add(&c->calls, f->s->v[i].n_calls);
+		c->has_places = true;
+	}
+	for (size_t i = 1; i < p->n; i++)
+		costs[i].root = p->v[i].parent ? costs[p->v[i].parent].root : (uint32_t)i;
+	for (size_t i = p->n; i-- > 1;) {
+		struct cost *c = &costs[i], *parent = &costs[p->v[i].parent];
 
-			add(f, key, i, value, samples);
-			if (k == 1)
-				add_calls(f, &key, f->s->v[i].n_calls);
+		saturated_add(&c->total_value, c->value);
+		saturated_add(&c->total_samples, c->samples);
+		saturated_add(&parent->total_value, c->total_value);
+		saturated_add(&parent->total_samples, c->total_samples);
+	}
+	return costs;
+}
+
+/* Its own code, and the call from its caller, which counts once however often it recurs. */
+static void enter(struct file *f, struct cost *costs, uint32_t at)
+{
+	struct stack_frame frame = paths_frame(f->s, at);
+	struct cost *c = &costs[at];
+	uint32_t parent = f->s->paths->v[at].parent;
+	struct key call = { .callee = c->number };
+
+	if (c->has_places)
+		add(f,
+			row_of(f,
+				(struct key){ c->number, UINT32_MAX,
+					frame.line > 0 ? frame.line : (int32_t)frame.first_line }),
+			c->value, c->samples);
+	if (!parent)
+		return;
+	frame = paths_frame(f->s, parent);
+	call.function = costs[parent].number;
+	call.line = frame.line > 0 ? frame.line : (int32_t)frame.first_line;
+	c->call = row_of(f, call) + 1;
+	if (!f->rows.v[c->call - 1].n_open++)
+		add(f, c->call - 1, c->total_value, c->total_samples);
+	saturated_add(&f->rows.v[c->call - 1].calls, c->calls);
+}
+
+static void gather_paths(struct file *f, struct cost *costs)
+{
+	const struct path *v = f->s->paths->v;
+	struct paths_walk w = paths_walk(f->s->paths);
+	size_t *n_open = arena_new_n(f->a, size_t, f->n_numbers + 1);
+
+	for (uint32_t at; paths_next(&w, &at);) {
+		size_t *open = &n_open[v[at].function];
+
+		if (w.is_entering) {
+			costs[at].number = v[at].function * 2 + (*open > 0);
+			enter(f, costs, at);
+			++*open;
+		} else {
+			--*open;
+			if (costs[at].call)
+				f->rows.v[costs[at].call - 1].n_open--;
 		}
-		root.callee = numbers[n - 1];
-		add(f, root, i, value, samples);
-		if (n == 1)
-			add_calls(f, &root, f->s->v[i].n_calls);
-		f->value += value;
-		f->samples += samples;
+	}
+	paths_walk_done(&w);
+}
+
+static void gather(struct file *f)
+{
+	double scale = f->s->unit == UNIT_SECONDS ? 1e9 : 1;
+	struct cost *costs = costs_of(f);
+
+	gather_paths(f, costs);
+	for (size_t i = 0; i < f->s->n; i++) {
+		const struct stack_place *p = &f->s->v[i];
+		uint64_t value = foreign_value(p->seconds * scale);
+		uint32_t leaf = f->s->paths->of_place[i], root = costs[leaf].root, row;
+
+		if (!leaf)
+			continue;
+		row = row_of(f, (struct key){ f->n_numbers + p->thread, costs[root].number, 0 });
+		add(f, row, value, p->n_samples);
+		if (leaf == root)
+			saturated_add(&f->rows.v[row].calls, p->n_calls);
+		saturated_add(&f->value, value);
+		saturated_add(&f->samples, p->n_samples);
 	}
 }
 
@@ -250,9 +308,7 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 	(void)e;
 	f.n_numbers = 2 * (uint32_t)frames_n_functions(f.s->frames);
 	f.has_name = arena_new_n(&a, bool, f.n_numbers + f.s->n_threads);
-	f.entered = arena_new_n(&a, size_t, frames_n_functions(f.s->frames));
-	gather(&f, arena_new_n(&a, struct stack_frame, STACKS_DEPTH),
-		arena_new_n(&a, uint32_t, STACKS_DEPTH));
+	gather(&f);
 	add_head(&f, used_command(&a, t));
 	add_rows(&f);
 	buf_printf(&out->text, "\ntotals: %" PRIu64, f.value);

@@ -57,7 +57,7 @@ static uint64_t count_of(const struct stacks *s, const struct stack_place *p, do
 static int write(struct tables *t, struct sink *out, struct err *e)
 {
 	struct arena a = ARENA_INIT;
-	static const struct stacks_options all = { 0 };
+	static const struct stacks_options all = { .frames_most = FORMAT_FRAMES };
 	const struct stacks *s = stacks_build(&a, t, &all);
 	struct stack_frame *frames = arena_new_n(&a, struct stack_frame, STACKS_DEPTH);
 	struct intern lines =

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "analyze/paths.h"
+#include "analyze/stacks.h"
 #include "formats/spans.h"
 #include "base/banned.h"
 
@@ -13,23 +15,41 @@ static uint32_t child_of(struct contexts *c, uint32_t parent, uint32_t function)
 
 	if (map_find(&c->children, key, &number))
 		return (uint32_t)number;
-	vec_push(&c->v, (struct context){ parent, function });
+	vec_push(&c->v,
+		(struct context){ parent, function, parent ? c->v.v[parent - 1].depth + 1 : 1 });
 	map_put(&c->children, key, c->v.n);
 	return (uint32_t)c->v.n;
 }
 
+/* Those of its callers are made first, from the root on. */
+static uint32_t context_of_path(struct contexts *c, const struct paths *p, uint32_t path)
+{
+	uint32_t at = path;
+
+	if (!c->of_path)
+		c->of_path = xcalloc(p->n, sizeof *c->of_path);
+	vec_clear(&c->pending);
+	for (; at && !c->of_path[at]; at = p->v[at].parent)
+		vec_push(&c->pending, at);
+	while (c->pending.n) {
+		uint32_t next = c->pending.v[--c->pending.n];
+
+		c->of_path[next] = child_of(c, c->of_path[p->v[next].parent], p->v[next].function);
+	}
+	return c->of_path[path];
+}
+
 uint32_t contexts_of(struct contexts *c, const struct spans *s, const struct span *x)
 {
-	uint64_t key = (uint64_t)x->stack << 32 | x->leaf_code, number = 0;
+	const struct stacks *stacks = s->stacks;
+	uint32_t number = 0;
 
-	if (map_find(&c->of_stack, key, &number))
-		return (uint32_t)number;
-	if (!c->frames)
-		c->frames = xcalloc(STACKS_DEPTH, sizeof *c->frames);
-	for (size_t k = spans_frames(s, x, c->frames); k-- > 0;)
-		number = child_of(c, (uint32_t)number, c->frames[k].function);
-	map_put(&c->of_stack, key, number);
-	return (uint32_t)number;
+	if (x->stack < stacks->paths->n_stacks)
+		number = context_of_path(c, stacks->paths, stacks->paths->of_stack[x->stack]);
+	if (x->leaf_code)
+		number = child_of(c, number,
+			frames_of_code(stacks->frames, x->leaf_code, x->leaf_offset).function);
+	return number;
 }
 
 void contexts_fill(struct contexts *c, const struct spans *s)
@@ -46,6 +66,6 @@ void contexts_done(struct contexts *c)
 {
 	vec_done(&c->v);
 	map_done(&c->children);
-	map_done(&c->of_stack);
-	free(c->frames);
+	vec_done(&c->pending);
+	free(c->of_path);
 }

@@ -12,24 +12,30 @@
 
 struct span;
 struct spans;
-struct stack_frame;
 
 struct context {
 	uint32_t parent;   /* number */
 	uint32_t function; /* number (frames.h) */
+	uint32_t depth;    /* of a root 1 */
 };
 
 struct contexts {
 	VEC(struct context) v; /* [number − 1] */
 	struct map children;   /* parent << 32 | function → number */
-	struct map of_stack;   /* stack << 32 | leaf code → number */
-	struct stack_frame *frames;
+	uint32_t *of_path;     /* by path (paths.h): number */
+	VEC(uint32_t) pending;
 };
 
 /* The number of a span's stack, new or not. */
 uint32_t contexts_of(struct contexts *c, const struct spans *s, const struct span *x);
 /* Takes in all threads of the spans. */
 void contexts_fill(struct contexts *c, const struct spans *s);
+/* 0 of no stack at all. */
+static inline uint32_t contexts_depth(const struct contexts *c, uint32_t number)
+{
+	return number ? c->v.v[number - 1].depth : 0;
+}
+
 void contexts_done(struct contexts *c);
 
 #endif

@@ -39,7 +39,12 @@ struct reader;
 struct sink;
 struct tables;
 
-enum { FORMAT_HEAD = 4096 }; /* bytes recognise sees, at most */
+enum {
+	FORMAT_HEAD = 4096, /* bytes recognise sees, at most */
+	/* That are written of all stacks together, where each is written whole (stacks_options.frames_most): a recursion
+	 * of depth 10 000 would be gigabytes. */
+	FORMAT_FRAMES = 4000000,
+};
 
 struct format {
 	const char *name, *summary;

@@ -89,7 +89,7 @@ static void put_stack(struct page *p, size_t place)
 
 static int write(struct tables *t, struct sink *out, struct err *e)
 {
-	static const struct stacks_options all = { 0 };
+	static const struct stacks_options all = { .frames_most = FORMAT_FRAMES };
 	struct page p = { .a = ARENA_INIT, .out = out };
 
 	(void)e;

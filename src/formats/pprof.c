@@ -216,7 +216,8 @@ static void put_mapping(struct file *f, const char *command)
 
 static int write(struct tables *t, struct sink *out, struct err *e)
 {
-	static const struct stacks_options all = { 0 }, on_cpu = { .state = STACKS_CPU };
+	static const struct stacks_options all = { .frames_most = FORMAT_FRAMES },
+					   on_cpu = { .state = STACKS_CPU };
 	struct file f = { .a = ARENA_INIT, .out = out };
 	struct origin o = origin_build(&f.a, t);
 	double longest = 0;

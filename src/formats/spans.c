@@ -15,6 +15,7 @@
 #include "base/xalloc.h"
 #include "analyze/nodes.h"
 #include "analyze/timeline.h"
+#include "formats/contexts.h"
 #include "formats/foreign.h"
 #include "store/tables.h"
 #include "base/banned.h"
@@ -45,7 +46,6 @@ struct builder {
 	struct running **running; /* by thread, owned; NULL until its first sample */
 	uint32_t *index_of_row;   /* + 1 */
 	uint64_t zero_ns;
-	struct stack_frame *frames, *last_frames;
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -96,19 +96,19 @@ static bool is_same_place(const struct span *x, const struct span *y)
 		x->leaf_offset == y->leaf_offset;
 }
 
+static uint32_t leaf_function(const struct builder *b, const struct span *x)
+{
+	return frames_of_code(b->s->stacks->frames, x->leaf_code, x->leaf_offset).function;
+}
+
 /* The same functions, whatever lines. */
 static bool looks_same(struct builder *b, const struct span *x, const struct span *y)
 {
-	size_t n;
-
 	if (is_same_place(x, y))
 		return true;
-	if (x->stack != y->stack)
+	if (x->stack != y->stack || !x->leaf_code != !y->leaf_code)
 		return false;
-	n = spans_frames(b->s, x, b->frames);
-	if (n != spans_frames(b->s, y, b->last_frames))
-		return false;
-	return n == 0 || b->frames[0].function == b->last_frames[0].function;
+	return !x->leaf_code || leaf_function(b, x) == leaf_function(b, y);
 }
 
 static void push(struct builder *b, size_t thread, struct running *r, const struct span *x)
@@ -267,8 +267,6 @@ int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct er
 		return -(int)e->code;
 	}
 	b.running = arena_new_n(a, struct running *, n);
-	b.frames = arena_new_n(a, struct stack_frame, STACKS_DEPTH);
-	b.last_frames = arena_new_n(a, struct stack_frame, STACKS_DEPTH);
 	b.index_of_row = arena_new_n(a, uint32_t, tables_count(t, RECORD_thread) + 1);
 	for (size_t i = 0; i < n; i++)
 		b.index_of_row[s->stacks->threads[i].row] = (uint32_t)i + 1;
@@ -356,32 +354,45 @@ bool span_next(struct span_iter *it, struct span *ret)
 	return true;
 }
 
+/* Returns its caller. */
+static uint32_t close_one(
+	const struct contexts *c, uint32_t context, const struct spans_replay *r, uint64_t t_ns)
+{
+	r->close(r->ctx, c->v.v[context - 1].function, t_ns);
+	return c->v.v[context - 1].parent;
+}
+
+/* Goes from one context to the next over the one they have in common, so work is as much as there is to tell. */
 static void replay_spans(const struct spans *s, size_t thread, const struct spans_replay *r)
 {
-	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
-	uint32_t *open = xcalloc(STACKS_DEPTH, sizeof *open);
+	struct contexts c = { 0 };
 	struct span_iter it = spans_of(s, thread);
 	uint64_t end = s->threads[thread].t_ns;
-	size_t n_open = 0;
+	uint32_t open = 0;
+	VEC(uint32_t) fresh = VEC_INIT; /* contexts that begin, the innermost first */
 
 	for (struct span x; span_next(&it, &x);) {
-		size_t n = spans_frames(s, &x, frames), same = 0;
+		uint32_t now = contexts_of(&c, s, &x), at = now;
 
-		while (x.t_ns == end && same < n && same < n_open &&
-			open[same] == frames[n - 1 - same].function)
-			same++;
-		while (n_open > same)
-			r->close(r->ctx, open[--n_open], end);
-		for (; n_open < n; n_open++) {
-			open[n_open] = frames[n - 1 - n_open].function;
-			r->open(r->ctx, open[n_open], x.t_ns);
-		}
+		if (x.t_ns != end)
+			while (open)
+				open = close_one(&c, open, r, end);
+		while (at != open)
+			if (contexts_depth(&c, at) > contexts_depth(&c, open)) {
+				vec_push(&fresh, at);
+				at = c.v.v[at - 1].parent;
+			} else {
+				open = close_one(&c, open, r, end);
+			}
+		while (fresh.n)
+			r->open(r->ctx, c.v.v[fresh.v[--fresh.n] - 1].function, x.t_ns);
+		open = now;
 		end = x.t_ns + x.value;
 	}
-	while (n_open)
-		r->close(r->ctx, open[--n_open], end);
-	free(frames);
-	free(open);
+	while (open)
+		open = close_one(&c, open, r, end);
+	vec_done(&fresh);
+	contexts_done(&c);
 }
 
 /* Times of a timeline count from the recording's begin on. */

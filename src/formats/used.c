@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "analyze/paths.h"
 #include "analyze/stacks.h"
 #include "analyze/usage.h"
 #include "base/arena.h"
@@ -12,21 +13,19 @@
 struct used used_build(struct arena *a, const struct stacks *s)
 {
 	size_t n_all = frames_n_functions(s->frames);
-	struct stack_frame *frames = arena_new_n(a, struct stack_frame, STACKS_DEPTH);
 	uint32_t *functions = arena_new_n(a, uint32_t, n_all + 1),
 		 *index = arena_new_n(a, uint32_t, n_all + 1);
 	struct used u = { .functions = functions, .index = index };
 
 	memset(index, 0xff, (n_all + 1) * sizeof *index);
-	for (size_t i = 0; i < s->n; i++)
-		for (size_t k = stacks_frames(s, i, frames); k-- > 0;) {
-			uint32_t f = frames[k].function;
+	for (size_t i = 1; i < s->paths->n; i++) {
+		uint32_t f = s->paths->v[i].function;
 
-			if (index[f] == UINT32_MAX) {
-				index[f] = (uint32_t)u.n;
-				functions[u.n++] = f;
-			}
+		if (index[f] == UINT32_MAX) {
+			index[f] = (uint32_t)u.n;
+			functions[u.n++] = f;
 		}
+	}
 	return u;
 }
 

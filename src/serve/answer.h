@@ -22,6 +22,6 @@ int answer_make(
 bool answer_takes_long(const struct library *l, const char *name, const struct params *p);
 
 /* Boxes an answer may hold: some 1 MB when compressed. */
-enum { ANSWER_BOXES = 40000 };
+enum { ANSWER_BOXES = 40000, ANSWER_FILES = 2000 };
 
 #endif

@@ -219,7 +219,7 @@ static void write_report(const struct selection *s, struct json_writer *w)
 	json_object_end(w);
 }
 
-static void write_rows(const struct selection *s, struct json_writer *w)
+static void write_rows(struct selection *s, struct json_writer *w)
 {
 	const struct profile *p = s->profile;
 

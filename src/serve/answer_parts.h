@@ -67,7 +67,7 @@ unsigned answer_kind(const struct frames *f, uint32_t function);
 void answer_function_rows(const struct selection *s, const struct profile *p, size_t first,
 	size_t n, struct json_writer *w);
 void answer_line_rows(
-	const struct selection *s, const struct profile *p, size_t n, struct json_writer *w);
+	struct selection *s, const struct profile *p, size_t n, struct json_writer *w);
 /* Lines counted one by one: their number, the first of them, and a table as "sort" and a pattern (NULL: all) have it. */
 size_t answer_n_counted(const struct exact_lines *l);
 void answer_counted_rows(const struct exact_lines *l, size_t n, struct json_writer *w);
@@ -76,11 +76,12 @@ int answer_counted_table(const struct exact_lines *l, const struct params *p,
 	struct err *e);
 /* Lines know their function by file, name and first line: its number, −1: not known. */
 struct by_place {
-	const struct profile_function **v; /* the caller's to free */
+	const struct profile_function **v;
 	size_t n;
 };
 
-struct by_place answer_index(const struct profile *p);
+/* Of a selection's profile, made when first asked for. */
+const struct by_place *answer_index(struct selection *s);
 int64_t answer_line_function(const struct by_place *x, const struct profile_line *l);
 
 /* How many lines there are, counted or sampled. */

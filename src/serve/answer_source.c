@@ -13,7 +13,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "serve/answer.h"
 #include "serve/answer_parts.h"
+#include "serve/files.h"
 #include "serve/library.h"
 #include "serve/params.h"
 #include "store/tables.h"
@@ -21,7 +23,7 @@
 #include "view/probes.h"
 #include "base/banned.h"
 
-enum { LINES = 20000, FILES = 2000 };
+enum { LINES = 20000 };
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -94,7 +96,7 @@ int answer_files(struct library *l, struct params *p, struct json_writer *w, str
 	json_kv_u64(w, "n", n);
 	json_key(w, "files");
 	json_array_begin(w);
-	for (size_t i = 0; i < n && i < FILES; i++) {
+	for (size_t i = 0; i < n && i < ANSWER_FILES; i++) {
 		size_t n_lines = texts_n_lines(recording_texts(s->recording), files[i].name);
 
 		json_object_begin(w);
@@ -114,11 +116,12 @@ int answer_files(struct library *l, struct params *p, struct json_writer *w, str
 /* ---- source ---------------------------------------------------------------------------------- */
 
 struct source {
-	const struct selection *s;
-	const char *file;
+	struct selection *s;
+	const char *file; /* as it was asked … */
+	const char
+		*own; /* … and the pointer that its functions and lines have; NULL: none is in it */
+	uint32_t functions; /* of it: the first, + 1 (files.h) */
 	uint32_t first, last;
-	struct mentioned functions;
-	struct by_place index;
 };
 
 static void write_hottest(const struct profile_line *l, struct json_writer *w)
@@ -143,7 +146,7 @@ static void write_sampled(struct source *x, const struct profile_line *l, struct
 	probes_add_line(x->s->probes, l->file, l->line, l->cost.self_s, &seen);
 	json_object_begin(w);
 	json_kv_i64(w, "line", l->line);
-	json_kv_i64(w, "f", answer_line_function(&x->index, l));
+	json_kv_i64(w, "f", answer_line_function(answer_index(x->s), l));
 	json_kv_double(w, "self", l->cost.self_s);
 	json_kv_double(w, "total", l->cost.total_s);
 	json_kv_double(w, "self_low", l->cost.self.low * p->seconds);
@@ -177,7 +180,7 @@ static void write_counted(
 
 static bool is_shown(const struct source *x, const char *file, int64_t line)
 {
-	return line >= x->first && line <= x->last && strcmp(file, x->file) == 0;
+	return file == x->own && line >= x->first && line <= x->last;
 }
 
 static void write_lines(struct source *x, struct json_writer *w)
@@ -212,28 +215,18 @@ static void write_text(const struct source *x, const struct texts *texts, struct
 /* Those of the file, and which of them bytecode is held of. */
 static void write_functions(struct source *x, struct json_writer *w)
 {
-	const struct recording *r = x->s->recording;
-	struct map held = MAP_INIT;
-	size_t i, n_functions = frames_n_functions(r->frames);
-	uint64_t function, ignored;
+	const struct files *files = x->s->recording->files;
+	struct mentioned functions = { 0 };
 
-	for (uint32_t k = 1; k <= tables_count(r->tables, RECORD_code); k++) {
-		const struct rec_code *code = tables_row(r->tables, RECORD_code, k);
-
-		if (code && code->code_bytes.n)
-			map_put(&held, frames_of_code(r->frames, k, 0).function, 1);
-	}
 	json_key(w, "bytecode");
 	json_array_begin(w);
-	for (i = 0; map_next(&held, &i, &function, &ignored);)
-		if (strcmp(frames_function(r->frames, (uint32_t)function)->file, x->file) == 0)
-			json_u64(w, function);
+	for (uint32_t f = x->functions; f; f = files->next[f - 1]) {
+		if (files->has_bytecode[f - 1])
+			json_u64(w, f - 1);
+		mention(&functions, f - 1);
+	}
 	json_array_end(w);
-	map_done(&held);
-	for (i = 0; i < n_functions; i++)
-		if (strcmp(frames_function(r->frames, (uint32_t)i)->file, x->file) == 0)
-			mention(&x->functions, (uint32_t)i);
-	answer_functions(&x->functions, r->frames, w);
+	answer_functions(&functions, x->s->recording->frames, w);
 }
 
 /* What to know of the file, or else of its numbers. */
@@ -261,7 +254,7 @@ int answer_source(struct library *l, struct params *p, struct json_writer *w, st
 		return -(int)e->code;
 	if (x.last - x.first >= LINES)
 		x.last = x.first + LINES - 1;
-	x.index = answer_index(s->profile);
+	x.own = files_find(recording_files(s->recording), x.file, &x.functions);
 	texts = recording_texts(s->recording);
 	json_kv_string(w, "file", x.file);
 	json_kv_string(w, "note", note_of(s, texts, x.file));
@@ -271,7 +264,6 @@ int answer_source(struct library *l, struct params *p, struct json_writer *w, st
 	write_text(&x, texts, w);
 	write_lines(&x, w);
 	write_functions(&x, w);
-	free(x.index.v);
 	return 0;
 }
 
@@ -287,11 +279,13 @@ int answer_bytecode(struct library *l, struct params *p, struct json_writer *w, 
 
 	if (answer_profile(l, p, &s, e) < 0 || answer_function(s, p, &function, e) < 0)
 		return -(int)e->code;
-	d = disassembly_build(&a, s->stacks, function,
-		&(struct disassembly_options){ .lost_share = selection_lost_share(s),
-			.texts = recording_texts(s->recording),
-			.lines = s->exact_lines },
-		&n);
+	d = !recording_files(s->recording)->has_bytecode[function]
+		? NULL
+		: disassembly_build(&a, s->stacks, function,
+			  &(struct disassembly_options){ .lost_share = selection_lost_share(s),
+				  .texts = recording_texts(s->recording),
+				  .lines = s->exact_lines },
+			  &n);
 	if (!n) {
 		arena_done(&a);
 		return err_set(e, ERR_UNSUPPORTED, "the recording holds no bytecode of %.200s: %s",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/blocks.h"
+#include "analyze/paths.h"
 #include "analyze/profile.h"
 #include "analyze/stacks.h"
 #include "base/err.h"
@@ -36,17 +37,19 @@ static void add(struct share *to, unsigned has, double seconds)
 
 static void look(struct spread *x, uint32_t function)
 {
-	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
+	const struct paths *p = x->s->paths;
+	bool *is_in = xcalloc(p->n, sizeof *is_in); /* the function, or below it */
 
+	for (size_t i = 1; i < p->n; i++)
+		is_in[i] = is_in[p->v[i].parent] || p->v[i].function == function;
 	for (size_t i = 0; i < x->s->n; i++) {
 		const struct stack_place *place = &x->s->v[i];
-		size_t n = stacks_frames(x->s, i, frames);
+		uint32_t leaf = p->of_place[i];
 
-		for (size_t k = 0; k < n && !x->has[i]; k++)
-			x->has[i] = frames[k].function != function ? 0 : k ? 1 : 2;
+		x->has[i] = !is_in[leaf] ? 0 : p->v[leaf].function == function ? 2 : 1;
 		add(&x->threads[place->thread], x->has[i], place->seconds * x->scale);
 	}
-	free(frames);
+	free(is_in);
 }
 
 /* Returns how many blocks one step is. */

@@ -9,6 +9,7 @@
 #include "analyze/neighbours.h"
 #include "analyze/pattern.h"
 #include "analyze/profile.h"
+#include "analyze/paths.h"
 #include "analyze/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -75,14 +76,20 @@ static int by_identity(const void *a, const void *b)
 	return order ? order : (x->first_line > y->first_line) - (x->first_line < y->first_line);
 }
 
-struct by_place answer_index(const struct profile *p)
+const struct by_place *answer_index(struct selection *s)
 {
-	struct by_place x = { xcalloc(p->n_functions + 1, sizeof *x.v), p->n_functions };
+	const struct profile *p = s->profile;
+	struct by_place *x;
 
+	if (s->by_place)
+		return s->by_place;
+	x = arena_new(&s->arena, struct by_place);
+	x->n = p->n_functions;
+	x->v = arena_new_n(&s->arena, const struct profile_function *, x->n + 1);
 	for (size_t i = 0; i < p->n_functions; i++)
-		x.v[i] = &p->functions[i];
-	qsort(x.v, x.n, sizeof *x.v, by_identity);
-	return x;
+		x->v[i] = &p->functions[i];
+	qsort(x->v, x->n, sizeof *x->v, by_identity);
+	return s->by_place = x;
 }
 
 int64_t answer_line_function(const struct by_place *x, const struct profile_line *l)
@@ -125,20 +132,18 @@ size_t answer_n_lines(const struct selection *s, const struct profile *p)
 	return s->exact_lines ? answer_n_counted(s->exact_lines) : p->n_lines;
 }
 
-static void write_lines(const struct selection *s, const struct profile *p, size_t first, size_t n,
-	struct json_writer *w)
+static void write_lines(
+	struct selection *s, const struct profile *p, size_t first, size_t n, struct json_writer *w)
 {
-	struct by_place functions = answer_index(s->profile);
+	const struct by_place *functions = answer_index(s);
 
 	json_array_begin(w);
 	for (size_t i = first; i < p->n_lines && i - first < n; i++)
-		write_line(&functions, p, &p->lines[i], w);
+		write_line(functions, p, &p->lines[i], w);
 	json_array_end(w);
-	free(functions.v);
 }
 
-void answer_line_rows(
-	const struct selection *s, const struct profile *p, size_t n, struct json_writer *w)
+void answer_line_rows(struct selection *s, const struct profile *p, size_t n, struct json_writer *w)
 {
 	if (s->exact_lines)
 		answer_counted_rows(s->exact_lines, n, w);
@@ -221,8 +226,8 @@ static int parse_sort(
 	return err_set(e, ERR_USAGE, "sort wants self, total, name, file, line, calls or pcalls");
 }
 
-static int table_of_rows(const struct selection *s, const struct params *p, bool is_lines,
-	size_t first, size_t limit, struct json_writer *w, struct err *e)
+static int table_of_rows(struct selection *s, const struct params *p, bool is_lines, size_t first,
+	size_t limit, struct json_writer *w, struct err *e)
 {
 	const char *filter = params_find(p, "filter");
 	struct arena a = ARENA_INIT;
@@ -299,17 +304,15 @@ static int search_pattern(const struct params *p, struct pattern **ret, struct e
 /* Time of the stacks that hold one of them at least. */
 static double time_of_any(const struct selection *s, const bool *is_found)
 {
-	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
+	const struct paths *p = s->stacks->paths;
+	bool *has_any = xcalloc(p->n, sizeof *has_any);
 	double value = 0;
 
-	for (size_t i = 0; i < s->stacks->n; i++) {
-		size_t n = stacks_frames(s->stacks, i, frames), k = 0;
-
-		while (k < n && !is_found[frames[k].function])
-			k++;
-		value += k < n ? s->stacks->v[i].seconds : 0;
-	}
-	free(frames);
+	for (size_t i = 1; i < p->n; i++)
+		has_any[i] = has_any[p->v[i].parent] || is_found[p->v[i].function];
+	for (size_t i = 0; i < s->stacks->n; i++)
+		value += has_any[p->of_place[i]] ? s->stacks->v[i].seconds : 0;
+	free(has_any);
 	return value * (1 - selection_lost_share(s));
 }
 

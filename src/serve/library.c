@@ -23,6 +23,7 @@
 #include "base/err.h"
 #include "formats/format.h"
 #include "serve/answer_parts.h"
+#include "serve/files.h"
 #include "serve/params.h"
 #include "serve/torch.h"
 #include "store/reader.h"
@@ -58,6 +59,7 @@ static void recording_free(struct recording *r)
 	tables_free(r->tables);
 	reader_close(r->reader);
 	torch_free(r->torch);
+	files_free(r->files);
 	arena_done(&r->arena);
 	free(r);
 }

@@ -26,8 +26,10 @@
 #include "store/damage.h"
 
 struct blocks;
+struct by_place;
 struct comparison;
 struct err;
+struct files;
 struct op_ranks;
 struct params;
 struct recording;
@@ -45,11 +47,12 @@ struct selection {
 	const struct stacks *stacks;
 	const struct exact *exact; /* NULL: not counted call by call, or the shape needs stacks */
 	const struct exact_lines *exact_lines;
-	const struct profile *profile;     /* NULL: nothing was sampled or counted */
-	const struct probes *probes;       /* NULL likewise */
-	struct blocks *blocks;             /* of LIBRARY_BLOCKS; owned; else NULL */
-	const struct flametree *tree;      /* NULL until asked for */
-	struct turned *inverted;           /* likewise; owned */
+	const struct profile *profile;   /* NULL: nothing was sampled or counted */
+	const struct by_place *by_place; /* its functions (answer_parts.h); NULL until asked for */
+	const struct probes *probes;     /* NULL likewise */
+	struct blocks *blocks;           /* of LIBRARY_BLOCKS; owned; else NULL */
+	const struct flametree *tree;    /* NULL until asked for */
+	struct turned *inverted;         /* likewise; owned */
 	const struct flametree *time_tree; /* likewise */
 	size_t time_thread;                /* whose it is, of traced calls */
 };
@@ -72,6 +75,7 @@ struct recording {
 	struct origin origin;
 	const struct regions *regions;
 	const struct texts *texts;   /* NULL until asked for */
+	struct files *files;         /* likewise (files.h); owned */
 	const struct strips *strips; /* NULL until asked for */
 	struct selection *selections[LIBRARY_SELECTIONS];
 	char damage[DAMAGE_TEXT]; /* of recording_damage */

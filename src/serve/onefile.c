@@ -11,6 +11,7 @@
 #include "analyze/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/intern.h"
 #include "base/json_write.h"
 #include "base/text.h"
 #include "serve/answer.h"
@@ -23,6 +24,8 @@
 #include "base/banned.h"
 
 enum { NONCE = 24, TOP = 200, THREADS = 8, ROOM = 4096 };
+/* Bytes of text that are made of single functions at most: of a deep program each may have as many boxes as it is deep. */
+static const uint64_t FUNCTIONS_TEXT = 12 << 20;
 
 struct maker {
 	struct library *library;
@@ -32,6 +35,7 @@ struct maker {
 	struct buf *dropped;
 	struct err error; /* of the last answer that could not be made */
 	bool is_cut;      /* the last one taken leaves out boxes */
+	uint64_t made;    /* bytes of text, whether they were taken or not */
 };
 
 /* ---- one answer ------------------------------------------------------------------------------ */
@@ -91,6 +95,7 @@ static enum taken take(struct maker *m, const char *name, const char *key, const
 	uint64_t cost;
 
 	if (make(m, name, v, n, &text) == 0) {
+		m->made += text.n;
 		cost = cost_of(&text);
 		result = (double)cost <= (double)m->left * share ? TAKEN : TOO_LARGE;
 		if (result == TAKEN) {
@@ -183,28 +188,30 @@ static void take_table(struct maker *m, const char *what, bool only_mine)
 static void take_sources(struct maker *m, const struct profile *p)
 {
 	size_t n_dropped = 0;
-	struct buf key = BUF_INIT, done = BUF_INIT;
+	struct intern files = INTERN_INIT;
+	struct buf key = BUF_INIT;
 	char words[80];
 
 	for (size_t i = 0; i < p->n_functions; i++) {
 		const char *file = p->functions[i].file;
+		bool is_new;
 
+		if (!*file)
+			continue;
+		intern_add(&files, file, strlen(file), &is_new);
+		if (!is_new)
+			continue;
 		buf_clear(&key);
 		buf_printf(&key, "&file=%s", file);
-		/* Once each: the keys taken so far stand in `done`, ended by a line. */
-		buf_addc(&key, '\n');
-		if (!*file || (done.n && strstr(buf_str(&done), buf_str(&key))))
-			continue;
-		buf_adds(&done, buf_str(&key));
-		key.data[--key.n] = '\0';
-		n_dropped += TAKE(m, "source", buf_str(&key), 0.3, { "file", file }) == TOO_LARGE;
+		n_dropped += files.items.n > ANSWER_FILES ||
+			TAKE(m, "source", buf_str(&key), 0.3, { "file", file }) == TOO_LARGE;
 	}
 	if (n_dropped) {
 		snprintf(words, sizeof words, "source of %zu files", n_dropped);
 		drop(m, words);
 	}
 	buf_done(&key);
-	buf_done(&done);
+	intern_done(&files);
 }
 
 static void take_function(struct maker *m, uint32_t function, size_t *n_dropped)
@@ -231,9 +238,13 @@ static void take_functions(struct maker *m, const struct profile *p)
 {
 	size_t n_dropped = 0, n = p->n_functions < TOP ? p->n_functions : TOP;
 	char words[120];
+	uint64_t most = m->made + FUNCTIONS_TEXT;
 
 	for (size_t i = 0; i < n; i++)
-		take_function(m, p->functions[i].function, &n_dropped);
+		if (m->made < most)
+			take_function(m, p->functions[i].function, &n_dropped);
+		else
+			n_dropped++;
 	if (n_dropped || n < p->n_functions) {
 		snprintf(words, sizeof words,
 			"callers, callees and bytecode of functions: those of %zu",

@@ -24,7 +24,7 @@
 #include "base/banned.h"
 
 static const double SMALLEST = 0.01; /* share of the whole tree that is worth a line */
-enum { INDENT_MOST = 40, DEPTH_MOST = 500, COST_COLUMNS = 17, CALLS_COLUMNS = 10 };
+enum { INDENT_MOST = 40, COST_COLUMNS = 17, CALLS_COLUMNS = 10 };
 
 struct page {
 	const struct stacks *s;
@@ -39,12 +39,21 @@ struct page {
 
 typedef VEC(double) totals;
 
-static void collect_totals(const struct calltree_node *n, unsigned depth, totals *to)
+/* Without recursion: a tree is as deep as its program was. */
+static void collect_totals(const struct calltree_node *root, totals *to)
 {
-	for (size_t i = 0; depth < DEPTH_MOST && i < n->n_children; i++) {
-		vec_push(to, n->children[i]->total_s);
-		collect_totals(n->children[i], depth + 1, to);
+	VEC(const struct calltree_node *) open = VEC_INIT;
+
+	vec_push(&open, root);
+	while (open.n) {
+		const struct calltree_node *n = open.v[--open.n];
+
+		for (size_t i = 0; i < n->n_children; i++) {
+			vec_push(to, n->children[i]->total_s);
+			vec_push(&open, n->children[i]);
+		}
 	}
+	vec_done(&open);
 }
 
 static int falling(const void *a, const void *b)
@@ -61,7 +70,7 @@ static double least_total(const struct calltree_node *root, size_t limit)
 
 	if (!limit)
 		return 0;
-	collect_totals(root, 0, &all);
+	collect_totals(root, &all);
 	if (all.n > limit) {
 		qsort(all.v, all.n, sizeof *all.v, falling);
 		least = all.v[limit - 1] > least ? all.v[limit - 1] : least;
@@ -95,12 +104,20 @@ static bool has_calls(const struct page *p)
 	return p->s->nodes->n > 0;
 }
 
+/* To the right; what is wider than its column pushes the rest of the line. */
+static void pad(struct buf *out, size_t width, const char *text)
+{
+	size_t n = text_width(text);
+
+	buf_fill(out, ' ', n < width ? width - n : 0);
+}
+
 static void print_calls(struct page *p, uint64_t calls)
 {
 	char text[UNITS_TEXT];
 
 	units_format(text, UNIT_COUNT, (double)calls);
-	buf_fill(p->out, ' ', CALLS_COLUMNS - 2 - text_width(text));
+	pad(p->out, CALLS_COLUMNS - 2, text);
 	style_add(p->out, STYLE_DIM, p->v->colour, "%s", text);
 	buf_adds(p->out, "  ");
 }
@@ -112,9 +129,9 @@ static void print_cost(struct page *p, double total_s, double self_s)
 	units_format(total, UNIT_SHARE, profile_share(p->p, total_s));
 	if (self_s > 0 && profile_share(p->p, self_s) >= 0.0005)
 		units_format(self, UNIT_SHARE, profile_share(p->p, self_s));
-	buf_fill(p->out, ' ', 7 - (text_width(total) < 7 ? text_width(total) : 7));
+	pad(p->out, 7, total);
 	buf_adds(p->out, total);
-	buf_fill(p->out, ' ', 8 - (text_width(self) < 8 ? text_width(self) : 8));
+	pad(p->out, 8, self);
 	style_add(p->out, STYLE_DIM, p->v->colour, "%s", self);
 	buf_adds(p->out, "  ");
 }
@@ -154,16 +171,35 @@ static void print_function(
 	buf_done(&cut);
 }
 
-static void print_node(struct page *p, const struct calltree_node *n, bool is_last, unsigned depth)
+struct level { /* a node whose children are being printed */
+	const struct calltree_node *n;
+	size_t next, shown;
+	size_t guide; /* bytes of it before the node */
+};
+
+/* Deeper than can be indented, the number of callers stands before the name. */
+static size_t print_depth(struct page *p, size_t depth)
 {
-	size_t skipped = 0, guide = p->guide.n, shown;
+	char text[32];
+
+	if (depth <= INDENT_MOST)
+		return 0;
+	snprintf(text, sizeof text, "⋯%zu ", depth);
+	buf_adds(p->out, text);
+	return text_width(text);
+}
+
+/* The node, or what it passes its call on to. */
+static struct level print_node(
+	struct page *p, const struct calltree_node *n, bool is_last, size_t depth)
+{
+	size_t skipped = 0, guide = p->guide.n, column;
 	bool has_guide = depth > 0 && depth <= INDENT_MOST;
 
 	while (is_passing(p, n)) {
 		n = n->children[0];
 		skipped++;
 	}
-	shown = n_shown(p, n);
 	print_cost(p, n->total_s, n->self_s);
 	if (has_calls(p))
 		print_calls(p, n->n_calls);
@@ -171,18 +207,37 @@ static void print_node(struct page *p, const struct calltree_node *n, bool is_la
 	buf_adds(p->out, buf_str(&p->guide));
 	if (has_guide)
 		buf_adds(p->out, is_last ? "└ " : "├ ");
+	column = COST_COLUMNS + (has_calls(p) ? CALLS_COLUMNS : 0) +
+		text_width(buf_str(&p->guide)) + (has_guide ? 2 : 0) + print_depth(p, depth);
 	style_end(p->out, STYLE_DIM, p->v->colour);
-	print_function(p, n,
-		COST_COLUMNS + (has_calls(p) ? CALLS_COLUMNS : 0) + text_width(buf_str(&p->guide)) +
-			(has_guide ? 2 : 0),
-		skipped);
+	print_function(p, n, column, skipped);
 	if (has_guide)
 		buf_adds(&p->guide, is_last ? "  " : "│ ");
-	for (size_t i = 0; depth < DEPTH_MOST && i < shown; i++)
-		print_node(p, n->children[i], i + 1 == shown, depth + 1);
-	p->guide.n = guide;
-	if (p->guide.data)
-		p->guide.data[guide] = '\0';
+	return (struct level){ n, 0, n_shown(p, n), guide };
+}
+
+static void print_nodes(struct page *p, const struct calltree_node *root, size_t shown)
+{
+	VEC(struct level) open = VEC_INIT;
+
+	vec_push(&open, (struct level){ root, 0, shown, 0 });
+	while (open.n) {
+		struct level *l = &open.v[open.n - 1];
+		size_t i = l->next++;
+
+		if (i < l->shown) {
+			struct level below =
+				print_node(p, l->n->children[i], i + 1 == l->shown, open.n - 1);
+
+			vec_push(&open, below);
+			continue;
+		}
+		p->guide.n = l->guide;
+		if (p->guide.data)
+			p->guide.data[l->guide] = '\0';
+		open.n--;
+	}
+	vec_done(&open);
 }
 
 static void print_legend(const struct profile_view *v, double least, struct buf *out)
@@ -213,8 +268,7 @@ void profile_print_tree(const struct calltree_node *root, const struct stacks *s
 	}
 	style_add(out, STYLE_BOLD, v->colour, "  total    self  %sfunction\n",
 		has_calls(&page) ? "   calls  " : "");
-	for (size_t i = 0; i < shown; i++)
-		print_node(&page, root->children[i], i + 1 == shown, 0);
+	print_nodes(&page, root, shown);
 	if (page.least_s > 0 && v->legend)
 		print_legend(v, profile_share(p, page.least_s), out);
 	buf_done(&page.guide);
