@@ -63,6 +63,16 @@ uint32_t intern_add(struct intern *t, const void *p, size_t n, bool *ret_added)
 	return slot->id - 1;
 }
 
+bool intern_find(const struct intern *t, const void *p, size_t n, uint32_t *ret)
+{
+	const struct intern_slot *slot = t->n_slots ? slot_for(t, p, n, hash_bytes(p, n)) : NULL;
+
+	if (!slot || !slot->id)
+		return false;
+	*ret = slot->id - 1;
+	return true;
+}
+
 uint32_t intern_adds(struct intern *t, const char *s)
 {
 	return intern_add(t, s, strlen(s), NULL);

@@ -35,6 +35,8 @@ struct intern {
 /* The id of the bytes; *ret_added (may be NULL) says whether they are new. */
 uint32_t intern_add(struct intern *t, const void *p, size_t n, bool *ret_added);
 uint32_t intern_adds(struct intern *t, const char *s);
+/* The id of bytes that may not be there. */
+bool intern_find(const struct intern *t, const void *p, size_t n, uint32_t *ret);
 const struct intern_item *intern_get(const struct intern *t, uint32_t id); /* id must exist */
 void intern_clear(struct intern *t);
 void intern_done(struct intern *t);
