@@ -51,8 +51,8 @@
 #include "view/usage.h"
 #include "base/banned.h"
 
-enum { NEIGHBOURS_MOST = 20 };    /* functions one pattern is answered for */
-enum { SOURCE_BYTES = 16 << 20 }; /* of one file on the disk */
+enum { NEIGHBOURS_MOST = 20 }; /* functions one pattern is answered for */
+enum { SOURCE_BYTES = 16 << 20, SOURCES_BYTES = 128 << 20 }; /* of one file on the disk, of all */
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
@@ -224,7 +224,9 @@ static int load_exact(struct result *r, const struct result_choice *c,
 /* line_profiler's files hold no source: as it does, we look whether the files they name are here. */
 static void add_sources(const struct exact_lines *l, struct texts *texts)
 {
-	for (size_t i = 0; i < l->n_functions; i++) {
+	size_t room = SOURCES_BYTES;
+
+	for (size_t i = 0; i < l->n_functions && room; i++) {
 		const char *file = l->functions[i].file;
 		struct buf text = BUF_INIT;
 		struct err ignored = ERR_INIT;
@@ -233,6 +235,7 @@ static void add_sources(const struct exact_lines *l, struct texts *texts)
 		if (!texts_n_lines(texts, file) && stat(file, &st) == 0 && S_ISREG(st.st_mode) &&
 			buf_load(&text, file, SOURCE_BYTES, &ignored) == 0)
 			texts_put(texts, file, text.data, text.n);
+		room -= text.n < room ? text.n : room; /* a file has many names */
 		buf_done(&text);
 	}
 }
@@ -307,7 +310,7 @@ int result_open_fd(struct result *r, int fd, const struct stacks_options *o, str
 	struct result_choice c = { .stacks = *o };
 
 	*r = (struct result){ 0 };
-	return reader_open_fd(&r->reader, fd, name, e) < 0 ? -(int)e->code : load(r, &c, name, e);
+	return reader_open_own(&r->reader, fd, name, e) < 0 ? -(int)e->code : load(r, &c, name, e);
 }
 
 void result_done(struct result *r)
