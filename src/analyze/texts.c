@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/intern.h"
+#include "base/hash.h"
 #include "base/vec.h"
 #include "store/tables.h"
 #include "wire/records.h"
@@ -23,8 +23,39 @@ struct file {
 struct texts {
 	struct arena *a;
 	struct file *files;
-	size_t n;
+	size_t n, capacity;
+	uint32_t *slots; /* by hash of the name: index + 1; half of them are free at least */
+	size_t n_slots;  /* power of two */
 };
+
+/* The slot of that name, or the free one where it would be. */
+static uint32_t *slot_of(const struct texts *t, const char *name)
+{
+	size_t at = hash_bytes(name, strlen(name)) & (t->n_slots - 1);
+
+	while (t->slots[at] && strcmp(t->files[t->slots[at] - 1].name, name) != 0)
+		at = (at + 1) & (t->n_slots - 1);
+	return &t->slots[at];
+}
+
+/* Of several with that name, the first that has a text: a program may have told what no file holds. */
+static void put_in(struct texts *t, size_t file)
+{
+	uint32_t *slot = slot_of(t, t->files[file].name);
+
+	if (!*slot || (!t->files[*slot - 1].n && t->files[file].n))
+		*slot = (uint32_t)file + 1;
+}
+
+static void index_files(struct texts *t)
+{
+	t->n_slots = 16;
+	while (t->n_slots < 2 * t->capacity)
+		t->n_slots *= 2;
+	t->slots = arena_new_n(t->a, uint32_t, t->n_slots);
+	for (size_t i = 0; i < t->n; i++)
+		put_in(t, i);
+}
 
 struct texts *texts_load(struct arena *a, struct tables *t)
 {
@@ -40,36 +71,37 @@ struct texts *texts_load(struct arena *a, struct tables *t)
 				.state = r->state });
 	record_iter_done(&it);
 	x->a = a;
-	x->n = files.n;
+	x->n = x->capacity = files.n;
 	x->files = arena_copy(a, files.v, files.n * sizeof *files.v);
+	index_files(x);
 	vec_done(&files);
 	return x;
 }
 
-/* Of several with that name, the first that has a text: a program may have told what no file holds. */
 static struct file *find(const struct texts *t, const char *file)
 {
-	struct file *found = NULL;
+	uint32_t at = *slot_of(t, file);
 
-	for (size_t i = 0; i < t->n && !(found && found->n); i++)
-		if (t->files[i].name == file || strcmp(t->files[i].name, file) == 0)
-			found = found && !t->files[i].n ? found : &t->files[i];
-	return found;
+	return at ? &t->files[at - 1] : NULL;
 }
 
 void texts_put(struct texts *t, const char *file, const char *text, size_t n)
 {
-	struct file *files;
-
 	if (find(t, file))
 		return;
-	files = arena_new_n(t->a, struct file, t->n + 1);
-	if (t->n)
-		memcpy(files, t->files, t->n * sizeof *files);
-	files[t->n++] = (struct file){
+	if (t->n == t->capacity) {
+		struct file *files = arena_new_n(t->a, struct file, 2 * t->n + 8);
+
+		if (t->n)
+			memcpy(files, t->files, t->n * sizeof *files);
+		t->capacity = 2 * t->n + 8;
+		t->files = files;
+		index_files(t);
+	}
+	t->files[t->n] = (struct file){
 		.name = file, .text = arena_copy(t->a, text, n), .n = n, .state = SOURCE_AS_RUN
 	};
-	t->files = files;
+	put_in(t, t->n++);
 }
 
 static void count_lines(const struct texts *t, struct file *f)
