@@ -46,7 +46,7 @@ static const char *label_of(struct arena *a, const char *file, uint32_t line, co
 		return arena_printf(a, "%s:%u(%s)", file, line, name);
 	return n > 2 && name[0] == '<' && name[n - 1] == '>'
 		? arena_printf(a, "{%.*s}", (int)(n - 2), name + 1)
-		: name;
+		: arena_strdup(a, name);
 }
 
 static uint32_t row_of(struct builder *b, const char *file, uint32_t line, const char *name)

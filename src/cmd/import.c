@@ -46,7 +46,7 @@ int import_open(struct reader **ret, const char *path, struct err *e)
 		status = format_open(ret, path, e);
 	else if ((status = begin(&w, NULL, &x, e)) == 0 &&
 		(status = writer_close_keep_fd(w, &fd, e)) == 0)
-		status = reader_open_fd(ret, fd, path, e);
+		status = reader_open_own(ret, fd, path, e);
 	op_events_done(&x);
 	return status;
 }

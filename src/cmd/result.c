@@ -54,8 +54,8 @@
 #include "view/usage.h"
 #include "base/banned.h"
 
-enum { NEIGHBOURS_MOST = 20 };    /* functions one pattern is answered for */
-enum { SOURCE_BYTES = 16 << 20 }; /* of one file on the disk */
+enum { NEIGHBOURS_MOST = 20 }; /* functions one pattern is answered for */
+enum { SOURCE_BYTES = 16 << 20, SOURCES_BYTES = 128 << 20 }; /* of one file on the disk, of all */
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
@@ -245,17 +245,19 @@ static void add_sources(const struct exact_lines *l, struct texts *texts, const 
 {
 	char folder[4096];
 	struct reach reach;
+	size_t room = SOURCES_BYTES;
 
 	reach_from(&reach, path);
 	if (getcwd(folder, sizeof folder))
 		reach.name = xstrdup(folder);
-	for (size_t i = 0; i < l->n_functions; i++) {
+	for (size_t i = 0; i < l->n_functions && room; i++) {
 		const char *file = l->functions[i].file;
 		struct buf text = BUF_INIT;
 
 		if (!texts_n_lines(texts, file) &&
 			reach_load(&reach, file, SOURCE_BYTES, &text, NULL, NULL) == 0)
-			texts_put(texts, file, buf_str(&text), text.n);
+			texts_put(texts, file, text.data, text.n);
+		room -= text.n < room ? text.n : room; /* a file has many names */
 		buf_done(&text);
 	}
 	reach_done(&reach);
@@ -353,7 +355,7 @@ int result_open_fd(struct result *r, int fd, const struct stacks_options *o, str
 	struct result_choice c = { .stacks = *o };
 
 	*r = (struct result){ 0 };
-	return reader_open_fd(&r->reader, fd, name, e) < 0 ? -(int)e->code : load(r, &c, name, e);
+	return reader_open_own(&r->reader, fd, name, e) < 0 ? -(int)e->code : load(r, &c, name, e);
 }
 
 void result_done(struct result *r)

@@ -297,7 +297,7 @@ int top_screen_start(struct top_screen **ret, const struct top_screen_options *o
 	s->o = *o;
 	top_init(&s->top);
 	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (reader_open_fd(
+	if (reader_open_own(
 		    &s->reader, fcntl(o->recording, F_DUPFD_CLOEXEC, 0), "the recording", e) < 0 ||
 		tables_load(&s->tables, s->reader, e) < 0) {
 		screen_free(s);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyze/stacks.h"
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/intern.h"
@@ -157,6 +158,7 @@ static size_t track_of(struct file *f, const struct fields *x)
 
 	if (map_find(&f->track_of, key, &at))
 		return (size_t)at;
+	foreign_hold(f->to, sizeof(struct track) + BUDGET_RECORD_BYTES);
 	map_put(&f->track_of, key, f->tracks.n);
 	vec_push(&f->tracks, (struct track){ .pid = pid, .tid = tid });
 	return f->tracks.n - 1;
@@ -172,6 +174,7 @@ static void add_span(struct file *f, const struct fields *x, size_t track, doubl
 		.frame = foreign_frame(f->to, x->name.n ? buf_str(&x->name) : "(no name)",
 			buf_str(&x->file), 0, (uint32_t)line) };
 
+	foreign_hold(f->to, 2 * sizeof span); /* a vector that grows may stand there twice */
 	vec_push(&f->events, span);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -24,10 +25,10 @@ struct foreign_frame {
 	uint32_t first_line, row;
 };
 
-int foreign_begin(struct foreign *to, const char *format, struct err *e)
+int foreign_begin(struct foreign *to, const char *format, struct budget *budget, struct err *e)
 {
-	*to = (struct foreign){ 0 };
-	if (writer_open(&to->w, NULL, NULL, e) < 0)
+	*to = (struct foreign){ .budget = budget };
+	if (writer_open(&to->w, NULL, &(struct writer_options){ .budget = budget }, e) < 0)
 		return -(int)e->code;
 	writer_meta(to->w, "format", format);
 	to->frames = xcalloc(FRAMES, sizeof *to->frames);
@@ -42,6 +43,16 @@ void foreign_done(struct foreign *to)
 	free(to->frames);
 	trie_done(&to->stacks);
 	to->frames = NULL;
+}
+
+bool foreign_goes_on(const struct foreign *to)
+{
+	return budget_is_kept(to->budget);
+}
+
+void foreign_hold(struct foreign *to, size_t n_bytes)
+{
+	budget_take(to->budget, n_bytes);
 }
 
 void foreign_unit(struct foreign *to, enum foreign_unit unit, const char *measure)
@@ -124,8 +135,11 @@ uint32_t foreign_frame(
 
 uint32_t foreign_stack(struct foreign *to, uint32_t parent, uint32_t frame)
 {
-	uint32_t row = trie_find(&to->stacks, parent, frame);
+	uint32_t row;
 
+	if (!budget_step(to->budget, 1))
+		return 0;
+	row = trie_find(&to->stacks, parent, frame);
 	if (row)
 		return row;
 	writer_row_new(

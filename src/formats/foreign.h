@@ -10,16 +10,19 @@
 #ifndef FORMATS_FOREIGN_H
 #define FORMATS_FOREIGN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/trie.h"
 
+struct budget;
 struct err;
 struct writer;
 
 struct foreign {
-	struct writer *w; /* for records that have no function here */
+	struct writer *w;      /* for records that have no function here */
+	struct budget *budget; /* borrowed: the file's */
 	uint64_t n_weights;
 	struct trie stacks;           /* nodes are rows, keys frames */
 	struct foreign_frame *frames; /* owned: those asked for lately */
@@ -28,7 +31,12 @@ struct foreign {
 enum foreign_unit { FOREIGN_NS, FOREIGN_BYTES, FOREIGN_COUNT };
 
 /* An empty recording in memory, with the format's name; returns 0 or what failed. */
-int foreign_begin(struct foreign *to, const char *format, struct err *e);
+int foreign_begin(struct foreign *to, const char *format, struct budget *budget, struct err *e);
+/* False: the file has exceeded its budget, and what is made from now on is forgotten. Readers that hold the whole file ask
+ * from time to time; the bytes of others end by themselves. */
+bool foreign_goes_on(const struct foreign *to);
+/* For what a reader holds of the file beside rows and records. */
+void foreign_hold(struct foreign *to, size_t n_bytes);
 
 /* What it holds besides the writer. */
 void foreign_done(struct foreign *to);

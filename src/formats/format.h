@@ -20,7 +20,8 @@
  *     the others in meta "format_note".
  *   - exact call counts (pstats) are `node` records and the like, written with foreign->w.
  *
- * A file is hostile: lengths are checked, loops bounded, memory bounded by a small multiple of the file. An
+ * A file is hostile: lengths are checked, loops bounded, memory and steps taken from the input's budget (base/budget.h), which
+ * rows, records and unpacked bytes are taken from by themselves; what else a reader holds it takes with foreign_hold. An
  * error is ERR_BAD_FILE with the byte or line at which the file makes no sense. Nothing is read in part
  * without saying so. */
 #ifndef FORMATS_FORMAT_H

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -25,6 +26,8 @@ static ssize_t read_some(struct input *in, struct buf *to)
 		in->sys = errno;
 	else
 		buf_advance(to, (size_t)n);
+	in->n_read += n > 0 ? (uint64_t)n : 0;
+	budget_grow(&in->budget, in->n_read);
 	return n;
 }
 
@@ -60,6 +63,7 @@ static void inflate_some(struct input *in)
 	in->gzip->avail_out = PIECE;
 	status = inflate(in->gzip, Z_NO_FLUSH);
 	buf_advance(&in->window, PIECE - in->gzip->avail_out);
+	budget_take(&in->budget, PIECE - in->gzip->avail_out);
 	if (status == Z_STREAM_END) {
 		if (!in->gzip->avail_in) {
 			buf_clear(&in->raw);
@@ -89,7 +93,9 @@ static void more(struct input *in)
 		in->window.n -= in->at;
 		in->at = 0;
 	}
-	if (in->gzip)
+	if (!budget_is_kept(&in->budget))
+		in->has_ended = true;
+	else if (in->gzip)
 		inflate_some(in);
 	else if (read_some(in, &in->window) <= 0)
 		in->has_ended = true;
@@ -97,7 +103,11 @@ static void more(struct input *in)
 
 void input_init(struct input *in, int fd)
 {
-	*in = (struct input){ .fd = fd };
+	struct stat st;
+
+	*in = (struct input){ .fd = fd, .budget = budget_for(0) };
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		budget_grow(&in->budget, (uint64_t)st.st_size);
 	more(in);
 	if (in->window.n > 2 && memcmp(in->window.data, "\x1f\x8b\x08", 3) == 0)
 		begin_gzip(in);
@@ -140,7 +150,7 @@ int input_fill(void *ctx, void *to, size_t n)
 
 	while (!in->has_ended && in->at == in->window.n)
 		more(in);
-	if (in->sys || in->is_bad_gzip)
+	if (in->sys || in->is_bad_gzip || !budget_is_kept(&in->budget))
 		return -1;
 	n = n < in->window.n - in->at ? n : in->window.n - in->at;
 	if (n)
@@ -156,6 +166,8 @@ int input_error(const struct input *in, struct err *e)
 		errno = in->sys;
 		return err_errno(e, ERR_SYSTEM, "reading");
 	}
+	if (!budget_is_kept(&in->budget))
+		return budget_error(&in->budget, e);
 	if (in->is_bad_gzip)
 		return err_set(e, ERR_BAD_FILE, "the gzip data ends early or is damaged");
 	return 0;

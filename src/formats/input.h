@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The bytes of another tool's file, gzip undone, in pieces: as a fill of json_reader_init, line by line, or
- * all at once up to a limit. Bytes looked at (input_head) come again. */
+ * all at once up to a limit. Bytes looked at (input_head) come again.
+ *
+ * The file's budget lives here: what gzip unpacks is taken from it, and so is all that readers make of the file. Once it
+ * is exceeded no more bytes come, and input_error says why. */
 #ifndef FORMATS_INPUT_H
 #define FORMATS_INPUT_H
 
@@ -9,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 
 struct err;
@@ -24,7 +28,9 @@ struct input {
 	struct buf raw;          /* gzip: bytes not yet undone */
 	uint64_t n_lines;        /* handed out by input_line */
 	uint64_t n_bytes;        /* handed out */
-	int sys;                 /* errno of a failure to read, or 0 */
+	struct budget budget;
+	uint64_t n_read; /* as the file has them */
+	int sys;         /* errno of a failure to read, or 0 */
 	bool is_bad_gzip;
 };
 

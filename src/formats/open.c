@@ -43,7 +43,7 @@ static int read_input(const struct format *f, struct input *in, const char *name
 {
 	struct foreign to = { 0 };
 	struct err ignored = ERR_INIT;
-	int fd = -1, status = foreign_begin(&to, f->name, e);
+	int fd = -1, status = foreign_begin(&to, f->name, &in->budget, e);
 
 	if (status == 0)
 		status = f->read(in, &to, e);
@@ -57,7 +57,7 @@ static int read_input(const struct format *f, struct input *in, const char *name
 	}
 	if (writer_close_keep_fd(to.w, &fd, e) < 0)
 		return err_note(e, "%s", name);
-	return reader_open_fd(ret, fd, name, e);
+	return reader_open_own(ret, fd, name, e);
 }
 
 int format_read_fd(

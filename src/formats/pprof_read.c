@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analyze/stacks.h"
+#include "base/budget.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -252,7 +253,7 @@ static uint32_t stack_of(struct file *f)
 {
 	uint32_t stack = 0;
 
-	for (size_t i = f->leaf_first.n; i-- > 0;)
+	for (size_t i = f->leaf_first.n; i-- > 0 && foreign_goes_on(f->to);)
 		for (size_t k = frames_of(f, f->leaf_first.v[i]) - 1; f->inlined.v[k]; k++)
 			stack = foreign_stack(f->to, stack, f->inlined.v[k]);
 	return stack;
@@ -341,8 +342,9 @@ static int read_samples(struct file *f)
 	struct pb at = pb_begin(f->bytes, f->n_bytes);
 
 	for (struct pb_field m; pb_next(&at, &m);)
-		if (m.type == PB_BYTES && m.number == PROFILE_SAMPLE && add_sample(f, &m) < 0)
-			return -(int)f->e->code;
+		if (m.type == PB_BYTES && m.number == PROFILE_SAMPLE &&
+			(add_sample(f, &m) < 0 || !foreign_goes_on(f->to)))
+			return f->e->code ? -(int)f->e->code : budget_error(f->to->budget, f->e);
 	if (f->n_negative)
 		foreign_note(f->to, "Negative values, as of a difference, were left out");
 	return 0;

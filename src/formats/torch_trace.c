@@ -13,6 +13,7 @@
 #include "analyze/op_events.h"
 #include "analyze/op_form.h"
 #include "analyze/op_record.h"
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "formats/input.h"
@@ -305,6 +306,7 @@ static void take_interpreter(struct trace *t, const struct torch_event *f)
 
 static int take_event(struct trace *t, const struct torch_event *f)
 {
+	budget_take(&t->w.in->budget, sizeof(struct op_event) + BUDGET_RECORD_BYTES);
 	if (t->to->v.n >= UINT32_MAX - 1)
 		return err_set(t->e, ERR_BAD_FILE, "more events than can be numbered");
 	switch (f->phase.n == 1 ? *f->phase.p : 0) {

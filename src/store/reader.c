@@ -111,6 +111,38 @@ static int check_file_head(struct reader *r, struct err *e)
 	return 0;
 }
 
+/* ---- what it may cost ------------------------------------------------------------------------ */
+
+/* Series of the host are summed up as they come; of all other records something may be held. */
+static bool is_held(unsigned kind)
+{
+	return kind != RECORD_process_usage && kind != RECORD_thread_usage &&
+		kind != RECORD_pressure;
+}
+
+static void charge(struct reader *r, const struct chunk_head *h)
+{
+	const struct record_type *type = record_type_find(h->kind);
+
+	if (r->is_own || !type)
+		return;
+	budget_step(&r->budget, h->n_records);
+	if (is_held(h->kind))
+		budget_take(&r->budget,
+			h->raw_bytes + (uint64_t)h->n_records * (type->size + BUDGET_RECORD_BYTES));
+}
+
+/* The index does not say how much its chunks hold: their heads do. Those that are damaged are not decoded either. */
+static void charge_chunks(struct reader *r, const struct chunk *chunks, size_t n)
+{
+	struct err ignored = ERR_INIT;
+	struct chunk_head h;
+
+	for (size_t i = 0; i < n && !r->is_own && budget_is_kept(&r->budget); i++)
+		if (read_at(r, chunks[i].offset, &h, sizeof h, &ignored) == 0 && head_is_valid(&h))
+			charge(r, &h);
+}
+
 /* ---- the list of chunks: by index ------------------------------------------------------------ */
 
 typedef VEC(struct chunk) chunk_vec;
@@ -246,6 +278,7 @@ static void scan(struct reader *r, chunk_vec *to)
 			at = next;
 			continue;
 		}
+		charge(r, &h);
 		if (h.kind != RECORD_index)
 			vec_push(to,
 				(struct chunk){ .offset = at,
@@ -411,16 +444,19 @@ static int open_checked(struct reader *r, struct err *e)
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, ERR_BAD_FILE, "not a regular file");
 	r->size_bytes = (uint64_t)st.st_size;
+	r->budget = budget_for(r->size_bytes);
 	if (check_file_head(r, e) < 0)
 		return -(int)e->code;
 	r->damage.has_index = r->damage.has_end = load_index(r, &chunks) == 0;
-	if (!r->damage.has_index) {
+	if (r->damage.has_index) {
+		charge_chunks(r, chunks.v, chunks.n);
+	} else {
 		vec_clear(&chunks);
 		r->scanned_bytes = sizeof(struct file_head);
 		scan(r, &chunks);
 	}
 	take_chunks(r, chunks.v, chunks.n, chunks.capacity);
-	return 0;
+	return budget_is_kept(&r->budget) ? 0 : budget_error(&r->budget, e);
 }
 
 int reader_refresh(struct reader *r, struct err *e)
@@ -435,22 +471,34 @@ int reader_refresh(struct reader *r, struct err *e)
 	if ((uint64_t)st.st_size < r->scanned_bytes)
 		return err_set(e, ERR_BAD_FILE, "the file has become shorter");
 	r->size_bytes = (uint64_t)st.st_size;
+	budget_grow(&r->budget, r->size_bytes);
 	scan(r, &chunks);
 	take_chunks(r, chunks.v, chunks.n, chunks.capacity);
-	return 0;
+	return budget_is_kept(&r->budget) ? 0 : budget_error(&r->budget, e);
 }
 
-int reader_open_fd(struct reader **ret, int fd, const char *name, struct err *e)
+static int open_as(struct reader **ret, int fd, const char *name, bool is_own, struct err *e)
 {
 	struct reader *r = xcalloc(1, sizeof *r);
 
 	r->fd = fd;
+	r->is_own = is_own;
 	if (open_checked(r, e) < 0) {
 		reader_close(r);
 		return err_note(e, "%s", name);
 	}
 	*ret = r;
 	return 0;
+}
+
+int reader_open_fd(struct reader **ret, int fd, const char *name, struct err *e)
+{
+	return open_as(ret, fd, name, false, e);
+}
+
+int reader_open_own(struct reader **ret, int fd, const char *name, struct err *e)
+{
+	return open_as(ret, fd, name, true, e);
 }
 
 int reader_open(struct reader **ret, const char *path, struct err *e)

@@ -16,7 +16,8 @@
  *
  * Row numbers in a batch are those of its segment; tables.h makes them global.
  *
- * A recording is untrusted input. Damage is not an error of reader_open as long as the file begins
+ * A recording is untrusted input. What its chunks say they hold is taken from a budget that follows the file's size
+ * (base/budget.h) before any of them is decoded; a file that exceeds it is refused. Damage is not an error of reader_open as long as the file begins
  * like a recording: what can be read is, and `damage` (damage.h) says what cannot. */
 #ifndef STORE_READER_H
 #define STORE_READER_H
@@ -26,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/budget.h"
 #include "store/damage.h"
 #include "wire/records.h"
 
@@ -52,7 +54,9 @@ struct reader {
 	uint64_t unfinished_bytes; /* of a last chunk that is not whole; part of lost_bytes */
 	uint32_t n_segments;       /* highest number seen */
 	struct damage damage;
-	void *zstd; /* owned decompression context, NULL until needed */
+	struct budget budget;
+	bool is_own; /* this process wrote it: no budget */
+	void *zstd;  /* owned decompression context, NULL until needed */
 };
 
 struct batch {
@@ -68,6 +72,8 @@ struct batch {
 int reader_open(struct reader **ret, const char *path, struct err *e);
 /* Takes the descriptor, also on failure. `name` is for messages. */
 int reader_open_fd(struct reader **ret, int fd, const char *name, struct err *e);
+/* The same for a recording that this process has written, or writes: whatever it is made of had a budget of its own. */
+int reader_open_own(struct reader **ret, int fd, const char *name, struct err *e);
 void reader_close(struct reader *r);
 
 /* Follows a recording that is being written: appends the chunks that are whole by now. Those known

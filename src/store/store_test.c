@@ -16,6 +16,7 @@
 #include <xxhash.h>
 #include <cmocka.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "store/columns.h"
@@ -480,6 +481,49 @@ static void a_recording_in_memory(void **state)
 	reader_close(r);
 }
 
+/* A million equal records pack into a few kilobytes. */
+static int write_equal_records(struct budget *budget, struct err *e)
+{
+	struct writer_options o = { .budget = budget };
+	struct writer *w;
+	int fd = -1;
+
+	assert_int_equal(writer_open(&w, NULL, &o, e), 0);
+	for (int i = 0; i < 1 << 20; i++)
+		writer_add(w, RECORD_loss, &(struct rec_loss){ .count = 1 });
+	return writer_close_keep_fd(w, &fd, e) < 0 ? -1 : fd;
+}
+
+static void records_that_no_file_of_its_size_has_are_refused(void **state)
+{
+	struct err e = ERR_INIT;
+	struct reader *r = NULL;
+	int fd = write_equal_records(NULL, &e);
+
+	(void)state;
+	assert_true(fd >= 0 && lseek(fd, 0, SEEK_END) < 100000);
+	assert_int_equal(reader_open_fd(&r, dup(fd), "x", &e), -(int)ERR_BAD_FILE);
+	assert_non_null(strstr(e.text, "exhaust memory"));
+	assert_null(r);
+	/* Whoever wrote it may read it. */
+	assert_int_equal(reader_open_own(&r, fd, "x", &e), 0);
+	reader_close(r);
+}
+
+static void a_recording_made_of_a_file_has_that_file_s_budget(void **state)
+{
+	struct budget small = budget_for(1000), large = budget_for(1 << 20);
+	struct err e = ERR_INIT;
+	int fd;
+
+	(void)state;
+	assert_int_equal(write_equal_records(&small, &e), -1);
+	assert_int_equal(e.code, ERR_BAD_FILE);
+	fd = write_equal_records(&large, &e);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
 static void a_row_written_again_is_the_same_row_with_more_said(void **state)
 {
 	struct writer *w;
@@ -570,6 +614,8 @@ int main(void)
 		TEST(long_names_are_cut_and_stay_apart),
 		TEST(a_recording_reads_back),
 		TEST(a_growing_recording_is_followed),
+		TEST(records_that_no_file_of_its_size_has_are_refused),
+		TEST(a_recording_made_of_a_file_has_that_file_s_budget),
 		TEST(a_row_written_again_is_the_same_row_with_more_said),
 		TEST(segments_are_merged_by_key),
 		TEST(a_recording_without_its_index_is_scanned),

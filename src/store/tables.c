@@ -222,20 +222,18 @@ static void merge_record(struct tables *t, struct merged *m, struct buf *key, co
 	set_global(m, segment, local, row + 1);
 }
 
-/* Compression lets a small file claim huge tables; no honest one comes near this. */
+/* What chunks may hold was looked at when the file was opened; rows may still be numbered so that each takes a page. */
 static bool is_too_large(const struct tables *t)
 {
-	uint64_t limit = t->reader->size_bytes * 64, used = t->arena.used_bytes;
+	uint64_t used = t->arena.used_bytes;
 
-	if (limit < 256u << 20)
-		limit = 256u << 20;
 	for (int kind = 0; kind < RECORD_meta; kind++) {
 		const struct merged *m = &t->merged[kind];
 
 		used += m->keys.arena.used_bytes + (m->type ? m->capacity * m->type->size : 0) +
 			m->keys.items.n * 64 + m->pages.n * PAGE_ROWS * sizeof(uint32_t);
 	}
-	return used > limit;
+	return !t->reader->is_own && used > t->reader->budget.most_bytes;
 }
 
 static int merge_table(struct tables *t, struct merged *m, struct err *e)
@@ -262,8 +260,10 @@ static int merge_table(struct tables *t, struct merged *m, struct err *e)
 		too_large = is_too_large(t);
 	}
 	buf_done(&key);
-	return too_large ? err_set(e, ERR_BAD_FILE, "its tables unpack to over 64 times its size")
-			 : 0;
+	if (!too_large)
+		return 0;
+	t->reader->budget.bytes = t->reader->budget.most_bytes + 1;
+	return budget_error(&t->reader->budget, e);
 }
 
 int tables_refresh(struct tables *t, struct err *e)
@@ -294,34 +294,36 @@ static bool is_plain(const struct record_type *type)
 	return true;
 }
 
-/* A file shown under another name: each string that is its path becomes that name. */
-static void show_name(struct tables *t, const char *path, size_t n_path, rec_bytes name)
-{
-	size_t n = tables_count(t, RECORD_string);
-
-	for (uint32_t row = 1; row <= n; row++) {
-		struct rec_string *s =
-			(struct rec_string *)(uintptr_t)tables_row(t, RECORD_string, row);
-
-		if (s && s->text.n == n_path && memcmp(s->text.p, path, n_path) == 0)
-			s->text = name;
-	}
-}
-
-/* meta "file_name": path, NUL, name. */
+/* Files shown under another name (meta "file_name": path, NUL, name): strings that are their paths become those names. */
 static void show_names(struct tables *t)
 {
 	struct record_iter it = record_iter(t, RECORD_meta);
+	struct merged *strings = &t->merged[RECORD_string];
+	struct intern paths = INTERN_INIT;
+	VEC(rec_bytes) names = VEC_INIT; /* as paths */
+	uint32_t at;
+	bool added;
 
 	for (const struct rec_meta *m; (m = record_next(&it));) {
 		const char *p = m->value.p, *end = m->value.n ? memchr(p, '\0', m->value.n) : NULL;
 		size_t n_path = end ? (size_t)(end - p) : 0, n = m->value.n - n_path - 1;
 
-		if (end && n_path && strcmp(tables_string(t, m->key), "file_name") == 0)
-			show_name(t, p, n_path,
-				(rec_bytes){ arena_strndup(&t->arena, end + 1, n), (uint32_t)n });
+		if (!end || !n_path || strcmp(tables_string(t, m->key), "file_name") != 0)
+			continue;
+		intern_add(&paths, p, n_path, &added);
+		if (added)
+			vec_push(&names,
+				((rec_bytes){ arena_strndup(&t->arena, end + 1, n), (uint32_t)n }));
 	}
 	record_iter_done(&it);
+	for (size_t i = 0; names.n && i < strings->n; i++) {
+		struct rec_string *s = (struct rec_string *)row_at(strings, i);
+
+		if (intern_find(&paths, s->text.p, s->text.n, &at))
+			s->text = names.v[at];
+	}
+	intern_done(&paths);
+	vec_done(&names);
 }
 
 int tables_load(struct tables **ret, struct reader *r, struct err *e)

@@ -13,6 +13,7 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/intern.h"
@@ -29,6 +30,7 @@ enum {
 	FLUSH_BYTES = 1 << 20,        /* of contents of BYTES columns */
 	SMALLEST_ZSTD = 64,           /* shorter payloads are stored plain: in a file, */
 	SMALLEST_IN_MEMORY = 1 << 14, /* and in memory, where speed counts more until they add up */
+	STEP_BYTES = 64,              /* of a key or text: one step of the budget */
 	FLUSH_SHARE = 16,
 	LEVEL_NUMBERS = 1, /* of zstd; beyond it numbers get hardly smaller */
 	LEVEL_TEXTS = 3,
@@ -270,6 +272,31 @@ void writer_flush(struct writer *w)
 		flush_one(w, w->pending[kind]);
 }
 
+/* Whether a row or record still fits; contents: bytes of its BYTES columns, or of a key that was looked up. */
+static bool fits(struct writer *w, const struct pending *p, size_t contents, bool is_kept)
+{
+	struct budget *b = w->options.budget;
+
+	if (!b)
+		return true;
+	budget_step(b, 1 + contents / STEP_BYTES);
+	if (is_kept)
+		budget_take(b, p->type->size + BUDGET_RECORD_BYTES + contents);
+	if (!budget_is_kept(b) && !w->error.code)
+		budget_error(b, &w->error);
+	return budget_is_kept(b);
+}
+
+static size_t contents_of(const struct pending *p, const char *record)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; p->has_contents && i < p->type->n_columns; i++)
+		if (p->type->columns[i].type == COLUMN_bytes)
+			n += ((const rec_bytes *)(record + p->type->columns[i].offset))->n;
+	return n;
+}
+
 static void append(struct writer *w, struct pending *p, const void *record)
 {
 	char *to = p->records + p->n * p->type->size;
@@ -305,6 +332,8 @@ void writer_add(struct writer *w, enum record_kind kind, const void *record)
 {
 	struct pending *p = pending_get(w, kind);
 
+	if (!fits(w, p, contents_of(p, record), true))
+		return;
 	append(w, p, record);
 	if (p->n < FLUSH_RECORDS && p->contents.n < FLUSH_BYTES)
 		return;
@@ -354,11 +383,15 @@ static uint32_t add_row(struct writer *w, enum record_kind table, const void *re
 	bool added;
 
 	assert(p->type->role == RECORD_TABLE);
+	if (w->options.budget && !budget_is_kept(w->options.budget))
+		return 0;
 	make_key(&w->key, p->type, record);
 	if (is_again) /* a key that no other row has: readers go by the columns */
 		buf_printf(&w->key, "again %zu", p->rows.items.n);
+	if (!fits(w, p, w->key.n, false))
+		return 0;
 	row = intern_add(&p->rows, w->key.data, w->key.n, &added);
-	if (added)
+	if (added && fits(w, p, contents_of(p, record), true))
 		append_row(w, p, record);
 	return row + 1;
 }
@@ -368,6 +401,8 @@ uint32_t writer_row_new(struct writer *w, enum record_kind table, const void *re
 	struct pending *p = pending_get(w, table);
 
 	assert(p->type->role == RECORD_TABLE && !p->rows.items.n);
+	if (!fits(w, p, 0, true))
+		return 0;
 	append_row(w, p, record);
 	return ++p->n_new;
 }

@@ -18,6 +18,9 @@
  * written stays readable whatever happens to the process. Memory is bounded: pending records are
  * flushed at a fixed number or size, tables are forgotten at the end of each segment.
  *
+ * A recording that is made of somebody's file has a budget (base/budget.h): rows and records that exceed it are an error
+ * of the writer, as below, and are not kept.
+ *
  * Errors: the first failure (disk full, say) is kept, the file is cut back to its last whole chunk,
  * later records are counted in `dropped` and forgotten, and writer_close returns the error. */
 #ifndef STORE_WRITER_H
@@ -29,6 +32,7 @@
 
 #include "wire/records.h"
 
+struct budget;
 struct err;
 struct writer;
 
@@ -38,8 +42,9 @@ struct writer_options {
 	uint64_t table_bytes;   /* 0: 128 MiB of rows held in memory */
 	uint64_t
 		flush_ns; /* the age at which pending records are written; 0: 1 s, in a long recording up to 4 s */
-	int zstd_level; /* 0: 1, and 3 for records that hold texts */
-	bool overwrite; /* else an existing file is an error */
+	int zstd_level;        /* 0: 1, and 3 for records that hold texts */
+	bool overwrite;        /* else an existing file is an error */
+	struct budget *budget; /* borrowed; what rows and records are taken from. NULL: none */
 };
 
 struct writer_stats {

@@ -24,9 +24,14 @@ enum { TAB = 4 };
 
 /* ---- the text of a function ------------------------------------------------------------------ */
 
+/* Functions may claim the same text again and again, and lines that are billions apart: so much is shown of what lies
+ * around the lines that were counted, and then those alone. */
+enum { AROUND_BYTES = 64 << 20, AROUND_LINE = 64 };
+
 struct block {
 	const struct exact_lines_function *f;
 	const struct texts *texts; /* NULL: none */
+	size_t *around;            /* bytes that may still be shown */
 	uint32_t first, last;
 	bool has_text, has_own, has_callees;
 	bool has_all_callees; /* exact_lines.h */
@@ -65,10 +70,11 @@ static uint32_t last_line(const struct block *b)
 	int head = indent_of(texts_line(b->texts, b->f->file, (int)b->first));
 	bool is_in_head = true;
 
-	for (uint32_t i = b->first; i <= n; i++) {
+	for (uint32_t i = b->first; i <= n && *b->around; i++) {
 		struct text_line line = texts_line(b->texts, b->f->file, (int)i);
 		int indent = indent_of(line);
 
+		--*b->around; /* a look costs, too */
 		if (indent < 0)
 			continue;
 		if (!is_in_head && indent <= head && !strchr(")]}", first_char(line)) &&
@@ -81,9 +87,14 @@ static uint32_t last_line(const struct block *b)
 	return last;
 }
 
-static struct block block_of(const struct exact_lines_function *f, const struct texts *texts)
+static struct block block_of(
+	const struct exact_lines_function *f, const struct texts *texts, size_t *around)
 {
-	struct block b = { .f = f, .texts = texts, .first = f->first_line, .last = f->last_line };
+	struct block b = { .f = f,
+		.texts = texts,
+		.around = around,
+		.first = f->first_line,
+		.last = f->last_line };
 
 	if (f->n_lines && (!b.first || f->lines[0].line < b.first))
 		b.first = f->lines[0].line;
@@ -93,12 +104,64 @@ static struct block block_of(const struct exact_lines_function *f, const struct 
 	return b;
 }
 
-static const struct exact_line *line_at(const struct exact_lines_function *f, uint32_t line)
+static bool take_around(const struct block *b, size_t n)
 {
-	for (size_t i = 0; i < f->n_lines; i++)
-		if (f->lines[i].line == line)
-			return &f->lines[i];
-	return NULL;
+	if (*b->around < n)
+		*b->around = 0;
+	else
+		*b->around -= n;
+	return *b->around > 0;
+}
+
+/* The text of a line that is shown, as long as there may be more of it. */
+static struct text_line text_of(const struct block *b, uint32_t line)
+{
+	struct text_line text = { 0 };
+
+	if (b->has_text && line <= INT32_MAX)
+		text = texts_line(b->texts, b->f->file, (int)line);
+	return take_around(b, text.n) ? text : (struct text_line){ 0 };
+}
+
+/* The lines of a block one after the other: those that were counted, and what lies between them. */
+struct walk {
+	const struct block *b;
+	bool has_blanks; /* lines without a text are shown, too */
+	uint64_t next;
+	size_t at; /* in the function's lines, which are in order */
+	uint32_t number;
+	const struct exact_line *line; /* NULL: it was not counted */
+};
+
+static struct walk walk_begin(const struct block *b, bool has_blanks)
+{
+	return (struct walk){ .b = b, .has_blanks = has_blanks, .next = b->first };
+}
+
+static bool is_shown(const struct walk *w)
+{
+	if (!w->has_blanks && !w->b->has_text)
+		return false;
+	return take_around(w->b, AROUND_LINE);
+}
+
+static bool walk_next(struct walk *w)
+{
+	const struct exact_lines_function *f = w->b->f;
+
+	while (w->at < f->n_lines && f->lines[w->at].line < w->next)
+		w->at++;
+	if (w->next > w->b->last)
+		return false;
+	w->line = w->at < f->n_lines && f->lines[w->at].line == w->next ? &f->lines[w->at] : NULL;
+	if (!w->line && !is_shown(w)) { /* on to the next that was counted */
+		if (w->at == f->n_lines)
+			return false;
+		w->line = &f->lines[w->at];
+		w->next = w->line->line;
+	}
+	w->number = (uint32_t)w->next++;
+	return true;
 }
 
 static void add_source(struct buf *out, struct text_line line)
@@ -150,7 +213,7 @@ static void add_line(
 	for (size_t i = 0; !l && i < 4u + b->has_own + 2u * b->has_callees; i++)
 		table_cell(t, "%s", "");
 	if (b->has_text)
-		add_source(&text, texts_line(b->texts, b->f->file, (int)number));
+		add_source(&text, text_of(b, number));
 	table_cell(t, "%s", buf_str(&text));
 	buf_done(&text);
 }
@@ -195,10 +258,13 @@ static struct table *new_table(const struct block *b)
 }
 
 /* Returns whether its table has own times. */
-static bool print_function(const struct exact_lines *l, const struct exact_lines_function *f,
-	const struct texts *texts, const struct profile_view *v, struct buf *out)
+static bool print_function(const struct exact_lines *l, const struct block *of,
+	const struct profile_view *v, struct buf *out)
 {
-	struct block b = block_of(f, texts);
+	const struct exact_lines_function *f = of->f;
+	const struct texts *texts = of->texts;
+	struct block b = *of;
+	struct walk w = walk_begin(&b, false);
 	struct table *t;
 
 	b.has_own = l->has_own;
@@ -206,12 +272,8 @@ static bool print_function(const struct exact_lines *l, const struct exact_lines
 	for (size_t i = 0; i < f->n_lines; i++)
 		b.has_callees |= f->lines[i].callees_s > 0;
 	t = new_table(&b);
-	for (uint32_t i = b.first; i <= b.last; i++) {
-		const struct exact_line *line = line_at(f, i);
-
-		if (line || b.has_text)
-			add_line(t, &b, i, line);
-	}
+	while (walk_next(&w))
+		add_line(t, &b, w.number, w.line);
 	print_head(f, v, out);
 	table_emit(t, out, v->width, v->colour);
 	if (!b.has_text && texts && *texts_note(texts, f->file))
@@ -231,12 +293,19 @@ static void print_dim(const char *text, const struct profile_view *v, struct buf
 void exact_print_lines(const struct exact_lines *l, const struct texts *t,
 	const struct profile_view *v, struct buf *out)
 {
+	size_t around = AROUND_BYTES;
 	bool has_own = false;
 	char text[300];
 
-	for (size_t i = 0; i < l->n_functions; i++)
-		has_own |= print_function(l, &l->functions[i], t, v, out);
+	for (size_t i = 0; i < l->n_functions; i++) {
+		struct block b = block_of(&l->functions[i], t, &around);
+
+		has_own |= print_function(l, &b, v, out);
+	}
 	buf_addc(out, '\n');
+	if (!around)
+		print_dim(
+			"The source is too long to be shown with all of these functions.", v, out);
 	if (v->legend) {
 		snprintf(text, sizeof text,
 			"time: from a line's begin to the next%s; %% of the function's time. Every "
@@ -300,9 +369,10 @@ static struct cells cells_of(const struct exact_line *l, double all_s, double un
 }
 
 static void print_line_profiler_function(const struct exact_lines_function *f,
-	const struct texts *texts, double unit_s, struct buf *out)
+	const struct texts *texts, double unit_s, size_t *around, struct buf *out)
 {
-	struct block b = block_of(f, texts);
+	struct block b = block_of(f, texts, around);
+	struct walk w = walk_begin(&b, true);
 	double all_s = 0;
 
 	for (size_t i = 0; i < f->n_lines; i++)
@@ -316,15 +386,12 @@ static void print_line_profiler_function(const struct exact_lines_function *f,
 	buf_fill(
 		out, '=', LINE + HITS + TIME + PER_HIT + PERCENT + 4 + 2 + strlen("Line Contents"));
 	buf_addc(out, '\n');
-	for (uint32_t i = b.first; i <= b.last; i++) {
-		struct cells c = cells_of(line_at(f, i), all_s, unit_s);
-		struct text_line line = { 0 };
+	while (walk_next(&w)) {
+		struct cells c = cells_of(w.line, all_s, unit_s);
 
-		if (b.has_text)
-			line = texts_line(texts, f->file, (int)i);
-		buf_printf(out, "%*u %*s %*s %*s %*s  ", LINE, i, HITS, c.hits, TIME, c.time,
+		buf_printf(out, "%*u %*s %*s %*s %*s  ", LINE, w.number, HITS, c.hits, TIME, c.time,
 			PER_HIT, c.per_hit, PERCENT, c.percent);
-		add_as_it_stands(out, line);
+		add_as_it_stands(out, text_of(&b, w.number));
 		buf_addc(out, '\n');
 	}
 	buf_addc(out, '\n');
@@ -333,9 +400,11 @@ static void print_line_profiler_function(const struct exact_lines_function *f,
 void exact_print_line_profiler(
 	const struct exact_lines *l, const struct texts *t, double unit_s, struct buf *out)
 {
+	size_t around = AROUND_BYTES;
+
 	buf_printf(out, "Timer unit: %g s\n\n", unit_s);
 	for (size_t i = 0; i < l->n_functions; i++)
-		print_line_profiler_function(&l->functions[i], t, unit_s, out);
+		print_line_profiler_function(&l->functions[i], t, unit_s, &around, out);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

@@ -10,6 +10,7 @@
 #include "analyze/stacks.h"
 #include "analyze/texts.h"
 #include "base/buf.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
@@ -34,16 +35,21 @@ struct page {
 	struct buf *out;
 	double most_s; /* self time of the hottest line: a full bar */
 	VEC(struct file) files;
-	VEC(const struct profile_line *) hot; /* chosen, of files whose text is there */
+	struct map file_index;                  /* name → index */
+	VEC(const struct profile_line *) lines; /* all, by file */
+	VEC(const struct profile_line *)
+	hot; /* chosen, of files whose text is there; then by file */
 };
 
 /* ---- what to show ---------------------------------------------------------------------------- */
 
 static struct file *file_of(struct page *g, const char *name)
 {
-	vec_each (&g->files, f)
-		if (f->name == name)
-			return f;
+	uint64_t at;
+
+	if (map_find(&g->file_index, (uintptr_t)name, &at))
+		return &g->files.v[at];
+	map_put(&g->file_index, (uintptr_t)name, g->files.n);
 	vec_push(&g->files, (struct file){ .name = name });
 	return &g->files.v[g->files.n - 1];
 }
@@ -74,21 +80,56 @@ static int by_self(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* A file's name is one pointer; of lines of the same file the order stays. */
+static int by_file(const void *a, const void *b)
+{
+	const struct profile_line *x = *(const struct profile_line *const *)a,
+				  *y = *(const struct profile_line *const *)b;
+
+	if (x->file != y->file)
+		return (uintptr_t)x->file < (uintptr_t)y->file ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void sort_by_file(struct page *g)
+{
+	for (size_t i = 0; i < g->p->n_lines; i++)
+		vec_push(&g->lines, &g->p->lines[i]);
+	qsort(g->lines.v, g->lines.n, sizeof *g->lines.v, by_file);
+	qsort(g->hot.v, g->hot.n, sizeof *g->hot.v, by_file);
+}
+
+/* Where the lines of a file begin among n that are sorted. */
+static size_t first_of(const struct profile_line *const *v, size_t n, const char *file)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		size_t middle = low + (n - low) / 2;
+
+		if ((uintptr_t)v[middle]->file < (uintptr_t)file)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
 /* Marks the lines of a file to be shown: 1 + its last line is the size of both arrays. */
 static void mark(const struct page *g, const char *file, size_t n_lines, bool *shown,
 	const struct profile_line **costs)
 {
-	for (size_t i = 0; i < g->p->n_lines; i++) {
-		const struct profile_line *l = &g->p->lines[i];
+	for (size_t i = first_of(g->lines.v, g->lines.n, file);
+		i < g->lines.n && g->lines.v[i]->file == file; i++) {
+		const struct profile_line *l = g->lines.v[i];
 
-		if (l->file == file && l->line > 0 && (size_t)l->line <= n_lines)
+		if (l->line > 0 && (size_t)l->line <= n_lines)
 			costs[l->line] = l;
 	}
-	for (size_t i = 0; i < g->hot.n; i++) {
+	for (size_t i = first_of(g->hot.v, g->hot.n, file);
+		i < g->hot.n && g->hot.v[i]->file == file; i++) {
 		size_t line = (size_t)g->hot.v[i]->line, head = g->hot.v[i]->first_line;
 
-		if (g->hot.v[i]->file != file)
-			continue;
 		for (size_t k = line > CONTEXT ? line - CONTEXT : 1;
 			k <= line + CONTEXT && k <= n_lines; k++)
 			shown[k] = true;
@@ -299,6 +340,7 @@ bool profile_print_source(const struct profile *p, const struct texts *t,
 	choose(&g);
 	has_any = g.hot.n > 0;
 	if (has_any) {
+		sort_by_file(&g);
 		profile_title(v, "Lines", out);
 		style_add(out, STYLE_BOLD, v->colour, "   self             total  source\n");
 		qsort(g.files.v, g.files.n, sizeof *g.files.v, by_self);
@@ -307,6 +349,8 @@ bool profile_print_source(const struct profile *p, const struct texts *t,
 		profile_more(v, g.hot.n, p->n_lines, out);
 	}
 	vec_done(&g.files);
+	map_done(&g.file_index);
+	vec_done(&g.lines);
 	vec_done(&g.hot);
 	return has_any;
 }
