@@ -253,7 +253,7 @@ const struct disassembly *disassembly_build(struct arena *a, const struct stacks
 			.code = row,
 			.out = &one };
 
-		if (frames_of_code(s->frames, row, 0).function != function)
+		if (frames_code_function(s->frames, row) != function)
 			continue;
 		b.in = instructions_read(a, s->tables, row);
 		if (!b.in)

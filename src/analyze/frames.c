@@ -322,6 +322,15 @@ struct stack_frame frames_of_code(struct frames *f, uint32_t code_row, uint32_t 
 	return frame;
 }
 
+uint32_t frames_code_function(struct frames *f, uint32_t code_row)
+{
+	if (!tables_row(f->t, RECORD_code, code_row))
+		return UNKNOWN;
+	if (code_row > f->n_codes)
+		take_in(f);
+	return f->codes[code_row].function;
+}
+
 static void add_foreign_line(struct frames *f, const struct rec_frame *r, struct stack_frame *to)
 {
 	to->line = r->position && r->position <= INT_MAX ? (int)r->position : -1;

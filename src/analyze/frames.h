@@ -46,6 +46,8 @@ struct frames *frames_new(struct arena *a, struct tables *t);
 /* Of a row of the frame table; of an instruction of a row of the code table (leaves of samples). */
 struct stack_frame frames_get(struct frames *f, uint32_t frame_row);
 struct stack_frame frames_of_code(struct frames *f, uint32_t code_row, uint32_t offset_bytes);
+/* The number of its function alone, without looking for a line. */
+uint32_t frames_code_function(struct frames *f, uint32_t code_row);
 /* A C function by its name, a row of the string table, as cProfile has it: "<built-in method builtins.len>"
  * is shown in braces instead. It has no file, and counts as the library's. */
 struct stack_frame frames_of_builtin(struct frames *f, uint32_t name);

@@ -31,9 +31,8 @@ static void add_bytecode(struct files *f, struct recording *r)
 {
 	for (uint32_t k = 1; k <= tables_count(r->tables, RECORD_code); k++) {
 		const struct rec_code *code = tables_row(r->tables, RECORD_code, k);
-		uint32_t function = code && code->code_bytes.n
-			? frames_of_code(r->frames, k, 0).function
-			: UINT32_MAX;
+		uint32_t function = code && code->code_bytes.n ? frames_code_function(r->frames, k)
+							       : UINT32_MAX;
 
 		if (function < f->n_functions)
 			f->has_bytecode[function] = true;
