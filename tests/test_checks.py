@@ -446,7 +446,7 @@ def test_format_example_is_read_by_the_tool(tool, tmp_path):
     path.write_bytes(whole[:-1])
     assert "could not be read" in tool("report", path).stderr
     path.write_bytes(whole[:-1] + b"\x0b")
-    assert "1 damaged chunk was" in tool("report", path).stderr
+    assert "damaged: 1 of 1 chunks could not be read (life)" in tool("report", path).stderr
 
 
 def told_keys(page, heading):
