@@ -171,7 +171,10 @@ static void choose_parts(struct builder *b)
 		most.v[x->line_id] = x->seconds;
 		l->column = x->column;
 		l->end_column = x->end_column;
-		l->column_share = l->cost.self_s > 0 ? x->seconds / l->cost.self_s : 0;
+		/* Of one expression alone it is all: the two sums may differ in their last digit. */
+		l->column_share = x->seconds < l->cost.self_s ? x->seconds / l->cost.self_s
+			: l->cost.self_s > 0                  ? 1
+							      : 0;
 	}
 	vec_done(&most);
 }

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -18,7 +17,8 @@
 #include "serve/library.h"
 #include "serve/onefile.h"
 #include "serve/params.h"
-#include "store/container.h"
+
+#include "fix_checksums.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -164,32 +164,6 @@ static void make_file(struct library *l)
 }
 
 /* ---- recordings ------------------------------------------------------------------------------ */
-
-static void fix_chunk(uint8_t *at, size_t room)
-{
-	struct chunk_head h;
-
-	memcpy(&h, at, sizeof h);
-	if (h.stored_bytes <= room - sizeof h)
-		h.payload_checksum = XXH3_64bits(at + sizeof h, h.stored_bytes);
-	h.head_checksum = (uint32_t)XXH3_64bits(&h, offsetof(struct chunk_head, head_checksum));
-	memcpy(at, &h, sizeof h);
-}
-
-static void fix_checksums(uint8_t *bytes, size_t n)
-{
-	static const uint32_t magic = CHUNK_MAGIC;
-	struct file_head head;
-
-	if (n >= sizeof head) {
-		memcpy(&head, bytes, sizeof head);
-		head.checksum = XXH3_64bits(&head, offsetof(struct file_head, checksum));
-		memcpy(bytes, &head, sizeof head);
-	}
-	for (size_t at = 0; at + sizeof(struct chunk_head) <= n; at += 8)
-		if (memcmp(bytes + at, &magic, sizeof magic) == 0)
-			fix_chunk(bytes + at, n - at);
-}
 
 /* Opens it and returns its descriptor. */
 static int open_bytes(struct library *l, const uint8_t *data, size_t n, bool fixes)

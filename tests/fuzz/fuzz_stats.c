@@ -14,6 +14,8 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 
+#include "save.h"
+
 enum { COMMANDS = 12 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -23,17 +25,6 @@ static const char SMALL[] =
 	"{(\3\0\0\0u\4\0\0\0a.pyi\3\0\0\0u\1\0\0\0f(\5\0\0\0i\1\0\0\0i\2\0\0\0"
 	"g\0\0\0\0\0\0\340?g\0\0\0\0\0\0\360?{(\3\0\0\0u\1\0\0\0~i\0\0\0\0u\3\0\0\0len"
 	"(\4\0\0\0i\1\0\0\0i\1\0\0\0g\0\0\0\0\0\0\340?g\0\0\0\0\0\0\340?00";
-
-static void save(const char *path, const void *data, size_t n)
-{
-	struct buf text = BUF_INIT;
-	struct err e = ERR_INIT;
-
-	buf_add(&text, data, n);
-	if (buf_save(&text, path, &e) < 0)
-		abort();
-	buf_done(&text);
-}
 
 /* Once: what is printed goes nowhere; libFuzzer and the sanitizers write to the descriptor itself. */
 static void be_quiet(void)

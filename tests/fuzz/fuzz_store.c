@@ -6,16 +6,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "analyze/benchmarks.h"
 #include "analyze/bound.h"
 #include "analyze/usage.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "store/container.h"
 #include "store/reader.h"
 #include "store/tables.h"
+
+#include "fix_checksums.h"
 
 static void summarise(struct arena *a, const struct benchmarks *all)
 {
@@ -24,39 +24,6 @@ static void summarise(struct arena *a, const struct benchmarks *all)
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-static void fix_chunk(uint8_t *at, size_t room)
-{
-	struct chunk_head h;
-
-	memcpy(&h, at, sizeof h);
-	if (h.stored_bytes <= room - sizeof h)
-		h.payload_checksum = XXH3_64bits(at + sizeof h, h.stored_bytes);
-	h.head_checksum = (uint32_t)XXH3_64bits(&h, offsetof(struct chunk_head, head_checksum));
-	memcpy(at, &h, sizeof h);
-}
-
-static void fix_checksums(uint8_t *bytes, size_t n)
-{
-	static const uint32_t magic = CHUNK_MAGIC;
-	struct file_head head;
-	struct trailer end;
-
-	if (n >= sizeof head) {
-		memcpy(&head, bytes, sizeof head);
-		head.checksum = XXH3_64bits(&head, offsetof(struct file_head, checksum));
-		memcpy(bytes, &head, sizeof head);
-	}
-	for (size_t at = 0; at + sizeof(struct chunk_head) <= n; at += 8)
-		if (memcmp(bytes + at, &magic, sizeof magic) == 0)
-			fix_chunk(bytes + at, n - at);
-	if (n >= sizeof end) {
-		memcpy(&end, bytes + n - sizeof end, sizeof end);
-		end.checksum = XXH3_64bits(&end, offsetof(struct trailer, checksum));
-		if (memcmp(end.magic, TRAILER_MAGIC, sizeof end.magic) == 0)
-			memcpy(bytes + n - sizeof end, &end, sizeof end);
-	}
-}
 
 static void read_all(struct tables *t)
 {

@@ -15,6 +15,8 @@
 #include "serve/library.h"
 #include "serve/params.h"
 
+#include "save.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static const char SMALL[] = "main;a;b 10\nmain;a;a;c 5\nmain;<script> 1\nother 2\n";
@@ -31,17 +33,6 @@ static char *line_of(const uint8_t **data, size_t *n)
 	*data += length + (end != NULL);
 	*n -= length + (end != NULL);
 	return text;
-}
-
-static void save(const char *path, const void *data, size_t n)
-{
-	struct buf text = BUF_INIT;
-	struct err e = ERR_INIT;
-
-	buf_add(&text, data, n);
-	if (buf_save(&text, path, &e) < 0)
-		abort();
-	buf_done(&text);
 }
 
 static void ask(struct library *l, const char *name, struct params *p)
