@@ -114,7 +114,7 @@ const char *frames_module_path(const char *file)
 
 static struct number *slot_for(struct number *slots, size_t n_slots, uint64_t a, uint64_t b)
 {
-	size_t at = hash_u64(a ^ hash_u64(b)) & (n_slots - 1);
+	size_t at = hash_place(a ^ hash_place(b)) & (n_slots - 1);
 
 	while (slots[at].next && (slots[at].a != a || slots[at].b != b))
 		at = (at + 1) & (n_slots - 1);

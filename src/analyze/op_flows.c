@@ -40,7 +40,7 @@ static bool is_later(const struct op_events *x, uint64_t event, uint64_t than)
 static void add_backward(flow_list *to, const struct op_events *x)
 {
 	struct map last[2] = { MAP_INIT, MAP_INIT }; /* forward, backward: number → event */
-	uint64_t number, from, event;
+	uint64_t from, event;
 
 	for (size_t i = 0; i < x->sequences.n; i++) {
 		const struct op_sequence *s = &x->sequences.v[i];
@@ -49,12 +49,16 @@ static void add_backward(flow_list *to, const struct op_events *x)
 		if (!map_find(side, s->number, &event) || is_later(x, s->event, event))
 			map_put(side, s->number, s->event);
 	}
-	for (size_t i = 0; map_next(&last[1], &i, &number, &event);)
-		if (map_find(&last[0], number, &from))
+	for (size_t i = 0; i < x->sequences.n; i++) {
+		const struct op_sequence *s = &x->sequences.v[i];
+
+		if (map_find(&last[1], s->number, &event) && event == s->event &&
+			map_find(&last[0], s->number, &from))
 			vec_push(to,
 				(struct op_flow){ .from = (uint32_t)from,
-					.to = (uint32_t)event,
+					.to = s->event,
 					.is_backward = true });
+	}
 	map_done(&last[0]);
 	map_done(&last[1]);
 }

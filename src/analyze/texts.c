@@ -31,7 +31,7 @@ struct texts {
 /* The slot of that name, or the free one where it would be. */
 static uint32_t *slot_of(const struct texts *t, const char *name)
 {
-	size_t at = hash_bytes(name, strlen(name)) & (t->n_slots - 1);
+	size_t at = hash_place_bytes(name, strlen(name)) & (t->n_slots - 1);
 
 	while (t->slots[at] && strcmp(t->files[t->slots[at] - 1].name, name) != 0)
 		at = (at + 1) & (t->n_slots - 1);

@@ -8,6 +8,7 @@
 
 #include "analyze/frames.h"
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "store/tables.h"
@@ -55,7 +56,7 @@ struct replay {
 
 static size_t slot_of(const struct placed *v, size_t n_slots, uint64_t place)
 {
-	size_t i = (size_t)(place * 0x9e3779b97f4a7c15u >> 32) & (n_slots - 1);
+	size_t i = hash_place(place) & (n_slots - 1);
 
 	while (v[i].place && v[i].place != place)
 		i = (i + 1) & (n_slots - 1);

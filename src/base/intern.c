@@ -46,7 +46,7 @@ static void grow(struct intern *t)
 
 uint32_t intern_add(struct intern *t, const void *p, size_t n, bool *ret_added)
 {
-	uint64_t hash = hash_bytes(p, n);
+	uint64_t hash = hash_place_bytes(p, n);
 	struct intern_slot *slot;
 
 	if ((t->items.n + 1) * 2 > t->n_slots)
@@ -65,7 +65,8 @@ uint32_t intern_add(struct intern *t, const void *p, size_t n, bool *ret_added)
 
 bool intern_find(const struct intern *t, const void *p, size_t n, uint32_t *ret)
 {
-	const struct intern_slot *slot = t->n_slots ? slot_for(t, p, n, hash_bytes(p, n)) : NULL;
+	const struct intern_slot *slot =
+		t->n_slots ? slot_for(t, p, n, hash_place_bytes(p, n)) : NULL;
 
 	if (!slot || !slot->id)
 		return false;

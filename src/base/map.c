@@ -16,7 +16,7 @@ struct map_slot {
 
 static struct map_slot *slot_for(const struct map *m, uint64_t key)
 {
-	size_t at = hash_u64(key) & (m->n_slots - 1);
+	size_t at = hash_place(key) & (m->n_slots - 1);
 
 	while (m->slots[at].used && m->slots[at].key != key)
 		at = (at + 1) & (m->n_slots - 1);
@@ -67,7 +67,7 @@ bool map_remove(struct map *m, uint64_t key)
 		return false;
 	gap = (size_t)(slot_for(m, key) - m->slots);
 	for (at = (gap + 1) & mask; m->slots[at].used; at = (at + 1) & mask) {
-		size_t home = hash_u64(m->slots[at].key) & mask;
+		size_t home = hash_place(m->slots[at].key) & mask;
 
 		if (((at - home) & mask) < ((at - gap) & mask))
 			continue; /* the gap lies before its home: it must stay */
