@@ -33,7 +33,8 @@ def stall():
     open(path, "w").write(f"some avg10=0.00 avg60=0.00 avg300=0.00 total={{before + int({waits} * 1e6)}}\\n")
 """ if waits else ""
     (tmp_path / "test_it.py").write_text(HEAD.replace("PRESSURE\n", f"{str(psi)!r}\n") + stall + text)
-    r = subprocess.run([sys.executable, "-m", "pytest", "-p", "measured", "-p", "no:cacheprovider", "-q", *options, "test_it.py"],
+    # -B: a second file of the same length within the same second would be taken for the first.
+    r = subprocess.run([sys.executable, "-B", "-m", "pytest", "-p", "measured", "-p", "no:cacheprovider", "-q", *options, "test_it.py"],
                        cwd=tmp_path, env={"PYTHONPATH": str(ROOT / "tests" / "e2e"), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, timeout=120)
     counts = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|error|errors|redrawn|skipped|deselected)", r.stdout.splitlines()[-1])}
     return r.returncode, counts, r.stdout
