@@ -22,10 +22,12 @@ static const uint64_t MS = 1000000;
 
 enum {
 	FIRST_PAUSE_MS = 2, /* while it is young */
-	YOUNG_MS = 500,     /* it starts, loads and execs */
+	YOUNG_MS = 500,     /* it starts, loads and execs; … */
+	GROWN_MS = 5000,    /* … from a slow disk it takes longer */
+	YOUNG_PAUSE_MS = 64,
 	LAST_PAUSE_MS = 2000,
 	LOOK_MS = 500, /* how often a program that changed is noticed, where nobody tells */
-	SHARE = 50,    /* asking again takes 1/50 of the time at most */
+	SHARE = 50,    /* asking again takes 1/50 of a CPU at most */
 };
 
 struct asked { /* a process */
@@ -94,11 +96,11 @@ bool py_search_is_due(struct py_search *s, const struct tree_process *t, uint64_
 		(now_ns >= s->affordable_ns || now_ns - a->first_ns < YOUNG_MS * MS);
 }
 
-static uint64_t clock_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
@@ -122,10 +124,12 @@ int py_search_try(struct py_search *s, const struct tree_process *t, struct py_t
 	uint64_t now_ns, struct err *e)
 {
 	struct asked *a = remember(s, t, now_ns);
-	uint64_t before = clock_ns(), after;
+	/* What was waited for a disk costs nobody anything. */
+	uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID), after, most, spent;
 	int status = py_target_try(target, t->pid, e);
 
-	after = clock_ns();
+	spent = clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
+	after = clock_ns(CLOCK_MONOTONIC);
 	a->is_found = status == 0;
 	if (status == 0)
 		return 0;
@@ -133,10 +137,10 @@ int py_search_try(struct py_search *s, const struct tree_process *t, struct py_t
 	if (t->serial == 0 && e->code != ERR_NO_PROCESS)
 		snprintf(s->reason, sizeof s->reason, "%s", e->text);
 	a->next_ns = after + a->pause_ns;
-	if ((status < 0 || now_ns - a->first_ns >= YOUNG_MS * MS) &&
-		a->pause_ns < LAST_PAUSE_MS * MS)
+	most = (now_ns - a->first_ns < GROWN_MS * MS ? YOUNG_PAUSE_MS : LAST_PAUSE_MS) * MS;
+	if ((status < 0 || now_ns - a->first_ns >= YOUNG_MS * MS) && a->pause_ns < most)
 		a->pause_ns *= 2;
-	s->affordable_ns = after + SHARE * (after - before);
+	s->affordable_ns = after + SHARE * spent;
 	return status;
 }
 
