@@ -187,8 +187,13 @@ static int load_directly(
 	size_t begin = to->n;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
 		return -error;
+	if (fstat(fd, &st) < 0) {
+		error = errno;
+		close(fd);
+		return -error;
+	}
 	*ret = (struct answered){ .changed_s = st.st_mtime, .size_bytes = (uint64_t)st.st_size };
 	if (ret->size_bytes > most)
 		error = EFBIG;
