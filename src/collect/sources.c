@@ -17,11 +17,12 @@
 #include "base/banned.h"
 
 enum { DESCRIPTORS_MOST = 128, LATE_MOST = 1 }; /* kept open; processes whose files are too slow */
+enum { TICK_NS = 10000000 };                    /* what the kernel tells of a start is cut to */
 
 struct process {
 	pid_t pid;
 	struct reach reach;
-	int64_t start; /* seconds, realtime */
+	int64_t start_ns; /* realtime; of the process, told in ticks */
 };
 
 struct sources {
@@ -52,12 +53,12 @@ void sources_free(struct sources *s)
 
 /* ---- while programs run ---------------------------------------------------------------------- */
 
-static int64_t seconds(clockid_t id)
+static int64_t now_ns(clockid_t id)
 {
 	struct timespec t;
 
 	clock_gettime(id, &t);
-	return t.tv_sec;
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
 unsigned sources_process(struct sources *s, pid_t pid, uint64_t start_ns, bool is_own)
@@ -72,8 +73,7 @@ unsigned sources_process(struct sources *s, pid_t pid, uint64_t start_ns, bool i
 		s->n_descriptors -= reach_descriptors(&p.reach);
 		reach_forget(&p.reach);
 	}
-	p.start = seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME) +
-		(int64_t)(start_ns / 1000000000u);
+	p.start_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME) + (int64_t)start_ns;
 	vec_push(&s->processes, p);
 	return (unsigned)s->processes.n - 1;
 }
@@ -104,17 +104,17 @@ static enum source_state read_source(
 {
 	enum source_state state = SOURCE_MISSING;
 	uint64_t size_bytes = 0;
-	int64_t changed_s = 0;
+	int64_t changed_ns = 0;
 	int status = s->n_late > LATE_MOST
 		? -ETIMEDOUT
-		: reach_load(&p->reach, file, SOURCES_FILE_BYTES, to, &changed_s, &size_bytes);
+		: reach_load(&p->reach, file, SOURCES_FILE_BYTES, to, &changed_ns, &size_bytes);
 
 	if (status == -ETIMEDOUT)
 		s->n_late++;
 	if (status == -EFBIG || s->n_bytes + to->n > SOURCES_ALL_BYTES)
 		state = SOURCE_TOO_LARGE;
 	else if (status == 0 && is_text(to))
-		state = changed_s > p->start ? SOURCE_CHANGED : SOURCE_AS_RUN;
+		state = changed_ns > p->start_ns + TICK_NS ? SOURCE_CHANGED : SOURCE_AS_RUN;
 	if (state != SOURCE_CHANGED && state != SOURCE_AS_RUN)
 		buf_clear(to);
 	s->n_bytes += to->n;

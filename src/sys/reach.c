@@ -32,9 +32,20 @@ struct asked { /* a name follows, without a NUL */
 
 struct answered { /* pieces follow what was to be loaded: u32 bytes, bytes; the last has none */
 	int32_t error;
-	int64_t changed_s;
+	int64_t changed_ns;
 	uint64_t size_bytes;
 };
+
+/* A file's time is whatever its owner says. */
+static int64_t changed_ns_of(const struct stat *st)
+{
+	int64_t ns;
+
+	if (__builtin_mul_overflow(st->st_mtim.tv_sec, INT64_C(1000000000), &ns) ||
+		__builtin_add_overflow(ns, st->st_mtim.tv_nsec, &ns))
+		return st->st_mtim.tv_sec < 0 ? INT64_MIN : INT64_MAX;
+	return ns;
+}
 
 /* ---- where its files are --------------------------------------------------------------------- */
 
@@ -194,7 +205,8 @@ static int load_directly(
 		close(fd);
 		return -error;
 	}
-	*ret = (struct answered){ .changed_s = st.st_mtime, .size_bytes = (uint64_t)st.st_size };
+	*ret = (struct answered){ .changed_ns = changed_ns_of(&st),
+		.size_bytes = (uint64_t)st.st_size };
 	if (ret->size_bytes > most)
 		error = EFBIG;
 	while (!error && to->n - begin < ret->size_bytes) {
@@ -252,7 +264,7 @@ static bool answer(struct errand *own, const struct reach *r, const struct asked
 	bool is_sent;
 
 	if (fd >= 0 && fstat(fd, &st) == 0) {
-		a.changed_s = st.st_mtime;
+		a.changed_ns = changed_ns_of(&st);
 		a.size_bytes = (uint64_t)st.st_size;
 		if (q->question == QUESTION_LOAD && a.size_bytes > q->most)
 			a.error = EFBIG;
@@ -381,7 +393,7 @@ int reach_open(struct reach *r, const char *name)
 }
 
 int reach_load(struct reach *r, const char *name, size_t most, struct buf *to,
-	int64_t *ret_changed_s, uint64_t *ret_size_bytes)
+	int64_t *ret_changed_ns, uint64_t *ret_size_bytes)
 {
 	struct answered a = { 0 };
 	size_t begin = to->n;
@@ -394,8 +406,8 @@ int reach_load(struct reach *r, const char *name, size_t most, struct buf *to,
 		if (to->data)
 			to->data[begin] = '\0';
 	}
-	if (ret_changed_s)
-		*ret_changed_s = a.changed_s;
+	if (ret_changed_ns)
+		*ret_changed_ns = a.changed_ns;
 	if (ret_size_bytes)
 		*ret_size_bytes = a.size_bytes;
 	return status;

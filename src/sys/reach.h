@@ -59,6 +59,6 @@ int reach_open(struct reach *r, const char *name);
 /* The whole file, behind what is in `to`. 0, or a negative errno: -EFBIG where it has more than `most` bytes (of which ret_size_bytes
  * tells how many). Both may be NULL. */
 int reach_load(struct reach *r, const char *name, size_t most, struct buf *to,
-	int64_t *ret_changed_s, uint64_t *ret_size_bytes);
+	int64_t *ret_changed_ns, uint64_t *ret_size_bytes);
 
 #endif

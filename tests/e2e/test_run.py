@@ -5,6 +5,8 @@ import os
 import pty
 import signal
 import subprocess
+import sys
+import time
 
 import conftest
 import pytest
@@ -105,10 +107,21 @@ def test_the_recording_holds_the_source(tool, script, python, tmp_path):
 
 def test_a_file_changed_while_it_ran_is_told(tool, python, tmp_path):
     script = tmp_path / "self.py"
-    script.write_text("import os, sys, time\n\ndef spin(n):\n    for i in range(n): i * i\n\ntime.sleep(1.1)\nos.utime(__file__)\n"
+    script.write_text("import os, sys, time\n\ndef spin(n):\n    for i in range(n): i * i\n\ntime.sleep(0.1)\nos.utime(__file__)\n"
                       "spin(8_000_000)\n")
     tool("run", "--python", python, script, cwd=tmp_path)
     assert "changed after the program started" in tool("report", "--lines", tmp_path / "self.lead").stdout
+
+
+@pytest.mark.parametrize("early_ms", (4, 6, 8, 10))
+def test_a_file_written_just_before_it_ran_has_not_changed(tool, tmp_path, early_ms):
+    """Also where a second of the clock that counts a process's start ends between its start and our first look."""
+    script = tmp_path / "new.py"
+    time.sleep(1 - (time.clock_gettime(time.CLOCK_BOOTTIME) + early_ms / 1000) % 1)
+    script.write_text("def work():\n    return sum(range(1000))\nfor i in range(20000): work()\n")
+    tool("run", "-o", tmp_path / "new.lead", "--python", sys.executable, script)
+    text = tool("report", "--lines", tmp_path / "new.lead").stdout
+    assert "return sum(range(1000))" in text and "changed after" not in text
 
 
 def test_every_view_and_its_json(draw, tool, script, python, tmp_path):
