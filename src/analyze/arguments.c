@@ -193,7 +193,7 @@ static void conclude(struct gathered *g, const struct exact *exact)
 	for (size_t i = 0; i < exact->n_functions; i++)
 		if (exact->functions[i].function == r->function) {
 			r->calls = exact->functions[i].cost.calls;
-			total_s = exact->functions[i].cost.total_s;
+			total_s = exact->functions[i].cost.total;
 		}
 	r->repeated_s = exact->is_timed ? total_s * r->repeated : UNITS_UNKNOWN;
 }

@@ -8,7 +8,7 @@
 
 static const uint64_t FIRST_LENGTH_NS = 1000000;
 
-static void add_piece(struct blocks *b, uint32_t place, uint32_t block, double seconds)
+static void add_piece(struct blocks *b, uint32_t place, uint32_t block, double value)
 {
 	uint64_t key = (uint64_t)place << 32 | block, at;
 
@@ -17,7 +17,7 @@ static void add_piece(struct blocks *b, uint32_t place, uint32_t block, double s
 		map_put(&b->index, key, at);
 		vec_push(&b->v, (struct block_piece){ .place = place, .block = block });
 	}
-	b->v.v[at].seconds += seconds;
+	b->v.v[at].value += value;
 }
 
 /* Blocks of twice the length: pieces that then are of one block become one. */
@@ -29,11 +29,11 @@ static void grow(struct blocks *b)
 		.zero_ns = old.zero_ns, .length_ns = old.length_ns * 2, .last = old.last / 2
 	};
 	vec_each (&old.v, x)
-		add_piece(b, x->place, x->block / 2, x->seconds);
+		add_piece(b, x->place, x->block / 2, x->value);
 	blocks_done(&old);
 }
 
-void blocks_add(struct blocks *b, uint64_t t_ns, uint32_t place, double seconds)
+void blocks_add(struct blocks *b, uint64_t t_ns, uint32_t place, double value)
 {
 	uint64_t block;
 
@@ -47,7 +47,7 @@ void blocks_add(struct blocks *b, uint64_t t_ns, uint32_t place, double seconds)
 	block = t_ns / b->length_ns;
 	if (block > b->last)
 		b->last = (uint32_t)block;
-	add_piece(b, place, (uint32_t)block, seconds);
+	add_piece(b, place, (uint32_t)block, value);
 }
 
 static int by_block(const void *a, const void *b)

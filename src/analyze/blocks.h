@@ -21,7 +21,7 @@ enum { BLOCKS_MOST = 256 };
 struct block_piece {
 	uint32_t place; /* its number (struct stack_place) */
 	uint32_t block;
-	double seconds;
+	double value; /* in the stacks' unit */
 };
 
 struct blocks {
@@ -34,7 +34,7 @@ struct blocks {
 #define BLOCKS_INIT ((struct blocks){ 0 })
 
 /* The first call's time begins the first block; what is earlier counts there, too. */
-void blocks_add(struct blocks *b, uint64_t t_ns, uint32_t place, double seconds);
+void blocks_add(struct blocks *b, uint64_t t_ns, uint32_t place, double value);
 /* By block, then place. */
 void blocks_sort(struct blocks *b);
 void blocks_done(struct blocks *b);

@@ -71,7 +71,7 @@ static struct values values_of(const struct stacks *s, uint64_t *ret_total)
 	struct values v = { xcalloc(p->n, sizeof *v.flat), xcalloc(p->n, sizeof *v.cum) };
 
 	for (size_t i = 0; i < s->n; i++) {
-		uint64_t value = (uint64_t)llround(s->v[i].seconds * scale);
+		uint64_t value = (uint64_t)llround(s->v[i].value * scale);
 
 		*ret_total += value;
 		v.flat[p->of_place[i]] += value;

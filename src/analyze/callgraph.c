@@ -19,7 +19,7 @@
 struct call {
 	uint32_t caller, callee; /* functions */
 	uint64_t calls;
-	double seconds;
+	double value;
 	path_time time; /* as long as it is added up */
 	size_t n_open;  /* how often it is on the path at hand */
 };
@@ -72,11 +72,11 @@ static void add_paths(struct builder *b)
 			c->time += c->n_open++ ? 0 : sums.v[at].total;
 	}
 	for (size_t f = 0; f < b->n; f++) {
-		b->nodes[f].self_s = paths_seconds(&sums, of[f].self);
-		b->nodes[f].total_s = paths_seconds(&sums, of[f].total);
+		b->nodes[f].self = paths_value(&sums, of[f].self);
+		b->nodes[f].total = paths_value(&sums, of[f].total);
 	}
 	vec_each (&b->calls, c)
-		c->seconds = paths_seconds(&sums, c->time);
+		c->value = paths_value(&sums, c->time);
 	paths_walk_done(&w);
 	free(n_open);
 	free(of);
@@ -90,8 +90,8 @@ static void add_exact(struct builder *b, const struct exact *x)
 
 		b->nodes[f->function] = (struct callgraph_node){
 			.calls = saturated_sum(f->cost.calls, f->cost.resumes),
-			.self_s = f->cost.self_s,
-			.total_s = f->cost.total_s
+			.self = f->cost.self,
+			.total = f->cost.total
 		};
 		b->is_seen[f->function] = true;
 	}
@@ -101,7 +101,7 @@ static void add_exact(struct builder *b, const struct exact *x)
 				.callee = x->functions[x->edges[i].callee].function,
 				.calls = saturated_sum(
 					x->edges[i].cost.calls, x->edges[i].cost.resumes),
-				.seconds = x->edges[i].cost.total_s });
+				.value = x->edges[i].cost.total });
 }
 
 /* Keeps what can be reached from functions of that name, along calls or against them. */
@@ -145,8 +145,8 @@ static int by_total(const void *a, const void *b)
 {
 	const struct callgraph_node *x = a, *y = b;
 
-	if (x->total_s != y->total_s)
-		return x->total_s < y->total_s ? 1 : -1;
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
@@ -156,8 +156,8 @@ static int by_caller(const void *a, const void *b)
 
 	if (x->caller != y->caller)
 		return x->caller < y->caller ? -1 : 1;
-	if (x->seconds != y->seconds)
-		return x->seconds < y->seconds ? 1 : -1;
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
 	return x->callee < y->callee ? -1 : x->callee > y->callee;
 }
 
@@ -177,9 +177,9 @@ static void finish(struct builder *b, struct arena *a, double edge_s, struct cal
 	for (size_t i = 0; i < g->n_nodes; i++)
 		index[nodes[i].function] = i;
 	vec_each (&b->calls, c)
-		if (b->is_kept[c->caller] && b->is_kept[c->callee] && c->seconds >= edge_s)
+		if (b->is_kept[c->caller] && b->is_kept[c->callee] && c->value >= edge_s)
 			edges[g->n_edges++] = (struct callgraph_edge){ index[c->caller],
-				index[c->callee], c->calls, c->seconds };
+				index[c->callee], c->calls, c->value };
 	if (g->n_edges)
 		qsort(edges, g->n_edges, sizeof *edges, by_caller);
 	g->nodes = nodes;
@@ -195,20 +195,20 @@ const struct callgraph *callgraph_build(struct arena *a, const struct stacks *s,
 	b.nodes = arena_new_n(a, struct callgraph_node, b.n + 1);
 	b.is_seen = arena_new_n(a, bool, b.n + 1);
 	b.is_kept = arena_new_n(a, bool, b.n + 1);
-	g->seconds = x ? x->self_s : s->seconds;
+	g->value = x ? x->self : s->value;
 	if (x)
 		add_exact(&b, x);
 	else
 		add_paths(&b);
 	for (uint32_t f = 0; f < b.n; f++) {
 		b.nodes[f].function = f;
-		b.is_kept[f] = b.is_seen[f] && b.nodes[f].total_s >= o->node_share * g->seconds;
+		b.is_kept[f] = b.is_seen[f] && b.nodes[f].total >= o->node_share * g->value;
 	}
 	if (o->root)
 		keep_reachable(&b, o->root, true);
 	if (o->leaf)
 		keep_reachable(&b, o->leaf, false);
-	finish(&b, a, o->edge_share * g->seconds, g);
+	finish(&b, a, o->edge_share * g->value, g);
 	vec_done(&b.calls);
 	map_done(&b.call_index);
 	return g;

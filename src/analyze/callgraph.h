@@ -13,15 +13,15 @@ struct exact;
 struct stacks;
 
 struct callgraph_node {
-	uint32_t function; /* number (frames.h) */
-	uint64_t calls;    /* resumptions included; 0: not known */
-	double self_s, total_s;
+	uint32_t function;  /* number (frames.h) */
+	uint64_t calls;     /* resumptions included; 0: not known */
+	double self, total; /* in the stacks' unit, as all values here */
 };
 
 struct callgraph_edge {
 	size_t caller, callee; /* index in nodes; equal where a function calls itself */
 	uint64_t calls;        /* as above */
-	double seconds;
+	double value;
 };
 
 struct callgraph {
@@ -29,7 +29,7 @@ struct callgraph {
 	size_t n_nodes;
 	const struct callgraph_edge *edges; /* by caller, then time falls */
 	size_t n_edges;
-	double seconds;    /* of all stacks: what shares are of */
+	double value;      /* of all stacks: what shares are of */
 	size_t n_left_out; /* nodes */
 };
 

@@ -137,8 +137,8 @@ static struct callstat_cost cost_of(const struct exact_cost *c)
 {
 	return (struct callstat_cost){ .calls = c->calls + c->resumes,
 		.primitive_calls = c->primitive_calls + c->primitive_resumes,
-		.self_s = units_is_known(c->self_s) ? c->self_s : 0, /* pstats has no unknown */
-		.total_s = c->total_s };
+		.self_s = units_is_known(c->self) ? c->self : 0, /* pstats has no unknown */
+		.total_s = c->total };
 }
 
 static bool is_nothing(const struct callstat_cost *c)

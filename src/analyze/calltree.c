@@ -152,7 +152,7 @@ static void add_up(struct builder *b, const uint32_t *node_of, const bool *is_ke
 			continue;
 		saturated_add(&x->out.self_n, p->n_samples);
 		saturated_add(&x->out.n_calls, p->n_calls);
-		x->self += paths_time(&unit, p->seconds);
+		x->self += paths_time(&unit, p->value);
 	}
 	for (size_t i = b->nodes.n; i-- > 0;) {
 		struct node *x = &b->nodes.v[i];
@@ -160,8 +160,8 @@ static void add_up(struct builder *b, const uint32_t *node_of, const bool *is_ke
 
 		saturated_add(&x->out.total_n, x->out.self_n);
 		x->total += x->self;
-		x->out.self_s = paths_seconds(&unit, x->self) * b->scale;
-		x->out.total_s = paths_seconds(&unit, x->total) * b->scale;
+		x->out.self = paths_value(&unit, x->self) * b->scale;
+		x->out.total = paths_value(&unit, x->total) * b->scale;
 		if (!i)
 			break;
 		saturated_add(&parent->out.total_n, x->out.total_n);
@@ -175,8 +175,8 @@ static int by_total(const void *a, const void *b)
 	const struct calltree_node *x = *(const struct calltree_node *const *)a,
 				   *y = *(const struct calltree_node *const *)b;
 
-	if (x->total_s != y->total_s)
-		return x->total_s < y->total_s ? 1 : -1;
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 

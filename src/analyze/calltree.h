@@ -26,7 +26,7 @@ struct calltree_node {
 	bool is_recursive;
 	uint64_t self_n, total_n; /* samples */
 	uint64_t n_calls;         /* exactly traced; resumptions of generators are none */
-	double self_s, total_s;
+	double self, total;       /* in the stacks' unit */
 	const struct calltree_node *const *children; /* by total time, falling */
 	size_t n_children;
 };

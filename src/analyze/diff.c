@@ -41,7 +41,7 @@ struct builder {
 	uint32_t *pair_of[2]; /* by function number; UINT32_MAX: none */
 	struct diff_sums functions, lines, paths;
 	struct diff_sum all[2];
-	double sample_squared[2]; /* of the mean sample's seconds; 0: not sampled */
+	double sample_squared[2]; /* of the mean sample's value; 0: not sampled */
 	struct diff_lines line_rows;
 	VEC(struct last_row) line_of[2]; /* by line_id */
 	struct trie path_of;             /* keys are pairs; row + 1 */
@@ -109,7 +109,7 @@ static uint32_t path_row(struct builder *b, uint32_t parent, uint32_t pair)
 }
 
 /* Root first; a function that calls itself is one step. Charges the path's last row; raise_paths those above it. */
-static void charge_path(struct builder *b, int side, int half, size_t n, double seconds)
+static void charge_path(struct builder *b, int side, int half, size_t n, double value)
 {
 	uint32_t at = 0, last = UINT32_MAX;
 
@@ -123,7 +123,7 @@ static void charge_path(struct builder *b, int side, int half, size_t n, double 
 	}
 	diff_sums_piece(&b->paths);
 	if (at)
-		diff_sums_add(&b->paths, at - 1, half, true, seconds);
+		diff_sums_add(&b->paths, at - 1, half, true, value);
 }
 
 static int falling(const void *a, const void *b)
@@ -155,7 +155,7 @@ static void raise_paths(struct builder *b)
 	}
 }
 
-static void charge(struct builder *b, int side, int half, size_t place, double seconds)
+static void charge(struct builder *b, int side, int half, size_t place, double value)
 {
 	size_t n = stacks_frames(b->sides[side]->stacks, place, b->frames);
 
@@ -168,12 +168,11 @@ static void charge(struct builder *b, int side, int half, size_t place, double s
 		if (pair == UINT32_MAX)
 			continue;
 		if (!b->sides[side]->has_calls)
-			diff_sums_add(&b->functions, pair, half, i == 0, seconds);
+			diff_sums_add(&b->functions, pair, half, i == 0, value);
 		if (!f->is_synthetic && !b->sides[side]->has_calls)
-			diff_sums_add(
-				&b->lines, frame_row(b, side, pair, f), half, i == 0, seconds);
+			diff_sums_add(&b->lines, frame_row(b, side, pair, f), half, i == 0, value);
 	}
-	charge_path(b, side, half, n, seconds);
+	charge_path(b, side, half, n, value);
 }
 
 /* ---- by pairs of blocks, or place by place --------------------------------------------------- */
@@ -210,8 +209,8 @@ static void charge_blocks(struct builder *b, int side)
 		}
 		if (!map_find(&place_of, x->place, &place))
 			continue;
-		charge(b, side, x->block % 2, (size_t)place, x->seconds);
-		all[x->block % 2] += x->seconds;
+		charge(b, side, x->block % 2, (size_t)place, x->value);
+		all[x->block % 2] += x->value;
 	}
 	flush_pair(b, side, all);
 	map_done(&place_of);
@@ -235,7 +234,7 @@ static struct piece *pieces_of(const struct stacks *s)
 
 	for (size_t i = 0; i < s->n; i++) {
 		struct piece *x = &v[p->of_place[i]];
-		struct diff_sum sum = { s->v[i].seconds, s->v[i].squares, s->v[i].squares };
+		struct diff_sum sum = { s->v[i].value, s->v[i].squares, s->v[i].squares };
 
 		x->total = both(x->total, sum);
 		if (sum.x != 0)
@@ -331,8 +330,8 @@ static void take_calls(struct builder *b, int side)
 	for (size_t i = 0; i < p->n_functions; i++) {
 		uint32_t pair = b->pair_of[side][p->functions[i].function];
 
-		b->functions.cells.v[pair].self[side].x = p->functions[i].cost.self_s;
-		b->functions.cells.v[pair].total[side].x = p->functions[i].cost.total_s;
+		b->functions.cells.v[pair].self[side].x = p->functions[i].cost.self_value;
+		b->functions.cells.v[pair].total[side].x = p->functions[i].cost.total_value;
 	}
 }
 
@@ -357,7 +356,7 @@ static void take_lines(struct builder *b, int side)
 static void add_lost(struct builder *b, int side)
 {
 	const struct profile *p = b->sides[side]->profile;
-	double x = p->seconds * p->lost_share, mean = sqrt(b->sample_squared[side]);
+	double x = p->value * p->lost_share, mean = sqrt(b->sample_squared[side]);
 
 	if (p->is_exact || !(x > 0))
 		return;
@@ -375,7 +374,7 @@ static void charge_side(struct builder *b, int side)
 	const struct diff_side *x = b->sides[side];
 	const struct stacks *s = x->stacks;
 
-	b->all[side].x = x->profile->seconds;
+	b->all[side].x = x->profile->value;
 	if (s->n_samples)
 		b->sample_squared[side] = s->squares / (double)s->n_samples;
 	b->is_timed[side] = x->blocks && x->blocks->last + 1 >= BLOCKS_LEAST;

@@ -24,15 +24,15 @@ void diff_sums_touch(struct diff_sums *s, uint32_t row)
 	vec_push(&s->touched, row);
 }
 
-void diff_sums_add(struct diff_sums *s, uint32_t row, int half, bool is_leaf, double seconds)
+void diff_sums_add(struct diff_sums *s, uint32_t row, int half, bool is_leaf, double value)
 {
 	struct diff_tally *t = &s->tallies.v[row];
 
 	diff_sums_touch(s, row);
 	if (is_leaf)
-		t->self[half] += seconds;
+		t->self[half] += value;
 	if (t->piece != s->piece) /* however often it recurs */
-		t->total[half] += seconds;
+		t->total[half] += value;
 	t->piece = s->piece;
 }
 

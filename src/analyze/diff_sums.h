@@ -18,7 +18,7 @@
 #include "base/vec.h"
 
 struct diff_sum {
-	double x;     /* seconds */
+	double x;     /* in the sides' unit */
 	double var;   /* of x */
 	double cross; /* covariance of x with the sum over all rows */
 };
@@ -43,7 +43,7 @@ struct diff_sums {
 /* A further row; returns its number. */
 uint32_t diff_sums_row(struct diff_sums *s);
 void diff_sums_piece(struct diff_sums *s);
-void diff_sums_add(struct diff_sums *s, uint32_t row, int half, bool is_leaf, double seconds);
+void diff_sums_add(struct diff_sums *s, uint32_t row, int half, bool is_leaf, double value);
 /* The next flush takes that row, too: its tally may be changed. */
 void diff_sums_touch(struct diff_sums *s, uint32_t row);
 void diff_sums_flush(struct diff_sums *s, int side, double difference);

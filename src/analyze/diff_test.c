@@ -335,7 +335,7 @@ static void blocks_grow_with_the_run(void **state)
 	assert_true(b.v.n <= 3 * BLOCKS_MOST);
 	blocks_sort(&b);
 	for (size_t i = 0; i < b.v.n; i++) {
-		sum += b.v.v[i].seconds;
+		sum += b.v.v[i].value;
 		assert_true(i == 0 || b.v.v[i - 1].block <= b.v.v[i].block);
 	}
 	assert_near(sum, 100, 1e-6);

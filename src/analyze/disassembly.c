@@ -52,7 +52,7 @@ static void add_place(struct builder *b, size_t place)
 {
 	const struct stack_place *p = &b->s->v[place];
 	struct disassembly_row *r = p->leaf_code == b->code ? row_of(b, p->leaf_offset) : NULL;
-	double seconds = p->seconds * b->scale;
+	double seconds = p->value * b->scale;
 	bool is_in = r != NULL;
 
 	if (r) {

@@ -80,13 +80,13 @@ static void add_cost(struct exact_cost *to, const struct node *n, bool is_outerm
 	saturated_add(&to->calls, n->calls);
 	saturated_add(&to->resumes, n->resumes);
 	to->raw.self_s += n->raw.self_s;
-	to->self_s += n->raw.self_s - n->cost.self_s;
+	to->self += n->raw.self_s - n->cost.self_s;
 	if (!is_outermost)
 		return;
 	saturated_add(&to->primitive_calls, n->calls - n->recursive_calls);
 	saturated_add(&to->primitive_resumes, n->resumes);
 	to->raw.total_s += n->raw.total_s;
-	to->total_s += n->raw.total_s - n->cost.total_s;
+	to->total += n->raw.total_s - n->cost.total_s;
 }
 
 static void enter(struct builder *b, const struct node *n, uint32_t row, uint32_t edge)
@@ -181,8 +181,8 @@ static void read_totals(struct builder *b, struct tables *t)
 		}
 		saturated_add(&c->calls, r->calls);
 		saturated_add(&c->primitive_calls, r->primitive_calls);
-		c->self_s += r->self_s;
-		c->total_s += r->total_s;
+		c->self += r->self_s;
+		c->total += r->total_s;
 		c->raw.self_s += r->self_s;
 		c->raw.total_s += r->total_s;
 	}
@@ -232,7 +232,7 @@ static void finish(struct arena *a, struct builder *b, struct tables *t, struct 
 		*f = b->rows.v[i].out;
 		f->p50_s = quantile(b->rows.v[i].histogram, 0.5, f->min_s, f->max_s);
 		f->p99_s = quantile(b->rows.v[i].histogram, 0.99, f->min_s, f->max_s);
-		cost = f->cost.raw.self_s - f->cost.self_s;
+		cost = f->cost.raw.self_s - f->cost.self;
 		f->is_doubtful = cost > f->cost.raw.self_s / 2;
 	}
 	for (size_t i = 0; i < b->edges.n; i++)
@@ -246,8 +246,8 @@ static void finish(struct arena *a, struct builder *b, struct tables *t, struct 
 		saturated_add(&x->calls, f->cost.calls);
 		saturated_add(&x->primitive_calls, f->cost.primitive_calls);
 		saturated_add(&x->resumes, f->cost.resumes);
-		x->self_s += f->cost.self_s;
-		x->raw_self_s += f->cost.raw.self_s;
+		x->self += f->cost.self;
+		x->raw_self += f->cost.raw.self_s;
 	}
 	if (b->edges.n)
 		qsort(edges, b->edges.n, sizeof *edges, by_callee);
@@ -272,7 +272,7 @@ const struct exact *exact_build(
 	walk(&b);
 	read_totals(&b, t);
 	finish(a, &b, t, x);
-	x->is_timed = x->raw_self_s > 0;
+	x->is_timed = x->raw_self > 0;
 	free(b.rows_of);
 	map_done(&b.functions);
 	map_done(&b.links);
@@ -303,7 +303,7 @@ size_t exact_callers(const struct exact *x, uint32_t callee, const struct exact_
 
 const struct profile *exact_profile(struct arena *a, const struct exact *x)
 {
-	struct profile p = { .seconds = x->self_s, .unit = x->unit, .is_exact = true };
+	struct profile p = { .value = x->self, .unit = x->unit, .is_exact = true };
 	struct profile_function *functions =
 		arena_new_n(a, struct profile_function, x->n_functions);
 
@@ -319,8 +319,8 @@ const struct profile *exact_profile(struct arena *a, const struct exact *x)
 			.exact = (uint32_t)i,
 			.calls = f->cost.calls,
 			.primitive_calls = f->cost.primitive_calls,
-			.cost = { .self_s = f->cost.self_s,
-				.total_s = f->cost.total_s,
+			.cost = { .self_value = f->cost.self,
+				.total_value = f->cost.total,
 				.self = { has_range ? f->range.self_low_s : UNITS_UNKNOWN,
 					has_range ? f->range.self_high_s : UNITS_UNKNOWN },
 				.total = { UNITS_UNKNOWN, UNITS_UNKNOWN } } };
@@ -335,7 +335,7 @@ static struct neighbour neighbour_of(
 {
 	return (struct neighbour){ .function = x->functions[other].function,
 		.n = saturated_sum(c->calls, c->resumes),
-		.seconds = c->total_s };
+		.value = c->total };
 }
 
 const struct neighbours *exact_neighbours(struct arena *a, const struct exact *x, uint32_t function)
@@ -358,13 +358,13 @@ const struct neighbours *exact_neighbours(struct arena *a, const struct exact *x
 			callees[r->n_callees++] =
 				neighbour_of(x, x->edges[i].callee, &x->edges[i].cost);
 	callees[r->n_callees++] =
-		(struct neighbour){ .is_none = true, .seconds = x->functions[at].cost.self_s };
+		(struct neighbour){ .is_none = true, .value = x->functions[at].cost.self };
 	neighbours_sort(callers, r->n_callers);
 	neighbours_sort(callees, r->n_callees);
 	r->function = function;
 	r->is_exact = true;
 	r->total_n = saturated_sum(x->functions[at].cost.calls, x->functions[at].cost.resumes);
-	r->total_s = x->functions[at].cost.total_s;
+	r->total = x->functions[at].cost.total;
 	r->callers = callers;
 	r->callees = callees;
 	return r;

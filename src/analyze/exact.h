@@ -28,7 +28,7 @@ struct tables;
 struct exact_cost {
 	uint64_t calls, primitive_calls;
 	uint64_t resumes, primitive_resumes;
-	double self_s, total_s; /* corrected */
+	double self, total; /* corrected; in the unit of struct exact */
 	struct node_times raw;
 };
 
@@ -56,7 +56,7 @@ struct exact_function {
 struct exact_edge {
 	uint32_t caller, callee; /* indices in functions */
 	struct exact_cost
-		cost; /* self_s is not known from files that tell inclusive costs of calls only */
+		cost; /* self is not known from files that tell inclusive costs of calls only */
 };
 
 struct exact {
@@ -65,14 +65,14 @@ struct exact {
 	const struct exact_edge *edges; /* by callee, then caller */
 	size_t n_edges;
 	uint64_t calls, primitive_calls, resumes; /* of all */
-	double self_s, raw_self_s;                /* of all */
+	double self, raw_self;                    /* of all */
 	uint64_t n_events;                        /* that tracing had to handle */
 	double cost_s;                            /* of them */
 	bool is_calibrated, has_contexts;
 	size_t n_estimated; /* functions */
 	bool is_timed;      /* else calls were counted without a clock */
 	enum unit
-		unit; /* of what is named seconds: another tool may have counted something else (origin.h) */
+		unit; /* of the costs: another tool may have counted something else than seconds (origin.h) */
 	const struct nodes *nodes;
 };
 

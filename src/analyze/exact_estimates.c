@@ -18,7 +18,7 @@
 /* What tracing added to the own time of one call, as far as that is known. */
 static double inside_ns(const struct exact_cost *c)
 {
-	double cost_s = c->raw.self_s - c->self_s;
+	double cost_s = c->raw.self_s - c->self;
 
 	return c->calls ? fmax(cost_s, 0) / (double)c->calls * 1e9 : 0;
 }
@@ -39,8 +39,8 @@ static void scale(struct exact_cost *c, double calls, double resumes, double sel
 	c->calls = (uint64_t)llround((double)c->calls * calls);
 	c->primitive_calls = (uint64_t)llround((double)c->primitive_calls * calls);
 	c->resumes = (uint64_t)llround((double)c->resumes * resumes);
-	c->self_s *= self;
-	c->total_s *= calls;
+	c->self *= self;
+	c->total *= calls;
 }
 
 /* What is left of a time when this part of an estimate was another's. */
@@ -50,9 +50,9 @@ static void take(struct exact_function *from, const struct estimate *e, double p
 	double high_s = units_is_known(e->self_high_s) ? e->self_high_s : e->self_s;
 
 	if (!from->is_mixed)
-		r->self_low_s = r->self_high_s = from->cost.self_s;
+		r->self_low_s = r->self_high_s = from->cost.self;
 	from->is_mixed = true;
-	from->cost.self_s = fmax(from->cost.self_s - e->self_s * part, 0);
+	from->cost.self = fmax(from->cost.self - e->self_s * part, 0);
 	r->self_low_s = fmax(r->self_low_s - high_s * part, 0);
 	r->self_high_s = fmax(r->self_high_s - e->self_low_s * part, 0);
 }
@@ -136,7 +136,7 @@ static double time_there_is(const struct exact_estimates *x, const struct links 
 			is_owner[l->owner[i] - 1] = true;
 	}
 	for (size_t i = 0; i < x->n_functions; i++)
-		there_s += is_owner[i] ? x->functions[i].cost.self_s : 0;
+		there_s += is_owner[i] ? x->functions[i].cost.self : 0;
 	free(is_owner);
 	return there_s;
 }
@@ -146,7 +146,7 @@ static void apply(struct exact_estimates *x, const struct links *l, struct exact
 {
 	uint32_t index = (uint32_t)(fn - x->functions);
 	struct exact_cost *c = &fn->cost;
-	double seen = (double)c->calls, seen_self = c->self_s;
+	double seen = (double)c->calls, seen_self = c->self;
 	double calls = seen > 0 ? 1 + e.calls / seen : 1;
 	double resumes = c->resumes ? 1 + e.resumes / (double)c->resumes : 1;
 	double self = seen_self > 0 ? 1 + e.self_s / seen_self : 1;

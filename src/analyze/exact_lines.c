@@ -218,10 +218,11 @@ const struct profile *exact_lines_profile(struct arena *a, const struct exact_li
 			.first_line = f->first_line,
 			.function = f->function,
 			.calls = f->calls,
-			.cost.total_s = f->total_s };
+			.cost.total_value = f->total_s };
 		for (size_t k = 0; k < f->n_lines; k++)
-			to[i].cost.self_s += l->has_own ? f->lines[k].own_s : f->lines[k].total_s;
-		p->seconds += to[i].cost.self_s;
+			to[i].cost.self_value +=
+				l->has_own ? f->lines[k].own_s : f->lines[k].total_s;
+		p->value += to[i].cost.self_value;
 	}
 	return p;
 }

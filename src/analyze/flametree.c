@@ -75,7 +75,7 @@ static uint32_t *make_nodes(struct builder *b, const struct paths *p)
 
 static void add_place(struct builder *b, uint32_t node, const struct stack_place *p, double scale)
 {
-	b->nodes.v[node].self += p->seconds * scale;
+	b->nodes.v[node].self += p->value * scale;
 	b->nodes.v[node].n_samples = sum_samples(b->nodes.v[node].n_samples, p->n_samples);
 	if (b->has_calls)
 		saturated_add(&b->n_calls.v[node], p->n_calls);

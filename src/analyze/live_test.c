@@ -245,13 +245,13 @@ static void the_sum_of_all_looks_is_the_profile(void **state)
 			stacks_build(&a, m->tables,
 				&(struct stacks_options){ .state = (enum stacks_state)s }));
 
-		assert_near(v->selected_since, p->seconds, 1e-6);
+		assert_near(v->selected_since, p->value, 1e-6);
 		for (size_t i = 0; i < p->n_functions; i++) {
 			const struct live_row *f = function(v, p->functions[i].name);
 
-			assert_near(f->since.self_s, p->functions[i].cost.self_s, 1e-6);
-			assert_near(f->since.total_s, p->functions[i].cost.total_s, 1e-6);
-			assert_near(f->now.total_s, p->functions[i].cost.total_s, 1e-6);
+			assert_near(f->since.self_s, p->functions[i].cost.self_value, 1e-6);
+			assert_near(f->since.total_s, p->functions[i].cost.total_value, 1e-6);
+			assert_near(f->now.total_s, p->functions[i].cost.total_value, 1e-6);
 		}
 	}
 	arena_done(&a);

@@ -39,8 +39,8 @@ static int by_time(const void *a, const void *b)
 {
 	const struct neighbour *x = a, *y = b;
 
-	if (x->seconds != y->seconds)
-		return x->seconds < y->seconds ? 1 : -1;
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
@@ -56,7 +56,7 @@ static const struct neighbour *finish(struct arena *a, struct side *side,
 	const struct neighbour *list;
 
 	for (size_t i = 0; i < side->v.n; i++)
-		side->v.v[i].seconds = paths_seconds(sums, side->times.v[i]) * scale;
+		side->v.v[i].value = paths_value(sums, side->times.v[i]) * scale;
 	neighbours_sort(side->v.v, side->v.n);
 	list = arena_copy(a, side->v.v, side->v.n * sizeof *side->v.v);
 	*ret_n = side->v.n;
@@ -134,7 +134,7 @@ const struct neighbours *neighbours_build(
 	double scale = 1 - lost_share;
 
 	r->function = function;
-	r->total_s = paths_seconds(&sums, add_callers(s, &sums, r, &callers)) * scale;
+	r->total = paths_value(&sums, add_callers(s, &sums, r, &callers)) * scale;
 	add_callees(s, &sums, r, &callees);
 	r->callers = finish(a, &callers, &sums, scale, &r->n_callers);
 	r->callees = finish(a, &callees, &sums, scale, &r->n_callees);

@@ -18,14 +18,14 @@ struct neighbour {
 	uint32_t function; /* number (frames.h) */
 	bool is_none;      /* callers: it was the root; callees: its own code */
 	uint64_t n;        /* samples; exact: calls and resumptions, none for its own code */
-	double seconds;
+	double value;      /* in the stacks' unit */
 };
 
 struct neighbours {
 	uint32_t function; /* whose */
 	bool is_exact; /* counted call by call (exact.h): times of recursive calls lie in one another */
 	uint64_t total_n;
-	double total_s;
+	double total;
 	const struct neighbour *callers, *callees; /* by time, falling */
 	size_t n_callers, n_callees;
 };

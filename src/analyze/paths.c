@@ -342,7 +342,7 @@ static int exponent_for(const struct stacks *s)
 	int digits = 0;
 
 	for (size_t i = 0; i < s->n; i++)
-		all += fabs(s->v[i].seconds);
+		all += fabs(s->v[i].value);
 	if (isfinite(all))
 		frexp(all, &digits);
 	return digits - 124;
@@ -353,7 +353,7 @@ path_time paths_time(const struct paths_sums *sums, double seconds)
 	return isfinite(seconds) ? (path_time)ldexp(seconds, -sums->exponent) : 0;
 }
 
-double paths_seconds(const struct paths_sums *sums, path_time time)
+double paths_value(const struct paths_sums *sums, path_time time)
 {
 	return ldexp((double)time, sums->exponent);
 }
@@ -366,7 +366,7 @@ struct paths_sums paths_sums(const struct stacks *s)
 	for (size_t i = 0; i < s->n; i++) {
 		struct path_sum *x = &sums.v[p->of_place[i]];
 
-		x->self += paths_time(&sums, s->v[i].seconds);
+		x->self += paths_time(&sums, s->v[i].value);
 		saturated_add(&x->self_n, s->v[i].n_samples);
 	}
 	for (size_t i = p->n; i-- > 0;) {

@@ -7,7 +7,7 @@
  *
  *	struct paths_sums sums = paths_sums(s);                  of each path, and of all below it
  *	for (uint32_t i = 1; i < p->n; i++)                      callers before callees
- *		seconds = paths_seconds(&sums, sums.v[i].total);
+ *		seconds = paths_value(&sums, sums.v[i].total);
  *	paths_sums_done(&sums);
  *
  *	struct paths_walk w = paths_walk(p);                     depth first, so that what is open is the path
@@ -67,7 +67,7 @@ struct paths_sums {
 
 struct paths_sums paths_sums(const struct stacks *s);
 void paths_sums_done(struct paths_sums *sums);
-double paths_seconds(const struct paths_sums *sums, path_time time);
+double paths_value(const struct paths_sums *sums, path_time time);
 /* Of a time no longer than that of all places. */
 path_time paths_time(const struct paths_sums *sums, double seconds);
 

@@ -123,8 +123,8 @@ static bool is_named(const struct profile_function *f, enum how how, const char 
 static int by_total(const void *a, const void *b, void *profile)
 {
 	const struct profile *p = profile;
-	double x = p->functions[*(const size_t *)a].cost.total_s,
-	       y = p->functions[*(const size_t *)b].cost.total_s;
+	double x = p->functions[*(const size_t *)a].cost.total_value,
+	       y = p->functions[*(const size_t *)b].cost.total_value;
 
 	return x < y ? 1 : x > y ? -1 : 0;
 }

@@ -109,7 +109,7 @@ static void add_time(struct builder *b, double scale)
 		struct site *s = p->leaf_code ? site_find(b, p->leaf_code, p->leaf_offset) : NULL;
 
 		if (s)
-			s->seconds += p->seconds * scale;
+			s->seconds += p->value * scale;
 	}
 }
 

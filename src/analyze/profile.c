@@ -17,7 +17,7 @@
 struct part { /* of a line: one range of columns that was a leaf */
 	uint32_t line_id;
 	int column, end_column;
-	double seconds;
+	double value;
 };
 
 struct times {
@@ -26,7 +26,7 @@ struct times {
 
 struct builder {
 	const struct stacks *s;
-	double scale;                       /* of seconds: the lost share is taken off */
+	double scale;                       /* of value: the lost share is taken off */
 	struct profile_function *functions; /* by number … */
 	struct times *function_times;
 	size_t *function_open; /* how often it is on the path at hand */
@@ -83,7 +83,7 @@ static void charge(
 	times->total += sum->total;
 }
 
-static void charge_part(struct builder *b, const struct stack_frame *f, double seconds)
+static void charge_part(struct builder *b, const struct stack_frame *f, double value)
 {
 	uint64_t key = (uint64_t)f->line_id << 32 | ((uint32_t)f->column & 0xffff) << 16 |
 		((uint32_t)f->end_column & 0xffff);
@@ -99,7 +99,7 @@ static void charge_part(struct builder *b, const struct stack_frame *f, double s
 				.column = f->column,
 				.end_column = f->end_column });
 	}
-	b->parts.v[index].seconds += seconds;
+	b->parts.v[index].value += value;
 }
 
 static void enter(struct builder *b, const struct stack_frame *f, const struct path_sum *sum)
@@ -115,8 +115,8 @@ static void enter(struct builder *b, const struct stack_frame *f, const struct p
 static void put_times(const struct builder *b, const struct paths_sums *sums,
 	const struct times *from, struct profile_cost *to)
 {
-	to->self_s = paths_seconds(sums, from->self) * b->scale;
-	to->total_s = paths_seconds(sums, from->total) * b->scale;
+	to->self_value = paths_value(sums, from->self) * b->scale;
+	to->total_value = paths_value(sums, from->total) * b->scale;
 }
 
 static void charge_paths(struct builder *b)
@@ -153,7 +153,7 @@ static void charge_parts(struct builder *b)
 			continue;
 		f = paths_frame(b->s, leaf);
 		if (!f.is_synthetic)
-			charge_part(b, &f, b->s->v[i].seconds * b->scale);
+			charge_part(b, &f, b->s->v[i].value * b->scale);
 	}
 }
 
@@ -166,15 +166,15 @@ static void choose_parts(struct builder *b)
 	vec_each (&b->parts, x) {
 		struct profile_line *l = &b->lines.v[x->line_id];
 
-		if (x->seconds <= most.v[x->line_id])
+		if (x->value <= most.v[x->line_id])
 			continue;
-		most.v[x->line_id] = x->seconds;
+		most.v[x->line_id] = x->value;
 		l->column = x->column;
 		l->end_column = x->end_column;
 		/* Of one expression alone it is all: the two sums may differ in their last digit. */
-		l->column_share = x->seconds < l->cost.self_s ? x->seconds / l->cost.self_s
-			: l->cost.self_s > 0                  ? 1
-							      : 0;
+		l->column_share = x->value < l->cost.self_value ? x->value / l->cost.self_value
+			: l->cost.self_value > 0                ? 1
+								: 0;
 	}
 	vec_done(&most);
 }
@@ -188,7 +188,8 @@ static int falling(double x, double y)
 
 static int by_cost(const struct profile_cost *x, const struct profile_cost *y, bool is_total)
 {
-	int self = falling(x->self_s, y->self_s), total = falling(x->total_s, y->total_s);
+	int self = falling(x->self_value, y->self_value),
+	    total = falling(x->total_value, y->total_value);
 
 	if (is_total)
 		return total ? total : self;
@@ -267,17 +268,17 @@ const struct profile *profile_sorted(
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-struct interval profile_interval(const struct profile *p, double seconds)
+struct interval profile_interval(const struct profile *p, double value)
 {
-	return interval_weighted(p->seconds > 0 ? seconds / p->seconds : 0, p->n_effective);
+	return interval_weighted(p->value > 0 ? value / p->value : 0, p->n_effective);
 }
 
 static void add_intervals(const struct profile *p, struct profile_cost *c)
 {
 	static const struct interval unknown = { UNITS_UNKNOWN, UNITS_UNKNOWN };
 
-	c->self = p->is_exact ? unknown : profile_interval(p, c->self_s);
-	c->total = p->is_exact ? unknown : profile_interval(p, c->total_s);
+	c->self = p->is_exact ? unknown : profile_interval(p, c->self_value);
+	c->total = p->is_exact ? unknown : profile_interval(p, c->total_value);
 }
 
 static void keep_functions(struct arena *a, struct profile *p, struct builder *b, size_t n)
@@ -317,7 +318,7 @@ const struct profile *profile_build(struct arena *a, const struct stacks *s)
 {
 	size_t n = frames_n_functions(s->frames);
 	struct profile p = { .n_samples = s->n_samples + s->n_lost,
-		.seconds = s->seconds,
+		.value = s->value,
 		.unit = s->unit,
 		.is_exact = s->nodes->n || (s->is_foreign && s->n_samples == 0) };
 	struct builder b = { .s = s,
@@ -327,7 +328,7 @@ const struct profile *profile_build(struct arena *a, const struct stacks *s)
 		.function_seen = xcalloc(n + 1, sizeof *b.function_seen) };
 
 	p.lost_share = s->lost_share;
-	p.n_effective = s->squares > 0 ? s->seconds * s->seconds / s->squares : 0;
+	p.n_effective = s->squares > 0 ? s->value * s->value / s->squares : 0;
 	if (p.lost_share < 1)
 		p.n_effective /= 1 - p.lost_share;
 	b.scale = 1 - p.lost_share;

@@ -18,7 +18,7 @@ struct stacks;
 
 struct profile_cost {
 	uint64_t self_n, total_n; /* samples */
-	double self_s, total_s;
+	double self_value, total_value;
 	struct interval self, total; /* of the share of all sampled time */
 };
 
@@ -46,8 +46,8 @@ struct profile_line {
 struct profile {
 	uint64_t n_samples; /* lost ones included: what shares are of */
 	double n_effective; /* samples of equal weight that tell as much as these */
-	double seconds;     /* that the samples stand for, lost ones included */
-	enum unit unit;     /* of what is called seconds here (origin.h) */
+	double value;       /* that the samples stand for, lost ones included */
+	enum unit unit;     /* of all values (origin.h) */
 	bool is_exact;      /* or not known to be sampled: intervals are UNITS_UNKNOWN */
 	double lost_share;  /* of n_samples that gave no stack */
 	const struct profile_function *functions; /* by self time, falling */
@@ -72,6 +72,6 @@ const struct profile *profile_sorted(
 	struct arena *a, const struct profile *p, enum profile_order order);
 
 /* The interval of a share of the profile's time. */
-struct interval profile_interval(const struct profile *p, double seconds);
+struct interval profile_interval(const struct profile *p, double value);
 
 #endif

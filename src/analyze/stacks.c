@@ -101,20 +101,20 @@ static struct running *running_of(struct builder *b, uint32_t row)
 /* Gives the thread's sample before this one what is still missing of its weight. */
 static void settle(struct builder *b, struct running *r, double half)
 {
-	double seconds = r->half + half;
+	double value = r->half + half;
 	struct stack_thread *t = &b->threads.v[r->index - 1];
 
 	if (r->is_in_time) {
-		t->all_s += seconds;
-		t->cpu_s += r->state & SAMPLE_ON_CPU ? seconds : 0;
-		t->gil_s += r->state & SAMPLE_HOLDS_GIL ? seconds : 0;
+		t->all += value;
+		t->cpu_s += r->state & SAMPLE_ON_CPU ? value : 0;
+		t->gil_s += r->state & SAMPLE_HOLDS_GIL ? value : 0;
 	}
 	if (r->place == NONE)
 		return;
-	b->places.v[r->place].seconds += seconds;
-	b->places.v[r->place].squares += seconds * seconds;
+	b->places.v[r->place].value += value;
+	b->places.v[r->place].squares += value * value;
 	if (b->o->blocks)
-		blocks_add(b->o->blocks, r->t_ns, (uint32_t)r->place, seconds);
+		blocks_add(b->o->blocks, r->t_ns, (uint32_t)r->place, value);
 }
 
 /* Without a leaf of its own a place has a short key, which is found without comparing bytes (intern.h). */
@@ -221,13 +221,13 @@ static void weigh_one(struct builder *b, const struct rec_weight *w, double per_
 	t = &b->threads.v[r->index - 1];
 	note_thread(t, &as_sample);
 	t->n_samples += w->samples - 1; /* it was counted as one */
-	t->all_s += value;
+	t->all += value;
 	t->cpu_s = t->gil_s = UNITS_UNKNOWN;
 	r->place = place_of(b, r, &as_sample);
 	p = &b->places.v[r->place];
 	p->is_off_cpu = false;
 	p->n_samples += w->samples;
-	p->seconds += value;
+	p->value += value;
 	p->squares += w->samples ? value * value / (double)w->samples : 0;
 	if (b->o->blocks)
 		blocks_add(b->o->blocks, w->t_ns, (uint32_t)r->place, value);
@@ -258,14 +258,14 @@ static void take_nodes(struct builder *b)
 		if (!r->is_chosen)
 			continue;
 		t = &b->threads.v[r->index - 1];
-		t->all_s += x->raw.self_s;
+		t->all += x->raw.self_s;
 		t->cpu_s = t->gil_s = UNITS_UNKNOWN;
 		if (!x->is_thread)
 			vec_push(&b->places,
 				(struct stack_place){ .stack = (uint32_t)i + 1,
 					.thread = r->index - 1,
 					.n_calls = x->calls, /* resumptions are none */
-					.seconds = x->raw.self_s - x->cost.self_s });
+					.value = x->raw.self_s - x->cost.self_s });
 	}
 }
 
@@ -331,9 +331,9 @@ static void add_up(struct stacks *s, struct stack_thread *threads)
 		const struct stack_place *p = &s->v[i];
 
 		s->n_samples += p->n_samples;
-		s->seconds += p->seconds;
+		s->value += p->value;
 		s->squares += p->squares;
-		threads[p->thread].seconds += p->seconds;
+		threads[p->thread].value += p->value;
 	}
 	for (size_t i = 0; i < s->n_threads; i++)
 		s->n_idle_threads += threads[i].is_idle;

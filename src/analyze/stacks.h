@@ -75,17 +75,18 @@ struct stack_place {
 	bool is_off_cpu;                        /* and without the GIL */
 	uint64_t n_samples;
 	uint64_t n_calls; /* with nodes; resumptions of generators are none */
-	double seconds;
-	double squares; /* sum of the samples' seconds² */
+	double value;
+	double squares; /* sum of the samples' values² */
 };
 
 struct stack_thread {
 	uint32_t row, tid, pid;
 	const char *name;
-	uint64_t n_samples;         /* in the time looked at, whatever their state … */
-	double all_s, cpu_s, gil_s; /* … and their time: a sleeping thread is sampled rarely */
-	double seconds;             /* of the samples that count */
-	double waiting_s;           /* time in one of the standard library\'s waits */
+	uint64_t n_samples;  /* in the time looked at, whatever their state … */
+	double all;          /* … and their value: a sleeping thread is sampled rarely */
+	double cpu_s, gil_s; /* of it; 0 where samples do not say */
+	double value;        /* of the samples that count */
+	double waiting_s;    /* time in one of the standard library\'s waits */
 	bool is_idle;
 	uint32_t top_leaf; /* function most of its samples end in */
 	/* Its last sample, whatever its state: */
@@ -100,14 +101,14 @@ struct stacks {
 	size_t n_threads;
 	uint64_t n_samples; /* that count, without lost ones */
 	uint64_t n_shortened, n_lost;
-	double lost_share;       /* of n_samples and n_lost together; a shape leaves it as it is */
-	double seconds, squares; /* sums over the places */
-	uint64_t n_folded;       /* samples left out by fold_idle */
+	double lost_share;     /* of n_samples and n_lost together; a shape leaves it as it is */
+	double value, squares; /* sums over the places */
+	uint64_t n_folded;     /* samples left out by fold_idle */
 	size_t n_idle_threads;
 	bool only_mine;
 	struct shape *shape;
 	bool is_foreign; /* another tool's figures */
-	enum unit unit;  /* of what is called seconds here */
+	enum unit unit;  /* of all values: seconds, bytes or a count */
 	struct frames *frames;
 	const struct paths *paths; /* of the places */
 	const struct nodes *nodes; /* never NULL; n = 0: samples, or another tool's figures */

@@ -79,9 +79,8 @@ static void judge(struct stack_thread *t, double top_s)
 {
 	bool is_main = t->tid == t->pid;
 
-	t->is_idle = t->n_samples >= IDLE_SAMPLES && t->cpu_s <= IDLE_CPU * t->all_s &&
-		(t->waiting_s >= IDLE_WAIT * t->all_s ||
-			(!is_main && top_s >= IDLE_WAIT * t->all_s));
+	t->is_idle = t->n_samples >= IDLE_SAMPLES && t->cpu_s <= IDLE_CPU * t->all &&
+		(t->waiting_s >= IDLE_WAIT * t->all || (!is_main && top_s >= IDLE_WAIT * t->all));
 }
 
 void stacks_find_idle(const struct stacks *s, struct stack_thread *threads)
@@ -97,10 +96,10 @@ void stacks_find_idle(const struct stacks *s, struct stack_thread *threads)
 		uint64_t key = (uint64_t)p->thread << 32 | leaf, at = i;
 
 		if (waits_at(s, p, leaf, known))
-			threads[p->thread].waiting_s += p->seconds;
+			threads[p->thread].waiting_s += p->value;
 		if (!map_find(&index, key, &at))
 			map_put(&index, key, at);
-		seconds[at] += p->seconds;
+		seconds[at] += p->value;
 		if (seconds[at] >= top_s[p->thread]) {
 			top_s[p->thread] = seconds[at];
 			threads[p->thread].top_leaf = leaf;

@@ -73,7 +73,7 @@ static void shares_are_of_all_samples(void **state)
 	assert_counts(p, "b", 10, 10);
 	assert_counts(p, "c", 60, 60);
 	/* By weight: the first and the last sample have one neighbour only, and weigh half. */
-	assert_near(cost_of(p, "b").self_s, 0.0095, 1e-9);
+	assert_near(cost_of(p, "b").self_value, 0.0095, 1e-9);
 	assert_near(p->n_effective, 99 * 99 / 98.5, 1e-6);
 	assert_near(cost_of(p, "b").self.low, 0.0522, 5e-5);
 	assert_near(cost_of(p, "b").self.high, 0.1697, 5e-5);
@@ -115,7 +115,7 @@ static void recursion_counts_once_per_stack(void **state)
 	p = rig_profile_of(&m, (struct stacks_options){ 0 });
 	assert_counts(p, "r", 2, 3);
 	assert_counts(p, "a", 1, 2);
-	assert_near(cost_of(p, "r").total_s, 0.020, 1e-9);
+	assert_near(cost_of(p, "r").total_value, 0.020, 1e-9);
 	assert_near(cost_of(p, "m").total.high, 1, 1e-9);
 	rig_done(&m);
 }
@@ -135,15 +135,15 @@ static void samples_weigh_half_of_the_time_to_their_neighbours(void **state)
 	rig_sample(&m, 108, 0, "b", 0); /* the sampler was late */
 	rig_finish(&m);
 	p = rig_profile_of(&m, (struct stacks_options){ 0 });
-	assert_near(cost_of(p, "a").self_s, 0.0065, 1e-9);
-	assert_near(cost_of(p, "b").self_s, 0.1015, 1e-9);
-	assert_near(cost_of(p, "x").self_s, 0.100, 1e-9);
-	assert_near(p->seconds, 0.208, 1e-9);
+	assert_near(cost_of(p, "a").self_value, 0.0065, 1e-9);
+	assert_near(cost_of(p, "b").self_value, 0.1015, 1e-9);
+	assert_near(cost_of(p, "x").self_value, 0.100, 1e-9);
+	assert_near(p->value, 0.208, 1e-9);
 	assert_counts(p, "a", 2, 2);
 	assert_int_equal(m.stacks->n_threads, 2);
 	assert_int_equal(m.stacks->threads[1].tid, 11);
 	assert_int_equal(m.stacks->threads[1].pid, 10);
-	assert_near(m.stacks->threads[1].seconds, 0.1, 1e-9);
+	assert_near(m.stacks->threads[1].value, 0.1, 1e-9);
 	rig_done(&m);
 }
 
@@ -165,8 +165,8 @@ static void a_cut_sample_is_never_self_time_of_the_frame_it_was_cut_at(void **st
 	assert_counts(p, "m", 0, 3);
 	assert_counts(p, "a", 1, 2);
 	assert_counts(p, "[cut]", 3, 3);
-	assert_near(cost_of(p, "a").self_s, 0.005, 1e-9); /* of the whole sample alone */
-	assert_near(cost_of(p, "[cut]").self_s, 0.025, 1e-9);
+	assert_near(cost_of(p, "a").self_value, 0.005, 1e-9); /* of the whole sample alone */
+	assert_near(cost_of(p, "[cut]").self_value, 0.025, 1e-9);
 	assert_string_equal(p->functions[0].name, "[cut]");
 	assert_true(p->functions[0].is_synthetic);
 	for (size_t i = 0; i < p->n_lines; i++)
@@ -191,7 +191,7 @@ static void lost_samples_stay_in_the_denominator(void **state)
 	assert_int_equal(m.stacks->n_samples, 10);
 	assert_int_equal(m.stacks->n_lost, 90);
 	assert_int_equal(p->n_samples, 100);
-	assert_near(cost_of(p, "a").self_s, 0.0009,
+	assert_near(cost_of(p, "a").self_value, 0.0009,
 		1e-9); /* a tenth of the time: nobody knows the rest */
 	assert_near(cost_of(p, "a").self.low, 0.0544, 5e-5);
 	assert_near(cost_of(p, "a").self.high, 0.1766, 5e-5);
@@ -214,8 +214,8 @@ static void states_choose_samples_but_not_their_weights(void **state)
 	assert_int_equal(p->n_samples, 2);
 	assert_counts(p, "a", 1, 1);
 	assert_counts(p, "b", 0, 0);
-	assert_near(
-		cost_of(p, "c").self_s, 0.025, 1e-9); /* halves to b and d, which do not count */
+	assert_near(cost_of(p, "c").self_value, 0.025,
+		1e-9); /* halves to b and d, which do not count */
 	p = rig_profile_of(&m, (struct stacks_options){ .state = STACKS_GIL });
 	assert_int_equal(p->n_samples, 2);
 	assert_counts(p, "d", 1, 1);
@@ -225,7 +225,7 @@ static void states_choose_samples_but_not_their_weights(void **state)
 	assert_counts(p, "d", 1, 1);
 	p = rig_profile_of(&m, (struct stacks_options){ .state = STACKS_WALL });
 	assert_int_equal(p->n_samples, 4);
-	assert_near(m.stacks->threads[0].all_s, 0.060, 1e-9);
+	assert_near(m.stacks->threads[0].all, 0.060, 1e-9);
 	assert_near(m.stacks->threads[0].cpu_s, 0.030, 1e-9);
 	assert_near(m.stacks->threads[0].gil_s, 0.020, 1e-9);
 	rig_done(&m);
@@ -245,7 +245,7 @@ static void times_and_threads_choose_samples(void **state)
 	rig_finish(&m);
 	p = rig_profile_of(&m, (struct stacks_options){ .from_s = 0.25, .to_s = 0.55 });
 	assert_counts(p, "a", 3, 3);
-	assert_near(p->seconds, 0.6, 1e-9);
+	assert_near(p->value, 0.6, 1e-9);
 	p = rig_profile_of(&m, (struct stacks_options){ .from_s = 0.75 });
 	assert_counts(p, "a", 2, 2);
 	p = rig_profile_of(&m,

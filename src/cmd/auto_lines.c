@@ -51,7 +51,7 @@ static void pick(
 
 	for (size_t i = 0; i < p->n_functions && n < FUNCTIONS_MOST; i++) {
 		const struct profile_function *f = &p->functions[i];
-		double self_s = f->cost.self_s;
+		double self_s = f->cost.self_value;
 
 		if (f->is_synthetic || frames_function(s->frames, f->function)->is_library ||
 			is_our_own(f) || strpbrk(f->file, ",\n") || *f->name == '<' ||

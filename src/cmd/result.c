@@ -432,7 +432,7 @@ static void print_origin(const struct result *r, const struct result_page *page,
 	style_end(out, STYLE_BOLD, page->output.colour);
 	buf_printf(out, "  %s file\n", r->origin.format);
 	if (has_stacks && (r->origin.unit != UNIT_COUNT || *r->origin.measure))
-		buf_printf(&text, "%s", units_format(value, r->origin.unit, s->seconds));
+		buf_printf(&text, "%s", units_format(value, r->origin.unit, s->value));
 	if (*r->origin.measure) {
 		buf_adds(&text, has_stacks ? " of " : "Events are ");
 		text_add_printable(&text, r->origin.measure, strlen(r->origin.measure));
@@ -599,7 +599,7 @@ void result_print_pprof(
 	double longest_s = 0;
 
 	for (size_t i = 0; p.unit == UNIT_SECONDS && i < r->stacks->n_threads; i++)
-		longest_s = fmax(longest_s, r->stacks->threads[i].all_s);
+		longest_s = fmax(longest_s, r->stacks->threads[i].all);
 	p.duration_ns = (uint64_t)llround(longest_s * 1e9);
 	pprof_text_print(&p, &rows, out);
 	arena_done(&a);

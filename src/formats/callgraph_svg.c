@@ -51,7 +51,7 @@ struct page {
 
 static double share(const struct page *p, double seconds)
 {
-	return p->g->seconds > 0 ? seconds / p->g->seconds : 0;
+	return p->g->value > 0 ? seconds / p->g->value : 0;
 }
 
 /* "module:line", "" without a file. */
@@ -135,8 +135,8 @@ static void add_box(struct page *p, size_t i)
 {
 	const struct callgraph_node *node = &p->g->nodes[i];
 	const struct graph_box *b = &p->boxes[i];
-	double weight = p->o->by_selftime ? (p->most_self > 0 ? node->self_s / p->most_self : 0)
-					  : share(p, node->total_s);
+	double weight = p->o->by_selftime ? (p->most_self > 0 ? node->self / p->most_self : 0)
+					  : share(p, node->total);
 	double x = left(b->x + b->width / 2), y = top(b->y) + LINE;
 	char colour[THEME_COLOUR], text[80], total[UNITS_TEXT], own[UNITS_TEXT];
 	const char *ink = p->theme->is_filled ? "fill:#fff" : "fill:#000";
@@ -148,8 +148,8 @@ static void add_box(struct page *p, size_t i)
 	buf_adds(p->out, "<g><title>");
 	add_title(p, i);
 	buf_printf(p->out, "&#10;total %s, self %s</title>",
-		units_format(total, p->s->unit, node->total_s),
-		units_format(own, p->s->unit, node->self_s));
+		units_format(total, p->s->unit, node->total),
+		units_format(own, p->s->unit, node->self));
 	buf_printf(p->out,
 		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"3\" fill=\"%s\" "
 		"stroke=\"%s\"/>",
@@ -157,9 +157,9 @@ static void add_box(struct page *p, size_t i)
 		colour);
 	add_line(p, x, y, ink, f->name);
 	add_line(p, x, y + LINE, ink, buf_str(&place));
-	snprintf(text, sizeof text, "%.2f %%", share(p, node->total_s) * 100);
+	snprintf(text, sizeof text, "%.2f %%", share(p, node->total) * 100);
 	add_line(p, x, y + 2 * LINE, ink, text);
-	snprintf(text, sizeof text, "(%.2f %%)", share(p, node->self_s) * 100);
+	snprintf(text, sizeof text, "(%.2f %%)", share(p, node->self) * 100);
 	add_line(p, x, y + 3 * LINE, ink, text);
 	if (node->calls) {
 		snprintf(text, sizeof text, "%" PRIu64 "×", node->calls);
@@ -205,7 +205,7 @@ static void add_arrow(struct page *p, size_t i)
 {
 	const struct callgraph_edge *e = &p->g->edges[i];
 	const struct graph_arrow *x = &p->arrows[i];
-	double weight = share(p, e->seconds);
+	double weight = share(p, e->value);
 	char colour[THEME_COLOUR], text[80];
 	struct graph_point a, b;
 
@@ -248,7 +248,7 @@ static void add_head(struct page *p, struct tables *t, struct graph_point size)
 	buf_printf(p->out,
 		"</text>\n<text class=\"d\" x=\"%d\" y=\"40\">%s; boxes: total (self); %zu "
 		"functions below %.3g %% left out</text>\n",
-		MARGIN, units_format(total, p->s->unit, p->g->seconds), p->g->n_left_out,
+		MARGIN, units_format(total, p->s->unit, p->g->value), p->g->n_left_out,
 		p->graph.node_share * 100);
 	buf_adds(p->out,
 		"<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
@@ -270,12 +270,12 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 	p.graph = p.o->graph;
 	exact = exact_build(&p.a, t, p.s->frames, p.s->nodes);
 	p.g = callgraph_build(&p.a, p.s, exact, &p.graph);
-	if (p.g->n_nodes > BOXES_MOST && p.g->seconds > 0) {
-		p.graph.node_share = p.g->nodes[BOXES_MOST].total_s / p.g->seconds * 1.000001;
+	if (p.g->n_nodes > BOXES_MOST && p.g->value > 0) {
+		p.graph.node_share = p.g->nodes[BOXES_MOST].total / p.g->value * 1.000001;
 		p.g = callgraph_build(&p.a, p.s, exact, &p.graph);
 	}
 	for (size_t i = 0; i < p.g->n_nodes; i++)
-		p.most_self = fmax(p.most_self, p.g->nodes[i].self_s);
+		p.most_self = fmax(p.most_self, p.g->nodes[i].self);
 	lay_out(&p, &size);
 	add_head(&p, t, size);
 	for (size_t i = 0; i < p.g->n_edges; i++, sink_flush(out))

@@ -84,7 +84,7 @@ static struct cost *costs_of(struct file *f)
 	for (size_t i = 0; i < f->s->n; i++) {
 		struct cost *c = &costs[p->of_place[i]];
 
-		saturated_add(&c->value, foreign_value(f->s->v[i].seconds * scale));
+		saturated_add(&c->value, foreign_value(f->s->v[i].value * scale));
 		saturated_add(&c->samples, f->s->v[i].n_samples);
 		saturated_add(&c->calls, f->s->v[i].n_calls);
 		c->has_places = true;
@@ -157,7 +157,7 @@ static void gather(struct file *f)
 	gather_paths(f, costs);
 	for (size_t i = 0; i < f->s->n; i++) {
 		const struct stack_place *p = &f->s->v[i];
-		uint64_t value = foreign_value(p->seconds * scale);
+		uint64_t value = foreign_value(p->value * scale);
 		uint32_t leaf = f->s->paths->of_place[i], root = costs[leaf].root, row;
 
 		if (!leaf)

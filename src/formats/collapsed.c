@@ -48,9 +48,9 @@ static uint64_t count_of(const struct stacks *s, const struct stack_place *p, do
 	uint64_t n = 0;
 
 	if (!s->n_samples || s->unit == UNIT_BYTES)
-		return foreign_value(p->seconds * (s->unit == UNIT_SECONDS ? 1e6 : 1));
+		return foreign_value(p->value * (s->unit == UNIT_SECONDS ? 1e6 : 1));
 	if (rate_hz > 0 && p->is_off_cpu)
-		n = (uint64_t)llround(p->seconds * rate_hz);
+		n = (uint64_t)llround(p->value * rate_hz);
 	return n > p->n_samples ? n : p->n_samples;
 }
 

@@ -58,26 +58,26 @@ struct page {
 
 static double share(const struct page *p, double seconds)
 {
-	return p->g->seconds > 0 ? seconds / p->g->seconds : 0;
+	return p->g->value > 0 ? seconds / p->g->value : 0;
 }
 
 static void add_node(struct page *p, size_t i, double most_self)
 {
 	const struct callgraph_node *x = &p->g->nodes[i];
 	const struct stack_function *f = frames_function(p->s->frames, x->function);
-	double weight = share(p, x->total_s);
+	double weight = share(p, x->total);
 	char colour[THEME_COLOUR];
 	struct buf name = BUF_INIT;
 
 	if (p->o->by_selftime)
-		weight = most_self > 0 ? x->self_s / most_self : 0;
+		weight = most_self > 0 ? x->self / most_self : 0;
 	theme_colour(p->theme, weight, p->o->skew, colour);
 	dot_name(&name, f);
 	buf_printf(p->out, "\t%zu [color=\"%s\", fontcolor=\"%s\", fontsize=\"%.2f\", label=\"", i,
 		colour, p->theme->is_filled ? "#ffffff" : colour, theme_font(p->theme, weight));
 	add_quoted(p->out, buf_str(&name));
-	buf_printf(p->out, "\\n%.2f%%\\n(%.2f%%)", share(p, x->total_s) * 100,
-		share(p, x->self_s) * 100);
+	buf_printf(
+		p->out, "\\n%.2f%%\\n(%.2f%%)", share(p, x->total) * 100, share(p, x->self) * 100);
 	if (x->calls)
 		buf_printf(p->out, "\\n%" PRIu64 "×", x->calls);
 	buf_addc(p->out, '"');
@@ -92,7 +92,7 @@ static void add_node(struct page *p, size_t i, double most_self)
 
 static void add_edge(struct page *p, const struct callgraph_edge *x)
 {
-	double weight = share(p, x->seconds), pen = theme_pen(p->theme, weight);
+	double weight = share(p, x->value), pen = theme_pen(p->theme, weight);
 	char colour[THEME_COLOUR];
 
 	theme_colour(p->theme, weight, p->o->skew, colour);
@@ -120,7 +120,7 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 	(void)e;
 	p.g = callgraph_build(&a, p.s, exact_build(&a, t, p.s->frames, p.s->nodes), &o->graph);
 	for (size_t i = 0; i < p.g->n_nodes; i++)
-		most_self = fmax(most_self, p.g->nodes[i].self_s);
+		most_self = fmax(most_self, p.g->nodes[i].self);
 	if (*sink_damage(out))
 		buf_printf(p.out, "// %s\n", sink_damage(out));
 	buf_printf(p.out,

@@ -312,9 +312,8 @@ static void put_categories(struct page *p)
 static void put_meta(struct page *p, struct tables *t)
 {
 	const struct stacks *s = p->spans->stacks;
-	double interval_ms = s->n_samples && s->unit == UNIT_SECONDS
-		? s->seconds * 1e3 / (double)s->n_samples
-		: 1;
+	double interval_ms =
+		s->n_samples && s->unit == UNIT_SECONDS ? s->value * 1e3 / (double)s->n_samples : 1;
 
 	json_key(&p->w, "meta");
 	json_object_begin(&p->w);

@@ -57,8 +57,8 @@ static void add_colour(struct buf *out, const struct stack_function *f)
 static void add_box(struct flame *f, const struct calltree_node *x, size_t level, double at)
 {
 	const struct stack_function *function = frames_function(f->s->frames, x->function);
-	double width = x->total_s * f->per_second;
-	double y = f->height - MARGIN - (double)(level + 1) * ROW, all = f->root->total_s;
+	double width = x->total * f->per_second;
+	double y = f->height - MARGIN - (double)(level + 1) * ROW, all = f->root->total;
 	char total[UNITS_TEXT], share[UNITS_TEXT], own[UNITS_TEXT];
 	struct buf *out = &f->out->text;
 	size_t room = (size_t)fmax(0, (width - 5) / CHARACTER);
@@ -73,9 +73,9 @@ static void add_box(struct flame *f, const struct calltree_node *x, size_t level
 			buf_printf(out, ":%u", function->first_line);
 		buf_addc(out, ')');
 	}
-	buf_printf(out, "&#10;%s, %s; self %s</title>", units_format(total, f->s->unit, x->total_s),
-		units_format(share, UNIT_SHARE, x->total_s / all),
-		units_format(own, UNIT_SHARE, x->self_s / all));
+	buf_printf(out, "&#10;%s, %s; self %s</title>", units_format(total, f->s->unit, x->total),
+		units_format(share, UNIT_SHARE, x->total / all),
+		units_format(own, UNIT_SHARE, x->self / all));
 	buf_printf(out, "<rect x=\"%.2f\" y=\"%.0f\" width=\"%.2f\" height=\"%d\" fill=\"", at, y,
 		fmax(width - 0.4, LEAST), ROW - 1);
 	add_colour(out, function);
@@ -109,14 +109,14 @@ static void walk(struct flame *f, bool draw)
 		double at = top->at;
 
 		/* Those behind a narrow one are narrower. */
-		if (!x || x->total_s * f->per_second < LEAST || open.n > LEVELS_MOST) {
+		if (!x || x->total * f->per_second < LEAST || open.n > LEVELS_MOST) {
 			open.n--;
 			continue;
 		}
 		if (draw)
 			add_box(f, x, open.n - 1, at);
 		f->n_levels = open.n > f->n_levels ? open.n : f->n_levels;
-		top->at += x->total_s * f->per_second;
+		top->at += x->total * f->per_second;
 		top->next++;
 		vec_push(&open, (struct place){ x, 0, at });
 	}
@@ -135,7 +135,7 @@ static void add_head(struct flame *f, struct tables *t, struct arena *a)
 	buf_printf(out, "<text class=\"t\" x=\"%d\" y=\"22\">", MARGIN);
 	svg_text(out, title, 140);
 	buf_printf(out, "</text>\n<text class=\"d\" x=\"%d\" y=\"40\">%s", MARGIN,
-		units_format(total, f->s->unit, f->root->total_s));
+		units_format(total, f->s->unit, f->root->total));
 	if (f->s->n_samples)
 		buf_printf(out, " in %s samples",
 			units_format(samples, UNIT_COUNT, (double)f->s->n_samples));
@@ -153,8 +153,8 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 
 	(void)e;
 	f.root = calltree_build(&a, f.s, 0, NULL);
-	if (f.root->total_s > 0)
-		f.per_second = (WIDTH - 2 * MARGIN) / f.root->total_s;
+	if (f.root->total > 0)
+		f.per_second = (WIDTH - 2 * MARGIN) / f.root->total;
 	walk(&f, false);
 	f.height = HEAD + (double)f.n_levels * ROW + MARGIN;
 	add_head(&f, t, &a);

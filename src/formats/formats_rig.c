@@ -62,7 +62,7 @@ double opened_value(const struct opened *o, const char *stack)
 		for (size_t k = stacks_frames(o->stacks, i, frames); k-- > 0;)
 			buf_printf(&text, "%s%s", frames[k].name, k ? ";" : "");
 		if (strcmp(buf_str(&text), stack) == 0)
-			value += o->stacks->v[i].seconds;
+			value += o->stacks->v[i].value;
 	}
 	buf_done(&text);
 	return value;

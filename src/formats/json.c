@@ -65,10 +65,9 @@ static void put_stack(struct page *p, size_t place)
 	json_object_begin(&p->w);
 	json_kv_u64(&p->w, "thread", x->thread);
 	if (p->s->unit == UNIT_SECONDS)
-		json_kv_i64(&p->w, "ns", llround(x->seconds * 1e9));
+		json_kv_i64(&p->w, "ns", llround(x->value * 1e9));
 	else
-		json_kv_i64(
-			&p->w, p->s->unit == UNIT_BYTES ? "bytes" : "count", llround(x->seconds));
+		json_kv_i64(&p->w, p->s->unit == UNIT_BYTES ? "bytes" : "count", llround(x->value));
 	if (x->n_samples)
 		json_kv_u64(&p->w, "samples", x->n_samples);
 	if (x->n_calls)

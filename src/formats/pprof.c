@@ -108,14 +108,14 @@ static void put_values(struct file *f, const struct stack_place *p, double cpu_s
 	buf_clear(&f->part);
 	if (f->wall->nodes->n) {
 		pb_put_varint(&f->part, p->n_calls);
-		pb_put_varint(&f->part, foreign_value(p->seconds * scale));
+		pb_put_varint(&f->part, foreign_value(p->value * scale));
 		pb_put_bytes(&f->message, SAMPLE_VALUE, f->part.data, f->part.n);
 		return;
 	}
 	if (f->wall->n_samples)
 		pb_put_varint(&f->part, p->n_samples);
 	if (!f->wall->is_foreign || f->wall->unit != UNIT_COUNT || !f->wall->n_samples)
-		pb_put_varint(&f->part, foreign_value(p->seconds * scale));
+		pb_put_varint(&f->part, foreign_value(p->value * scale));
 	if (!f->wall->is_foreign)
 		pb_put_varint(&f->part, foreign_value(cpu_s * 1e9));
 	pb_put_bytes(&f->message, SAMPLE_VALUE, f->part.data, f->part.n);
@@ -165,7 +165,7 @@ static void put_samples(struct file *f)
 		uint32_t at = f->cpu ? intern_add(&on_cpu, &key, sizeof key, &added) : 0;
 
 		if (!added && at < f->cpu->n)
-			cpu_s = f->cpu->v[at].seconds;
+			cpu_s = f->cpu->v[at].value;
 		put_locations(f, i);
 		put_values(f, &s->v[i], cpu_s);
 		if (*t->name)
@@ -232,7 +232,7 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 	put_samples(&f);
 	put_tables(&f);
 	for (size_t i = 0; i < f.wall->n_threads; i++)
-		longest = fmax(longest, f.wall->threads[i].all_s);
+		longest = fmax(longest, f.wall->threads[i].all);
 	if (!o.is_foreign)
 		pb_put_u64(&out->text, PROFILE_TIME_NANOS, tables_reader(t)->begun_realtime_ns);
 	if (*sink_damage(out))

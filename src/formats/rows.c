@@ -41,7 +41,7 @@ static void build(struct rows *r, struct tables *t)
 
 static double share(const struct rows *r, double value)
 {
-	return r->profile->seconds > 0 ? value / r->profile->seconds : 0;
+	return r->profile->value > 0 ? value / r->profile->value : 0;
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------- */
@@ -86,8 +86,9 @@ static int write_csv(struct tables *t, struct sink *out, struct err *e)
 		add_quoted(&out->text, f->name);
 		buf_addc(&out->text, ',');
 		add_quoted(&out->text, f->file);
-		buf_printf(&out->text, ",%u,%.9g,%.9g,%.6g,%.6g,", f->first_line, f->cost.self_s,
-			f->cost.total_s, share(&r, f->cost.self_s), share(&r, f->cost.total_s));
+		buf_printf(&out->text, ",%u,%.9g,%.9g,%.6g,%.6g,", f->first_line,
+			f->cost.self_value, f->cost.total_value, share(&r, f->cost.self_value),
+			share(&r, f->cost.total_value));
 		if (r.calls)
 			buf_printf(&out->text, "%" PRIu64, r.calls[f->function]);
 		buf_adds(&out->text, "\r\n");
@@ -132,10 +133,10 @@ static int write_markdown(struct tables *t, struct sink *out, struct err *e)
 		const struct profile_function *f = &r.profile->functions[i];
 
 		buf_printf(&out->text, "| %s | %s | %s | %s | ",
-			units_format(own, r.s->unit, f->cost.self_s),
-			units_format(own_share, UNIT_SHARE, share(&r, f->cost.self_s)),
-			units_format(total, r.s->unit, f->cost.total_s),
-			units_format(total_share, UNIT_SHARE, share(&r, f->cost.total_s)));
+			units_format(own, r.s->unit, f->cost.self_value),
+			units_format(own_share, UNIT_SHARE, share(&r, f->cost.self_value)),
+			units_format(total, r.s->unit, f->cost.total_value),
+			units_format(total_share, UNIT_SHARE, share(&r, f->cost.total_value)));
 		if (r.calls)
 			buf_printf(&out->text, "%" PRIu64 " | ", r.calls[f->function]);
 		add_code(&out->text, f->name);

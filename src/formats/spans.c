@@ -221,7 +221,7 @@ static void gather_nodes(struct builder *b)
 		const struct stack_place *p = &b->s->stacks->v[i];
 		size_t thread;
 		struct running *r = running_of(b, b->s->stacks->threads[p->thread].row, &thread);
-		struct span x = { .stack = p->stack, .value = foreign_value(p->seconds * 1e9) };
+		struct span x = { .stack = p->stack, .value = foreign_value(p->value * 1e9) };
 
 		x.t_ns = b->s->threads[thread].end_ns;
 		add_value(b, thread, x.t_ns, x.value);

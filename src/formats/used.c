@@ -52,9 +52,9 @@ size_t used_first_thread(const struct stacks *s)
 
 	for (size_t i = 1; i < s->n_threads; i++) {
 		const struct stack_thread *x = &s->threads[i], *y = &s->threads[first];
-		double busy = s->is_foreign ? x->all_s : x->cpu_s;
+		double busy = s->is_foreign ? x->all : x->cpu_s;
 
-		if (busy > (s->is_foreign ? y->all_s : y->cpu_s))
+		if (busy > (s->is_foreign ? y->all : y->cpu_s))
 			first = i;
 	}
 	return first;

@@ -149,7 +149,7 @@ const char *answer_unit(enum unit unit)
 void answer_total(const struct selection *s, struct json_writer *w)
 {
 	json_kv_string(w, "unit", answer_unit(s->profile->unit));
-	json_kv_double(w, "total", s->profile->seconds);
+	json_kv_double(w, "total", s->profile->value);
 }
 
 void answer_value(struct json_writer *w, double value)

@@ -55,8 +55,8 @@ static void write_nodes(const struct callgraph *g, const struct graph_box *boxes
 		json_kv_double(w, "y", boxes[i].y);
 		json_kv_double(w, "w", boxes[i].width);
 		json_kv_double(w, "h", boxes[i].height);
-		json_kv_double(w, "self", g->nodes[i].self_s);
-		json_kv_double(w, "total", g->nodes[i].total_s);
+		json_kv_double(w, "self", g->nodes[i].self);
+		json_kv_double(w, "total", g->nodes[i].total);
 		write_calls(g->nodes[i].calls, w);
 		json_object_end(w);
 		mention(m, g->nodes[i].function);
@@ -73,7 +73,7 @@ static void write_edges(const struct callgraph_edge *const *edges, const struct 
 		json_object_begin(w);
 		json_kv_u64(w, "from", arrows[i].from);
 		json_kv_u64(w, "to", arrows[i].to);
-		json_kv_double(w, "value", edges[i]->seconds);
+		json_kv_double(w, "value", edges[i]->value);
 		write_calls(edges[i]->calls, w);
 		json_key(w, "points");
 		json_array_begin(w);

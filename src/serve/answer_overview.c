@@ -73,9 +73,9 @@ static void write_states(
 	for (size_t i = 0; t->has_states && i < s->stacks->n_threads; i++) {
 		const struct stack_thread *x = &s->stacks->threads[i];
 		const struct strip_thread *strip = strip_of(t, x->row);
-		double left_out = x->all_s - x->seconds;
+		double left_out = x->all - x->value;
 
-		if (!strip || x->seconds <= 0)
+		if (!strip || x->value <= 0)
 			continue;
 		strip_sums(strip, (uint64_t)(from_s * 1e9),
 			to_s > 0 ? (uint64_t)(to_s * 1e9) : UINT64_MAX, one);
@@ -224,7 +224,7 @@ static void write_rows(struct selection *s, struct json_writer *w)
 	const struct profile *p = s->profile;
 
 	json_kv_string(w, "unit", answer_unit(p ? p->unit : UNIT_SECONDS));
-	json_kv_double(w, "sampled", p ? p->seconds : UNITS_UNKNOWN);
+	json_kv_double(w, "sampled", p ? p->value : UNITS_UNKNOWN);
 	json_kv_bool(w, "is_exact", p && p->is_exact);
 	json_kv_bool(w, "has_calls", s->exact != NULL);
 	if (!p)

@@ -69,8 +69,8 @@ static size_t gather_files(const struct selection *s, struct file **ret)
 
 		if (!x)
 			continue;
-		x->self += f->cost.self_s;
-		x->total = f->cost.total_s > x->total ? f->cost.total_s : x->total;
+		x->self += f->cost.self_value;
+		x->total = f->cost.total_value > x->total ? f->cost.total_value : x->total;
 	}
 	for (size_t i = 0; l && i < l->n_functions; i++) {
 		struct file *x = file_of(&index, files, &n, l->functions[i].file);
@@ -143,14 +143,14 @@ static void write_sampled(struct source *x, const struct profile_line *l, struct
 	const struct profile *p = x->s->profile;
 	struct buf seen = BUF_INIT;
 
-	probes_add_line(x->s->probes, l->file, l->line, l->cost.self_s, &seen);
+	probes_add_line(x->s->probes, l->file, l->line, l->cost.self_value, &seen);
 	json_object_begin(w);
 	json_kv_i64(w, "line", l->line);
 	json_kv_i64(w, "f", answer_line_function(answer_index(x->s), l));
-	json_kv_double(w, "self", l->cost.self_s);
-	json_kv_double(w, "total", l->cost.total_s);
-	json_kv_double(w, "self_low", l->cost.self.low * p->seconds);
-	json_kv_double(w, "self_high", l->cost.self.high * p->seconds);
+	json_kv_double(w, "self", l->cost.self_value);
+	json_kv_double(w, "total", l->cost.total_value);
+	json_kv_double(w, "self_low", l->cost.self.low * p->value);
+	json_kv_double(w, "self_high", l->cost.self.high * p->value);
 	json_kv_double(w, "hits", UNITS_UNKNOWN);
 	json_kv_double(w, "own", UNITS_UNKNOWN);
 	json_kv_double(w, "callees", UNITS_UNKNOWN);

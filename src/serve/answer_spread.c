@@ -47,7 +47,7 @@ static void look(struct spread *x, uint32_t function)
 		uint32_t leaf = p->of_place[i];
 
 		x->has[i] = !is_in[leaf] ? 0 : p->v[leaf].function == function ? 2 : 1;
-		add(&x->threads[place->thread], x->has[i], place->seconds * x->scale);
+		add(&x->threads[place->thread], x->has[i], place->value * x->scale);
 	}
 	free(is_in);
 }
@@ -65,8 +65,7 @@ static uint32_t lay_out(struct spread *x, const struct blocks *blocks)
 		uint64_t place;
 
 		if (map_find(&place_of, piece->place, &place))
-			add(&x->steps[piece->block / each], x->has[place],
-				piece->seconds * x->scale);
+			add(&x->steps[piece->block / each], x->has[place], piece->value * x->scale);
 	}
 	map_done(&place_of);
 	return each;

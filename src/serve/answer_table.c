@@ -24,12 +24,12 @@ enum { ROWS = 200, ROWS_MOST = 5000 };
 
 static void write_cost(const struct profile *p, const struct profile_cost *c, struct json_writer *w)
 {
-	json_kv_double(w, "self", c->self_s);
-	json_kv_double(w, "total", c->total_s);
-	json_kv_double(w, "self_low", c->self.low * p->seconds);
-	json_kv_double(w, "self_high", c->self.high * p->seconds);
-	json_kv_double(w, "total_low", c->total.low * p->seconds);
-	json_kv_double(w, "total_high", c->total.high * p->seconds);
+	json_kv_double(w, "self", c->self_value);
+	json_kv_double(w, "total", c->total_value);
+	json_kv_double(w, "self_low", c->self.low * p->value);
+	json_kv_double(w, "self_high", c->self.high * p->value);
+	json_kv_double(w, "total_low", c->total.low * p->value);
+	json_kv_double(w, "total_high", c->total.high * p->value);
 	json_kv_double(w, "self_samples", p->is_exact ? UNITS_UNKNOWN : (double)c->self_n);
 	json_kv_double(w, "total_samples", p->is_exact ? UNITS_UNKNOWN : (double)c->total_n);
 }
@@ -160,7 +160,7 @@ static void write_neighbours(const struct selection *s, const struct neighbours 
 	size_t n = is_callers ? of->n_callers : of->n_callees;
 
 	json_kv_u64(w, "n", n);
-	json_kv_double(w, "value", of->total_s);
+	json_kv_double(w, "value", of->total);
 	json_key(w, "rows");
 	json_array_begin(w);
 	for (size_t i = 0; i < n && i < limit; i++) {
@@ -172,9 +172,9 @@ static void write_neighbours(const struct selection *s, const struct neighbours 
 		json_kv_string(w, "name", f ? f->name : NULL);
 		json_kv_string(w, "file", f ? f->file : "");
 		json_kv_u64(w, "line", f ? f->first_line : 0);
-		json_kv_double(w, "value", v[i].seconds);
+		json_kv_double(w, "value", v[i].value);
 		json_kv_u64(w, "n", v[i].n);
-		json_kv_double(w, "share", of->total_s > 0 ? v[i].seconds / of->total_s : 0);
+		json_kv_double(w, "share", of->total > 0 ? v[i].value / of->total : 0);
 		json_object_end(w);
 	}
 	json_array_end(w);
@@ -311,7 +311,7 @@ static double time_of_any(const struct selection *s, const bool *is_found)
 	for (size_t i = 1; i < p->n; i++)
 		has_any[i] = has_any[p->v[i].parent] || is_found[p->v[i].function];
 	for (size_t i = 0; i < s->stacks->n; i++)
-		value += has_any[p->of_place[i]] ? s->stacks->v[i].seconds : 0;
+		value += has_any[p->of_place[i]] ? s->stacks->v[i].value : 0;
 	free(has_any);
 	return value * (1 - selection_lost_share(s));
 }

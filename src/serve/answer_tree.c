@@ -306,8 +306,8 @@ int answer_sandwich(struct library *l, struct params *p, struct json_writer *w, 
 	for (size_t i = 0; i < s->profile->n_functions; i++) {
 		if (s->profile->functions[i].function != function)
 			continue;
-		value = s->profile->functions[i].cost.total_s;
-		self = s->profile->functions[i].cost.self_s;
+		value = s->profile->functions[i].cost.total_value;
+		self = s->profile->functions[i].cost.self_value;
 	}
 	answer_total(s, w);
 	json_kv_u64(w, "function", function);

@@ -407,7 +407,7 @@ const struct flametree *selection_time_tree(struct selection *s, size_t *ret_num
 	for (size_t i = 0; i < s->stacks->n_threads; i++) {
 		const struct stack_thread *x = &s->stacks->threads[i];
 
-		if (!best || x->seconds > best->seconds)
+		if (!best || x->value > best->value)
 			best = x;
 	}
 	for (size_t i = 0; best && i < t->n_threads; i++) {

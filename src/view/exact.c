@@ -118,8 +118,8 @@ static void add_range(struct table *t, const struct exact_range *r)
 static void add_row(struct table *t, const struct page *g, const struct exact_function *f)
 {
 	const struct exact_cost *c = &f->cost;
-	double self_s = g->is_raw ? c->raw.self_s : c->self_s,
-	       total_s = g->is_raw ? c->raw.total_s : c->total_s;
+	double self_s = g->is_raw ? c->raw.self_s : c->self,
+	       total_s = g->is_raw ? c->raw.total_s : c->total;
 
 	if (c->calls == c->primitive_calls || f->range.is_estimated)
 		table_cell(t, "%s%" PRIu64, f->range.is_estimated ? "~" : "", c->calls);
@@ -160,9 +160,9 @@ static void print_sum(const struct page *g, struct buf *out)
 	if (x->calls != x->primitive_calls)
 		buf_printf(out, " (%" PRIu64 " primitive calls)", x->primitive_calls);
 	if (x->is_timed && x->unit == UNIT_SECONDS)
-		buf_printf(out, " in %.3f seconds", g->is_raw ? x->raw_self_s : x->self_s);
+		buf_printf(out, " in %.3f seconds", g->is_raw ? x->raw_self : x->self);
 	else if (x->is_timed)
-		buf_printf(out, ", %s%s", units_format(value, x->unit, x->self_s),
+		buf_printf(out, ", %s%s", units_format(value, x->unit, x->self),
 			x->unit == UNIT_COUNT ? " events" : "");
 	style_end(out, STYLE_BOLD, g->v->colour);
 	if (x->resumes)
@@ -243,8 +243,8 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 			events, units_format(cost, UNIT_SECONDS, x->cost_s),
 			units_format(each, UNIT_SECONDS,
 				x->n_events ? x->cost_s / (double)x->n_events : 0),
-			units_format(share, UNIT_SHARE,
-				x->raw_self_s > 0 ? x->cost_s / x->raw_self_s : 0));
+			units_format(
+				share, UNIT_SHARE, x->raw_self > 0 ? x->cost_s / x->raw_self : 0));
 	if (x->is_timed && x->nodes->code_slower > SLOWER_TOLD) {
 		size_t n = strlen(text);
 
@@ -309,11 +309,11 @@ static void json_function(
 	json_kv_string(w, "name", f->name);
 	json_kv_string(w, "file", f->file);
 	json_kv_u64(w, "line", f->first_line);
-	json_kv_double(w, "self_s", is_time ? c->self_s : UNITS_UNKNOWN);
-	json_kv_double(w, "total_s", is_time ? c->total_s : UNITS_UNKNOWN);
+	json_kv_double(w, "self_s", is_time ? c->self : UNITS_UNKNOWN);
+	json_kv_double(w, "total_s", is_time ? c->total : UNITS_UNKNOWN);
 	if (!is_time) { /* the same, of something else */
-		json_kv_double(w, "self", c->self_s);
-		json_kv_double(w, "total", c->total_s);
+		json_kv_double(w, "self", c->self);
+		json_kv_double(w, "total", c->total);
 	}
 	json_kv_bool(w, "estimated", f->range.is_estimated);
 	json_kv_bool(w, "self_is_rest", f->is_mixed);
@@ -339,8 +339,8 @@ void exact_json_functions(const struct exact *x, const struct profile *p, struct
 	json_kv_u64(w, "calls", x->calls);
 	json_kv_u64(w, "primitive_calls", x->primitive_calls);
 	json_kv_double(w, "resumes", x->has_contexts ? (double)x->resumes : UNITS_UNKNOWN);
-	json_kv_double(w, "self_s", x->unit == UNIT_SECONDS ? x->self_s : UNITS_UNKNOWN);
-	json_kv_double(w, "raw_self_s", x->unit == UNIT_SECONDS ? x->raw_self_s : UNITS_UNKNOWN);
+	json_kv_double(w, "self_s", x->unit == UNIT_SECONDS ? x->self : UNITS_UNKNOWN);
+	json_kv_double(w, "raw_self_s", x->unit == UNIT_SECONDS ? x->raw_self : UNITS_UNKNOWN);
 	json_kv_u64(w, "estimated_functions", x->n_estimated);
 	json_kv_double(w, "cost_s", x->is_calibrated ? x->cost_s : UNITS_UNKNOWN);
 	json_kv_double(w, "cost_error", x->is_calibrated ? x->nodes->cost_error : UNITS_UNKNOWN);

@@ -21,7 +21,7 @@ enum { NARROW = 72 }; /* below it ± gives way to names */
 
 double profile_share(const struct profile *p, double seconds)
 {
-	return p->seconds > 0 ? seconds / p->seconds : 0;
+	return p->value > 0 ? seconds / p->value : 0;
 }
 
 const char *profile_unit(enum unit unit)
@@ -89,17 +89,17 @@ static void add_cost(struct table *t, const struct profile *p, const struct prof
 	struct buf bar = BUF_INIT;
 	char text[UNITS_TEXT];
 
-	table_cell_unit(t, UNIT_SHARE, profile_share(p, c->self_s));
+	table_cell_unit(t, UNIT_SHARE, profile_share(p, c->self_value));
 	if (v->ci)
 		add_interval(t, c->self);
 	else if (v->width >= NARROW && !p->is_exact)
 		table_cell(t, "±%.1f", plus_minus(c->self) * 100);
 	if (!v->ci) {
-		style_bar(&bar, profile_share(p, c->self_s), 8);
+		style_bar(&bar, profile_share(p, c->self_value), 8);
 		table_cell(t, "%s", buf_str(&bar));
 	}
-	table_cell(t, "%s", units_format(text, p->unit, c->self_s));
-	table_cell_unit(t, UNIT_SHARE, profile_share(p, c->total_s));
+	table_cell(t, "%s", units_format(text, p->unit, c->self_value));
+	table_cell_unit(t, UNIT_SHARE, profile_share(p, c->total_value));
 	if (v->ci)
 		add_interval(t, c->total);
 	buf_done(&bar);
@@ -216,8 +216,8 @@ static void add_thread(struct table *t, const struct stacks *s, size_t index, bo
 	if (has_process)
 		table_cell(t, "%u", x->pid);
 	table_cell_unit(t, UNIT_COUNT, n);
-	table_cell_unit(t, UNIT_SHARE, x->cpu_s / x->all_s);
-	table_cell_unit(t, UNIT_SHARE, x->gil_s / x->all_s);
+	table_cell_unit(t, UNIT_SHARE, x->cpu_s / x->all);
+	table_cell_unit(t, UNIT_SHARE, x->gil_s / x->all);
 	table_cell(t, "%s", f->name);
 }
 
@@ -269,7 +269,7 @@ void profile_print_threads(
 		has_process |= s->threads[i].pid != s->threads[0].pid;
 	t = thread_table(has_process);
 	for (size_t i = 0; i < s->n_threads; i++) {
-		if (!(s->threads[i].n_samples || s->threads[i].all_s > 0) ||
+		if (!(s->threads[i].n_samples || s->threads[i].all > 0) ||
 			(s->threads[i].is_idle && !with_idle && !all_idle))
 			continue;
 		n++;

@@ -30,14 +30,14 @@ static void json_value(struct json_writer *w, const char *key, enum unit unit, d
 
 static void json_cost(const struct profile *p, const struct profile_cost *c, struct json_writer *w)
 {
-	json_seconds(w, "self_s", p->unit, c->self_s);
-	json_seconds(w, "total_s", p->unit, c->total_s);
-	json_seconds(w, "self_low_s", p->unit, c->self.low * p->seconds);
-	json_seconds(w, "self_high_s", p->unit, c->self.high * p->seconds);
-	json_seconds(w, "total_low_s", p->unit, c->total.low * p->seconds);
-	json_seconds(w, "total_high_s", p->unit, c->total.high * p->seconds);
-	json_value(w, "self", p->unit, c->self_s);
-	json_value(w, "total", p->unit, c->total_s);
+	json_seconds(w, "self_s", p->unit, c->self_value);
+	json_seconds(w, "total_s", p->unit, c->total_value);
+	json_seconds(w, "self_low_s", p->unit, c->self.low * p->value);
+	json_seconds(w, "self_high_s", p->unit, c->self.high * p->value);
+	json_seconds(w, "total_low_s", p->unit, c->total.low * p->value);
+	json_seconds(w, "total_high_s", p->unit, c->total.high * p->value);
+	json_value(w, "self", p->unit, c->self_value);
+	json_value(w, "total", p->unit, c->total_value);
 	json_kv_double(w, "self_samples", p->is_exact ? UNITS_UNKNOWN : (double)c->self_n);
 	json_kv_double(w, "total_samples", p->is_exact ? UNITS_UNKNOWN : (double)c->total_n);
 }
@@ -67,7 +67,7 @@ static void json_line(const struct profile *p, const struct profile_line *l, str
 void profile_json(const struct profile *p, struct json_writer *w)
 {
 	json_kv_string(w, "unit", p->unit == UNIT_SECONDS ? "s" : profile_unit(p->unit));
-	json_seconds(w, "sampled_s", p->unit, p->seconds);
+	json_seconds(w, "sampled_s", p->unit, p->value);
 	json_key(w, "functions");
 	json_array_begin(w);
 	for (size_t i = 0; i < p->n_functions; i++) {
@@ -101,13 +101,13 @@ void profile_json_threads(const struct stacks *s, struct json_writer *w)
 		json_kv_u64(w, "tid", t->tid);
 		json_kv_u64(w, "pid", t->pid);
 		json_kv_u64(w, "samples", t->n_samples);
-		json_seconds(w, "all_s", s->unit, t->all_s);
+		json_seconds(w, "all_s", s->unit, t->all);
 		json_kv_double(w, "on_cpu_s", t->cpu_s);
 		json_kv_double(w, "gil_s", t->gil_s);
 		json_kv_double(w, "waiting_s", s->is_foreign ? UNITS_UNKNOWN : t->waiting_s);
 		json_kv_bool(w, "is_idle", t->is_idle);
-		json_seconds(w, "seconds", s->unit, t->seconds);
-		json_value(w, "value", s->unit, t->seconds);
+		json_seconds(w, "seconds", s->unit, t->value);
+		json_value(w, "value", s->unit, t->value);
 		json_kv_string(w, "mostly_in", frames_function(s->frames, t->top_leaf)->name);
 		json_object_end(w);
 	}
@@ -128,10 +128,10 @@ static void json_node(const struct calltree_node *n, const struct stacks *s, uns
 {
 	json_object_begin(w);
 	json_function(s, n->function, w);
-	json_seconds(w, "self_s", s->unit, n->self_s);
-	json_seconds(w, "total_s", s->unit, n->total_s);
-	json_value(w, "self", s->unit, n->self_s);
-	json_value(w, "total", s->unit, n->total_s);
+	json_seconds(w, "self_s", s->unit, n->self);
+	json_seconds(w, "total_s", s->unit, n->total);
+	json_value(w, "self", s->unit, n->self);
+	json_value(w, "total", s->unit, n->total);
 	if (s->nodes->n)
 		json_kv_u64(w, "calls", n->n_calls);
 	json_kv_u64(w, "total_samples", n->total_n);
@@ -162,10 +162,10 @@ static void json_neighbour(const struct neighbours *of, const struct neighbour *
 		json_kv_string(w, "name", NULL);
 	else
 		json_function(s, n->function, w);
-	json_seconds(w, "seconds", s->unit, n->seconds);
-	json_value(w, "value", s->unit, n->seconds);
+	json_seconds(w, "seconds", s->unit, n->value);
+	json_value(w, "value", s->unit, n->value);
 	json_kv_u64(w, of->is_exact ? "calls" : "samples", n->n);
-	json_kv_double(w, "share", of->total_s > 0 ? n->seconds / of->total_s : 0);
+	json_kv_double(w, "share", of->total > 0 ? n->value / of->total : 0);
 	json_object_end(w);
 }
 
@@ -177,8 +177,8 @@ void profile_json_neighbours(const char *key, const struct neighbours *const *v,
 	for (size_t i = 0; i < n; i++) {
 		json_object_begin(w);
 		json_function(s, v[i]->function, w);
-		json_seconds(w, "total_s", s->unit, v[i]->total_s);
-		json_value(w, "total", s->unit, v[i]->total_s);
+		json_seconds(w, "total_s", s->unit, v[i]->total);
+		json_value(w, "total", s->unit, v[i]->total);
 		json_key(w, key);
 		json_array_begin(w);
 		for (size_t k = 0; k < (is_callers ? v[i]->n_callers : v[i]->n_callees); k++)

@@ -63,11 +63,11 @@ static void choose(struct page *g)
 		if (!texts_line(g->texts, l->file, l->line).p)
 			continue;
 		f = file_of(g, l->file);
-		f->self_s += l->cost.self_s;
+		f->self_s += l->cost.self_value;
 		f->n_hot++;
 		vec_push(&g->hot, l);
-		if (l->cost.self_s > g->most_s)
-			g->most_s = l->cost.self_s;
+		if (l->cost.self_value > g->most_s)
+			g->most_s = l->cost.self_value;
 	}
 }
 
@@ -200,7 +200,7 @@ static void print_operation(const struct page *g, const struct profile_line *l, 
 {
 	struct buf text = BUF_INIT;
 
-	if (probes_add_line(g->v->probes, l->file, l->line, l->cost.self_s, &text)) {
+	if (probes_add_line(g->v->probes, l->file, l->line, l->cost.self_value, &text)) {
 		buf_fill(g->out, ' ', at);
 		style_begin(g->out, STYLE_ACCENT, g->v->colour);
 		text_add_cut(g->out, buf_str(&text), g->v->width > at + 10 ? g->v->width - at : 10,
@@ -219,7 +219,7 @@ static void print_part(
 	size_t from, to, at = COSTS + 2 + number + 2;
 	char share[UNITS_TEXT];
 
-	if (profile_share(g->p, l->cost.self_s) < 0.02)
+	if (profile_share(g->p, l->cost.self_value) < 0.02)
 		return;
 	if (l->column < 0 || l->column_share > 0.995 || l->column_share < 0.3) {
 		print_operation(g, l, at);
@@ -247,13 +247,13 @@ static void print_line(const struct page *g, const char *file, size_t line, size
 	size_t room = g->v->width > COSTS + number + 4 + 10 ? g->v->width - COSTS - number - 4 : 10,
 	       end;
 
-	add_share(g, cost ? cost->cost.self_s : 0, 7);
+	add_share(g, cost ? cost->cost.self_value : 0, 7);
 	if (cost && g->most_s > 0)
-		style_bar(&bar, cost->cost.self_s / g->most_s, BAR);
+		style_bar(&bar, cost->cost.self_value / g->most_s, BAR);
 	buf_addc(g->out, ' ');
 	style_add(g->out, STYLE_ACCENT, g->v->colour, "%s", buf_str(&bar));
 	buf_fill(g->out, ' ', BAR - text_width(buf_str(&bar)) + 1);
-	add_share(g, cost ? cost->cost.total_s : 0, 7);
+	add_share(g, cost ? cost->cost.total_value : 0, 7);
 	buf_fill(g->out, ' ', 2 + number - digits(line));
 	style_add(g->out, STYLE_DIM, g->v->colour, "%zu", line);
 	buf_adds(g->out, "  ");
@@ -317,7 +317,7 @@ static void print_file(const struct page *g, const struct file *f)
 		/* A single line between two that are shown costs no more than saying so. */
 		if (!shown[i] && !(i > 1 && i < n && shown[i - 1] && shown[i + 1])) {
 			folded++;
-			folded_s += costs[i] ? costs[i]->cost.self_s : 0;
+			folded_s += costs[i] ? costs[i]->cost.self_value : 0;
 			continue;
 		}
 		if (folded && !is_first)

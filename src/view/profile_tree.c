@@ -49,7 +49,7 @@ static void collect_totals(const struct calltree_node *root, totals *to)
 		const struct calltree_node *n = open.v[--open.n];
 
 		for (size_t i = 0; i < n->n_children; i++) {
-			vec_push(to, n->children[i]->total_s);
+			vec_push(to, n->children[i]->total);
 			vec_push(&open, n->children[i]);
 		}
 	}
@@ -66,7 +66,7 @@ static int falling(const void *a, const void *b)
 static double least_total(const struct calltree_node *root, size_t limit)
 {
 	totals all = VEC_INIT;
-	double least = root->total_s * SMALLEST;
+	double least = root->total * SMALLEST;
 
 	if (!limit)
 		return 0;
@@ -83,7 +83,7 @@ static size_t n_shown(const struct page *p, const struct calltree_node *n)
 {
 	size_t k = 0;
 
-	while (k < n->n_children && n->children[k]->total_s >= p->least_s)
+	while (k < n->n_children && n->children[k]->total >= p->least_s)
 		k++;
 	return k;
 }
@@ -92,8 +92,8 @@ static size_t n_shown(const struct page *p, const struct calltree_node *n)
 static bool is_passing(const struct page *p, const struct calltree_node *n)
 {
 	return p->least_s > 0 && frames_function(p->s->frames, n->function)->is_library &&
-		n->self_s < p->least_s && n_shown(p, n) == 1 &&
-		n->children[0]->total_s >= n->total_s - p->least_s;
+		n->self < p->least_s && n_shown(p, n) == 1 &&
+		n->children[0]->total >= n->total - p->least_s;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -200,7 +200,7 @@ static struct level print_node(
 		n = n->children[0];
 		skipped++;
 	}
-	print_cost(p, n->total_s, n->self_s);
+	print_cost(p, n->total, n->self);
 	if (has_calls(p))
 		print_calls(p, n->n_calls);
 	style_begin(p->out, STYLE_DIM, p->v->colour);
@@ -280,14 +280,14 @@ static void add_neighbour(struct table *t, const struct neighbours *of, const st
 	const struct stacks *s, const struct profile_view *v, bool is_callers)
 {
 	const struct stack_function *f = frames_function(s->frames, n->function);
-	double part = of->total_s > 0 ? n->seconds / of->total_s : 0;
+	double part = of->total > 0 ? n->value / of->total : 0;
 	struct buf bar = BUF_INIT;
 	char text[UNITS_TEXT];
 
 	style_bar(&bar, part, 8);
 	table_cell_unit(t, UNIT_SHARE, part);
 	table_cell(t, "%s", buf_str(&bar));
-	table_cell(t, "%s", units_format(text, s->unit, n->seconds));
+	table_cell(t, "%s", units_format(text, s->unit, n->value));
 	if (of->is_exact && n->is_none)
 		table_cell(t, "%s", "");
 	else if (of->is_exact)
@@ -337,8 +337,8 @@ static void print_neighbours(const struct neighbours *x, const struct stacks *s,
 	if (f->first_line)
 		buf_printf(&title, ":%u", f->first_line);
 	style_add(out, STYLE_DIM, v->colour, "%s%stotal %s, %s of the %s time\n", buf_str(&title),
-		title.n ? ", " : "", units_format(time, s->unit, x->total_s),
-		units_format(share, UNIT_SHARE, profile_share(p, x->total_s)),
+		title.n ? ", " : "", units_format(time, s->unit, x->total),
+		units_format(share, UNIT_SHARE, profile_share(p, x->total)),
 		x->is_exact ? "traced" : "sampled");
 	for (size_t i = 0; i < n; i++)
 		add_neighbour(t, x, is_callers ? &x->callers[i] : &x->callees[i], s, v, is_callers);
