@@ -10,7 +10,7 @@
 #include "cmd/attach_torch.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/recording.h"
+#include "cmd/recorder.h"
 #include "cmd/result.h"
 #include "cmd/target.h"
 #include "collect/collector.h"
@@ -19,7 +19,7 @@
 #include "base/banned.h"
 
 struct options {
-	struct recording_options shared;
+	struct recorder_options shared;
 	const char *pid;
 	bool is_single, is_tree, gil, idle;
 	bool torch, has_seconds;
@@ -34,9 +34,9 @@ enum { STEPS_MOST = 100000 };
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	RECORDING_DURATION,
-	RECORDING_OUTPUT,
-	RECORDING_RATE,
+	RECORDER_DURATION,
+	RECORDER_OUTPUT,
+	RECORDER_RATE,
 	{ 'p', "pid", OPT_STRING, "PID", false, "the process, where it is not the operand",
 		FIELD(pid), SIZE_MAX, NULL },
 	{ 0, "single", OPT_FLAG, NULL, false, "only that process, without its children",
@@ -58,13 +58,13 @@ static const struct opt options_table[] = {
 	{ 0, "steps", OPT_U64, "N", false,
 		"with --torch: trace so many steps of optimizers instead", FIELD(n_steps), SIZE_MAX,
 		NULL },
-	RECORDING_FORMAT,
-	RECORDING_LIMIT,
-	RECORDING_JSON("write JSON to FILE, or to stdout instead of the report"),
-	RECORDING_REPORT,
-	RECORDING_NO_SOURCE,
-	RECORDING_COLOR,
-	RECORDING_NO_LEGEND,
+	RECORDER_FORMAT,
+	RECORDER_LIMIT,
+	RECORDER_JSON("write JSON to FILE, or to stdout instead of the report"),
+	RECORDER_REPORT,
+	RECORDER_NO_SOURCE,
+	RECORDER_COLOR,
+	RECORDER_NO_LEGEND,
 };
 
 /* What the user may want to know before the report comes. */
@@ -99,24 +99,24 @@ static int follow_and_show(const struct command *self, const struct options *o,
 		.fold_idle = !o->idle && !o->gil };
 	struct err e = ERR_INIT;
 	struct program_result result;
-	struct recording r;
+	struct recorder r;
 	char stem[LOOKUP_NAME];
 
-	recording_stem(target->name, stem, sizeof stem);
-	if (recording_open(&r, &o->shared, stem, target->pid, &e) < 0)
+	recorder_stem(target->name, stem, sizeof stem);
+	if (recorder_open(&r, &o->shared, stem, target->pid, &e) < 0)
 		return command_fail(self, &e);
 	tell_start(o, target->pid, target->name);
 	if (program_follow(&p, r.writer, &result, &e) < 0) {
-		recording_discard(&r);
+		recorder_discard(&r);
 		return command_fail(self, &e);
 	}
-	return recording_end(self, &r, &o->shared, &result, &state, "");
+	return recorder_end(self, &r, &o->shared, &result, &state, "");
 }
 
 /* Most options are of the sampler, and say nothing of a trace. */
 static int check_torch(const struct options *o, struct err *e)
 {
-	const struct recording_options *s = &o->shared;
+	const struct recorder_options *s = &o->shared;
 
 	if (!o->torch)
 		return o->n_steps || o->has_seconds
@@ -172,7 +172,7 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE, "--single and --tree exclude each other");
 	else if (o.gil && o.idle)
 		err_set(&e, ERR_USAGE, "--gil and --idle exclude each other");
-	else if (check_torch(&o, &e) == 0 && recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
+	else if (check_torch(&o, &e) == 0 && recorder_rate(o.shared.rate, &rate_hz, &e) == 0 &&
 		target_find(word, !o.is_single, &target.pid, &e) == 0 &&
 		(o.torch || target_check(target.pid, !o.is_single, &e) == 0) &&
 		!lookup_pid(target.pid, &target))

@@ -14,7 +14,7 @@
 #include "base/outfile.h"
 #include "base/units.h"
 #include "cmd/command.h"
-#include "cmd/recording.h"
+#include "cmd/recorder.h"
 #include "cmd/report_ops.h"
 #include "collect/torch_job.h"
 #include "formats/torch_trace.h"
@@ -35,7 +35,7 @@ static int take_folder(const struct attach_torch *o, char to[PATH_BYTES], struct
 			? 0
 			: err_errno(e, ERR_SYSTEM, "%s", to);
 	}
-	recording_stem(o->name, stem, sizeof stem);
+	recorder_stem(o->name, stem, sizeof stem);
 	for (int i = 1; i < FOLDERS_MOST; i++) {
 		char number[16] = "";
 

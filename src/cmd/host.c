@@ -24,7 +24,7 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/host_request.h"
-#include "cmd/recording.h"
+#include "cmd/recorder.h"
 #include "cmd/target.h"
 #include "collect/collector.h"
 #include "collect/program.h"
@@ -373,7 +373,7 @@ static int record(struct host *h, const struct host_request *q, struct err *e)
 	struct program_result result;
 
 	forget(h);
-	if (recording_rate(q->rate, &p.rate_hz, e) < 0 ||
+	if (recorder_rate(q->rate, &p.rate_hz, e) < 0 ||
 		(!q->trace && !q->lines && target_check(h->program, q->children, e) < 0) ||
 		writer_open(&h->writer, q->path, &file, e) < 0)
 		return -(int)e->code;

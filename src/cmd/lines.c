@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/recording.h"
+#include "cmd/recorder.h"
 #include "cmd/result.h"
 #include "cmd/start.h"
 #include "collect/collector.h"
@@ -25,7 +25,7 @@
 #include "base/banned.h"
 
 struct options {
-	struct recording_options shared;
+	struct recorder_options shared;
 	const char *python, *module, *targets, *unit;
 	bool line_by_line, builtin, view, skip_zero;
 };
@@ -41,7 +41,7 @@ static const struct opt options_table[] = {
 		"print the table on stdout when the program has ended", FIELD(view), SIZE_MAX,
 		NULL },
 	{ 'o', "outfile", OPT_STRING, "FILE", false, "name the file (else SCRIPT.lprof)",
-		RECORDING_FIELD(output), SIZE_MAX, NULL },
+		RECORDER_FIELD(output), SIZE_MAX, NULL },
 	{ 'p', "prof-mod", OPT_STRING, "WHAT", false,
 		"count these too, beside what @profile marks: as run --lines; several with commas",
 		FIELD(targets), SIZE_MAX, NULL },
@@ -102,7 +102,7 @@ static int parse_unit(const char *text, double *ret, struct err *e)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void tell(const struct recording *r, const struct result *result, bool has_lines)
+static void tell(const struct recorder *r, const struct result *result, bool has_lines)
 {
 	struct buf notes = BUF_INIT;
 
@@ -123,12 +123,12 @@ static void tell(const struct recording *r, const struct result *result, bool ha
 	buf_done(&notes);
 }
 
-static int finish(struct recording *r, const struct options *o, double unit_s, struct err *e)
+static int finish(struct recorder *r, const struct options *o, double unit_s, struct err *e)
 {
 	const struct result_choice choice = { .source = true };
 	struct buf table = BUF_INIT;
 	struct result result;
-	int status = recording_close(r, NULL, e);
+	int status = recorder_close(r, NULL, e);
 
 	if (status < 0)
 		return status;
@@ -157,12 +157,12 @@ static int run_program(const struct command *self, const struct options *o, char
 		.lines = o->targets };
 	struct program_result result;
 	struct err e = ERR_INIT;
-	struct recording r;
+	struct recorder r;
 
-	if (recording_open(&r, &o->shared, stem, getpid(), &e) < 0)
+	if (recorder_open(&r, &o->shared, stem, getpid(), &e) < 0)
 		return command_fail(self, &e);
 	if (program_run(&p, r.writer, &result, &e) < 0) {
-		recording_discard(&r);
+		recorder_discard(&r);
 		return command_fail(self, &e);
 	}
 	if (finish(&r, o, unit_s, &e) < 0)

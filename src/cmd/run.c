@@ -14,7 +14,7 @@
 #include "cmd/auto_lines.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/recording.h"
+#include "cmd/recorder.h"
 #include "cmd/result.h"
 #include "cmd/start.h"
 #include "cmd/torch_full.h"
@@ -24,7 +24,7 @@
 #include "base/banned.h"
 
 struct options {
-	struct recording_options shared;
+	struct recorder_options shared;
 	const char *python, *module, *lines, *exclude, *trace_how, *counts, *budget, *torch;
 	uint64_t min_duration_ns;
 	bool trace, count, sample, args, has_torch, torch_daemon;
@@ -37,9 +37,9 @@ enum { SCRIPT_BYTES = 4 << 20 };
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	RECORDING_OUTPUT,
-	RECORDING_RATE,
-	RECORDING_DURATION,
+	RECORDER_OUTPUT,
+	RECORDER_RATE,
+	RECORDER_DURATION,
 	{ 'm', "module", OPT_STRING, "MODULE", false, "run a module, as python -m does",
 		FIELD(module), SIZE_MAX, NULL },
 	{ 0, "python", OPT_STRING, "EXE", false, "the interpreter for a script or module",
@@ -82,14 +82,14 @@ static const struct opt options_table[] = {
 	{ 0, "torch-daemon", OPT_FLAG, NULL, false,
 		"let leadline attach --torch ask the program for traces while it runs",
 		FIELD(torch_daemon), SIZE_MAX, NULL },
-	RECORDING_FORMAT,
-	RECORDING_SORT,
-	RECORDING_LIMIT,
-	RECORDING_JSON(RECORDING_JSON_HELP),
-	RECORDING_REPORT,
-	RECORDING_NO_SOURCE,
-	RECORDING_COLOR,
-	RECORDING_NO_LEGEND,
+	RECORDER_FORMAT,
+	RECORDER_SORT,
+	RECORDER_LIMIT,
+	RECORDER_JSON(RECORDER_JSON_HELP),
+	RECORDER_REPORT,
+	RECORDER_NO_SOURCE,
+	RECORDER_COLOR,
+	RECORDER_NO_LEGEND,
 };
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -244,17 +244,17 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 		.rate_hz = rate_hz,
 		.no_source = o->shared.no_source,
 		.duration_ns = o->shared.duration_ns,
-		.stdout_to_stderr = recording_json_on_stdout(&o->shared) };
+		.stdout_to_stderr = recorder_json_on_stdout(&o->shared) };
 	struct program_result result;
 	struct torch_full torch = { 0 };
 	struct err e = ERR_INIT;
-	struct recording r;
+	struct recorder r;
 	struct auto_lines chooser;
 	struct buf notes = BUF_INIT;
 	char note[200];
 
 	if ((o->torch && torch_full_begin(&torch, o->torch, &e) < 0) ||
-		recording_open(&r, &o->shared, stem, getpid(), &e) < 0) {
+		recorder_open(&r, &o->shared, stem, getpid(), &e) < 0) {
 		torch_full_done(&torch);
 		return command_fail(self, &e);
 	}
@@ -263,7 +263,7 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 	if (is_auto(o))
 		p.hook = auto_lines_hook(&chooser);
 	if (program_run(&p, r.writer, &result, &e) < 0) {
-		recording_discard(&r);
+		recorder_discard(&r);
 		torch_full_done(&torch);
 		return command_fail(self, &e);
 	}
@@ -274,7 +274,7 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 	if (o->torch)
 		torch_full_join(&torch, r.writer, r.path, &notes);
 	torch_full_done(&torch);
-	recording_end(self, &r, &o->shared, &result, &all, buf_str(&notes));
+	recorder_end(self, &r, &o->shared, &result, &all, buf_str(&notes));
 	buf_done(&notes);
 	return program_exit_status(result.status);
 }
@@ -302,7 +302,7 @@ static int run(const struct command *self, int argc, char **argv)
 			"--args and --budget");
 	else if (check_timeline(&o, &e) == 0 && parse_counts(&o, &e) == 0 &&
 		parse_args(&o, &e) == 0 && parse_budget(&o, &e) == 0 &&
-		check_exclude(&o, &e) == 0 && recording_rate(o.shared.rate, &rate_hz, &e) == 0 &&
+		check_exclude(&o, &e) == 0 && recorder_rate(o.shared.rate, &rate_hz, &e) == 0 &&
 		(!o.shared.sort || result_check_sort(o.shared.sort, o.trace, &e) == 0))
 		start_make(&start, argv + first, &e);
 	if (e.code) {

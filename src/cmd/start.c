@@ -12,7 +12,7 @@
 #include "base/opts.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "cmd/recording.h"
+#include "cmd/recorder.h"
 #include "sys/interpreters.h"
 #include "base/banned.h"
 
@@ -148,5 +148,5 @@ void start_stem(const struct start *s, const char *first, char *to, size_t size)
 		: strrchr(first, '/') ? strrchr(first, '/') + 1
 				      : first;
 
-	recording_stem(base, to, size);
+	recorder_stem(base, to, size);
 }

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/recording.h"
+#include "cmd/recorder.h"
 #include "cmd/result.h"
 #include "collect/collector.h"
 #include "collect/host.h"
@@ -21,7 +21,7 @@
 #include "base/banned.h"
 
 struct options {
-	struct recording_options shared;
+	struct recorder_options shared;
 	bool tree, posix, no_connector;
 };
 
@@ -37,10 +37,10 @@ static const struct opt options_table[] = {
 	{ 'p', "portability", OPT_FLAG, NULL, false,
 		"print only real, user and sys, as POSIX time -p does", FIELD(posix), SIZE_MAX,
 		NULL },
-	RECORDING_JSON(RECORDING_JSON_HELP),
-	RECORDING_REPORT,
-	RECORDING_COLOR,
-	RECORDING_NO_LEGEND,
+	RECORDER_JSON(RECORDER_JSON_HELP),
+	RECORDER_REPORT,
+	RECORDER_COLOR,
+	RECORDER_NO_LEGEND,
 	{ 0, "no-connector", OPT_FLAG, NULL, false,
 		"find children by looking at /proc only, as for users who are not root",
 		FIELD(no_connector), SIZE_MAX, NULL },
@@ -49,7 +49,7 @@ static const struct opt options_table[] = {
 static int show(const struct options *o, const char *path, int fd, struct err *e)
 {
 	static const struct stacks_options all = { 0 };
-	struct result_page page = { .output = recording_output(&o->shared),
+	struct result_page page = { .output = recorder_output(&o->shared),
 		.host = true,
 		.processes = o->tree,
 		.legend = !o->shared.no_legend };
@@ -70,7 +70,7 @@ static int show(const struct options *o, const char *path, int fd, struct err *e
 	}
 	if (status == 0) {
 		result_json(&r, &json);
-		status = recording_emit(&o->shared, &text, &json, e);
+		status = recorder_emit(&o->shared, &text, &json, e);
 	}
 	result_done(&r);
 	buf_done(&text);
@@ -88,23 +88,23 @@ static int run_and_show(
 		.n_collectors = 1,
 		.no_connector = o->no_connector,
 		.interrupt_is_its_own = true,
-		.stdout_to_stderr = recording_json_on_stdout(&o->shared) };
+		.stdout_to_stderr = recorder_json_on_stdout(&o->shared) };
 	struct program_result result;
-	struct recording r = { 0 };
+	struct recorder r = { 0 };
 	struct err closing = ERR_INIT;
 	int fd = -1;
 
-	if ((o->shared.output ? recording_open_named(&r, o->shared.output, getpid(), NULL, e)
+	if ((o->shared.output ? recorder_open_named(&r, o->shared.output, getpid(), NULL, e)
 			      : writer_open(&r.writer, NULL, NULL, e)) < 0)
 		return command_fail(self, e);
 	if (p.stdout_to_stderr)
 		output_line(STDERR_FILENO,
 			"leadline: --json: the program's standard output goes to standard error");
 	if (program_run(&p, r.writer, &result, e) < 0) {
-		recording_discard(&r);
+		recorder_discard(&r);
 		return command_fail(self, e);
 	}
-	recording_close(&r, &fd, &closing);
+	recorder_close(&r, &fd, &closing);
 	if (show(o, r.path, fd, e) < 0)
 		command_fail(self, e); /* said; the status is the program's all the same */
 	return program_exit_status(result.status);

@@ -18,7 +18,7 @@
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/recording.h"
+#include "cmd/recorder.h"
 #include "cmd/start.h"
 #include "cmd/target.h"
 #include "cmd/terminal.h"
@@ -60,7 +60,7 @@ static const struct opt options_table[] = {
 struct live_run {
 	const struct options *o;
 	struct program_options program;
-	struct recording recording;
+	struct recorder recording;
 	struct terminal terminal;
 	struct top_screen *screen; /* NULL until the program runs */
 	struct err screen_error;
@@ -115,7 +115,7 @@ static int open_recording(struct live_run *r, struct err *e)
 	struct err ignored = ERR_INIT;
 
 	if (r->o->output)
-		return recording_open_named(&r->recording, r->o->output,
+		return recorder_open_named(&r->recording, r->o->output,
 			r->program.pid ? r->program.pid : getpid(), &w, e);
 	if (open_unnamed(&r->recording.writer, &w, &ignored) < 0 &&
 		open_in_own_folder(&r->recording.writer, &w, &ignored) < 0)
@@ -244,7 +244,7 @@ static int conclude(const struct command *self, struct live_run *r,
 	if (r->output >= 0 && !result->has_ended)
 		buf_printf(&text, "leadline: %d goes on\n", (int)result->pid);
 	if (!r->o->output && left->wants_save)
-		status = recording_keep(recording, r->stem, r->name, sizeof r->name, &e);
+		status = recorder_keep(recording, r->stem, r->name, sizeof r->name, &e);
 	if (name && status == 0)
 		text_add_line(&text, "Recording: %s   more: leadline report %s", name, name);
 	output_write(STDOUT_FILENO, &text);
@@ -262,7 +262,7 @@ static int record(const struct command *self, struct live_run *r)
 	struct err e = ERR_INIT, closing = ERR_INIT;
 	int fd, status;
 
-	recording_next(r->stem, r->name, sizeof r->name);
+	recorder_next(r->stem, r->name, sizeof r->name);
 	if (open_recording(r, &e) < 0 || (r->program.argv && lend_streams(r, &e) < 0))
 		return command_fail(self, &e);
 	r->program.hook = &hook;
@@ -310,7 +310,7 @@ static int find_process(struct live_run *r, const char *word, struct err *e)
 		return -(int)e->code;
 	if (!lookup_pid(r->program.pid, &p))
 		return err_set(e, ERR_NO_PROCESS, "process %d ended", (int)r->program.pid);
-	recording_stem(p.name, r->stem, sizeof r->stem);
+	recorder_stem(p.name, r->stem, sizeof r->stem);
 	return 0;
 }
 
@@ -360,7 +360,7 @@ static int run(const struct command *self, int argc, char **argv)
 
 	if (opts_parse(options_table, n, &o, start_our_words(options_table, n, argc, argv), argv,
 		    true, &first, &e) < 0 ||
-		recording_rate(o.rate, &r.program.rate_hz, &e) < 0 ||
+		recorder_rate(o.rate, &r.program.rate_hz, &e) < 0 ||
 		terminal_open(&r.terminal, &e) < 0)
 		return command_fail(self, &e);
 	r.program.collectors = sampling;

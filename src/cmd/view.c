@@ -27,7 +27,7 @@
 #include "serve/library.h"
 #include "serve/onefile.h"
 #include "serve/server.h"
-#include "serve/torch.h"
+#include "analyze/torch.h"
 #include "base/banned.h"
 
 extern char **environ;

@@ -37,6 +37,7 @@ struct err;
 struct foreign;
 struct input;
 struct reader;
+struct recording;
 struct sink;
 struct tables;
 
@@ -87,7 +88,10 @@ const struct format *format_find(const char *name); /* NULL when there is none *
 /* By the end of a file's name; NULL when none fits, or only ones that cannot be written. */
 const struct format *format_for_path(const char *path);
 
-/* Opens a recording, or a file of any format that can be read. */
+/* The door for files: opens a recording, a trace of torch.profiler, or a file of any format that can be read; everything else is
+ * asked of the recording (analyze/recording.h). */
+int format_load(struct recording **ret, const char *path, struct err *e);
+/* The same as records, without operators that a trace holds. */
 int format_open(struct reader **ret, const char *path, struct err *e);
 /* Reads bytes that are of this format: for format_open, tests and fuzzers. Takes the descriptor. */
 int format_read_fd(

@@ -6,13 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/recording.h"
+#include "analyze/torch.h"
 #include "base/err.h"
 #include "base/outfile.h"
+#include "base/text.h"
 #include "formats/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
 #include "formats/results.h"
 #include "formats/sink.h"
+#include "formats/torch_trace.h"
 #include "store/container.h"
 #include "store/reader.h"
 #include "store/tables.h"
@@ -108,6 +112,44 @@ int format_open(struct reader **ret, const char *path, struct err *e)
 			path);
 	input_done(&in);
 	return status;
+}
+
+/* As calls in each other, spans of many millions take far longer than as operators, and pictures of them tell less. */
+enum { LARGE_TRACE = 1000000 };
+
+/* NULL where the file is no trace of torch.profiler's. */
+static struct torch *read_trace(const char *path)
+{
+	struct op_events x = { 0 };
+	struct err ignored = ERR_INIT;
+	struct torch *t = NULL;
+	struct stat st;
+
+	/* Others would be read to their end only to find that they are none; what comes through a pipe can be read only once. */
+	if (!text_ends_with(path, ".json") && !text_ends_with(path, ".json.gz"))
+		return NULL;
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	if (torch_trace_load_file(&x, path, &ignored) == 0)
+		t = torch_of_events(&x);
+	op_events_done(&x);
+	return t;
+}
+
+int format_load(struct recording **ret, const char *path, struct err *e)
+{
+	struct torch *torch = read_trace(path);
+	struct reader *r = NULL;
+
+	if (torch && torch->x.v.n <= LARGE_TRACE)
+		format_open(&r, path, e);
+	if (torch) {
+		*e = ERR_INIT;
+		return recording_of_trace(ret, torch, r, path, e);
+	}
+	if (format_open(&r, path, e) < 0)
+		return -(int)e->code;
+	return recording_of_reader(ret, r, path, e);
 }
 
 /* What a format needs stacks for, and the file has none. */

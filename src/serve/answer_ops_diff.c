@@ -8,7 +8,7 @@
 #include "serve/answer_parts.h"
 #include "serve/library.h"
 #include "serve/params.h"
-#include "serve/torch.h"
+#include "analyze/torch.h"
 #include "view/ops_diff.h"
 #include "base/banned.h"
 

@@ -6,7 +6,7 @@
 #include "formats/torch_trace.h"
 #include "serve/answer_parts.h"
 #include "serve/library.h"
-#include "serve/torch.h"
+#include "analyze/torch.h"
 #include "view/op_ranks.h"
 #include "base/banned.h"
 
@@ -14,8 +14,9 @@
 static int add(struct op_ranks *to, const struct recording *r, struct err *e)
 {
 	struct op_events x = { .keeps_all = true };
-	int status = r->torch->is_file ? torch_trace_load(&x, r->path, e)
-				       : op_record_read(r->tables, &x, e);
+	int status = r->tables && op_record_is_in(r->reader)
+		? op_record_read(r->tables, &x, e)
+		: torch_trace_load_file(&x, r->path, e);
 
 	if (status == 0)
 		status = op_ranks_add(to, r->path, &x, e);

@@ -15,7 +15,7 @@
 #include "base/map.h"
 #include "serve/answer.h"
 #include "serve/answer_parts.h"
-#include "serve/files.h"
+#include "analyze/files.h"
 #include "serve/library.h"
 #include "serve/params.h"
 #include "store/tables.h"

@@ -17,7 +17,7 @@
 #include "serve/answer_torch.h"
 #include "serve/library.h"
 #include "serve/params.h"
-#include "serve/torch.h"
+#include "analyze/torch.h"
 #include "view/op_allocations.h"
 #include "view/op_compile.h"
 #include "view/op_modules.h"

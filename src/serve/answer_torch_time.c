@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "serve/answer_torch.h"
 #include "serve/params.h"
-#include "serve/torch.h"
+#include "analyze/torch.h"
 #include "base/banned.h"
 
 enum { WIDTH = 1200, WIDTH_MOST = 10000, FLOWS = 4000, LINKS = 300 };

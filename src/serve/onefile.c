@@ -20,7 +20,7 @@
 #include "serve/library.h"
 #include "serve/page.h"
 #include "serve/params.h"
-#include "serve/torch.h"
+#include "analyze/torch.h"
 #include "base/banned.h"
 
 enum { NONCE = 24, TOP = 200, THREADS = 8, ROOM = 4096 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See torch.h. */
-#include "serve/torch.h"
+#include "analyze/torch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,28 +20,19 @@
 #include "analyze/ops.h"
 #include "analyze/ops_diff.h"
 #include "base/err.h"
-#include "base/text.h"
 #include "base/xalloc.h"
-#include "formats/torch_trace.h"
 #include "base/banned.h"
 
-struct torch *torch_open(const char *path)
+struct torch *torch_of_events(struct op_events *x)
 {
-	struct err ignored = ERR_INIT;
-	struct torch *t;
+	struct torch *t = xcalloc(1, sizeof *t);
 
-	/* Others would be read to their end only to find that they are none. */
-	if (!text_ends_with(path, ".json") && !text_ends_with(path, ".json.gz"))
-		return NULL;
-	t = xcalloc(1, sizeof *t);
-	t->is_file = true;
-	if (torch_trace_load(&t->x, path, &ignored) == 0)
-		return t;
-	torch_free(t);
-	return NULL;
+	t->x = *x;
+	*x = (struct op_events){ 0 };
+	return t;
 }
 
-struct torch *torch_of(const struct reader *r, struct tables *tables)
+struct torch *torch_of_records(const struct reader *r, struct tables *tables)
 {
 	struct err ignored = ERR_INIT;
 	struct torch *t;

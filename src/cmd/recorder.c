@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See recording.h. */
-#include "cmd/recording.h"
+#include "cmd/recorder.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@
 
 enum { NAMES_MOST = 10000, PATH_MOST = 4096, COPY_BYTES = 1 << 20 };
 
-int recording_rate(const char *text, double *ret_hz, struct err *e)
+int recorder_rate(const char *text, double *ret_hz, struct err *e)
 {
 	uint64_t v;
 
@@ -104,7 +104,7 @@ static int stem_length(const char *path)
 	return (int)(dot && dot != name ? (size_t)(dot - path) : strlen(path));
 }
 
-void recording_stem(const char *name, char *to, size_t size)
+void recorder_stem(const char *name, char *to, size_t size)
 {
 	snprintf(to, size, "%.*s", (int)(strlen(name) - (text_ends_with(name, ".py") ? 3 : 0)),
 		name);
@@ -144,7 +144,7 @@ static int take_numbered(
 
 static int take_writer(void *ctx, const char *path, struct err *e)
 {
-	struct recording *r = ctx;
+	struct recorder *r = ctx;
 
 	return writer_open(&r->writer, path, NULL, e);
 }
@@ -160,7 +160,7 @@ static int take_nothing(void *ctx, const char *path, struct err *e)
 	return access(path, F_OK) == 0 ? err_set(e, ERR_SYSTEM, "%s exists already", path) : 0;
 }
 
-static int open_given(struct recording *r, const char *name, struct err *e)
+static int open_given(struct recorder *r, const char *name, struct err *e)
 {
 	bool names_recording = !r->format || text_ends_with(name, ".lead");
 
@@ -174,13 +174,13 @@ static int open_given(struct recording *r, const char *name, struct err *e)
 	return writer_open(&r->writer, r->path, NULL, e);
 }
 
-int recording_open(struct recording *r, const struct recording_options *o, const char *stem,
-	pid_t pid, struct err *e)
+int recorder_open(struct recorder *r, const struct recorder_options *o, const char *stem, pid_t pid,
+	struct err *e)
 {
 	struct buf name = BUF_INIT;
 	int status;
 
-	*r = (struct recording){ 0 };
+	*r = (struct recorder){ 0 };
 	if (find_format(o->format, o->output, &r->format, e) < 0)
 		return -(int)e->code;
 	if (o->output) {
@@ -197,13 +197,13 @@ int recording_open(struct recording *r, const struct recording_options *o, const
 	return status;
 }
 
-int recording_open_named(struct recording *r, const char *name, pid_t pid,
+int recorder_open_named(struct recorder *r, const char *name, pid_t pid,
 	const struct writer_options *w, struct err *e)
 {
 	struct buf full = BUF_INIT;
 	int status;
 
-	*r = (struct recording){ 0 };
+	*r = (struct recorder){ 0 };
 	if (find_format(NULL, name, &r->format, e) < 0)
 		return -(int)e->code;
 	expand(name, pid, &full);
@@ -222,7 +222,7 @@ int recording_open_named(struct recording *r, const char *name, pid_t pid,
 	return status;
 }
 
-int recording_close(struct recording *r, int *ret_fd, struct err *e)
+int recorder_close(struct recorder *r, int *ret_fd, struct err *e)
 {
 	int status;
 
@@ -236,7 +236,7 @@ int recording_close(struct recording *r, int *ret_fd, struct err *e)
 	return status;
 }
 
-void recording_discard(struct recording *r)
+void recorder_discard(struct recorder *r)
 {
 	struct err ignored = ERR_INIT;
 
@@ -246,7 +246,7 @@ void recording_discard(struct recording *r)
 		unlink(r->path);
 }
 
-void recording_next(const char *stem, char *to, size_t size)
+void recorder_next(const char *stem, char *to, size_t size)
 {
 	struct buf name = BUF_INIT;
 	struct err ignored = ERR_INIT;
@@ -279,7 +279,7 @@ static int copy(int from, int to, struct err *e)
 	return status;
 }
 
-int recording_keep(int fd, const char *stem, char *to, size_t size, struct err *e)
+int recorder_keep(int fd, const char *stem, char *to, size_t size, struct err *e)
 {
 	struct buf name = BUF_INIT;
 	char path[PATH_MOST];
@@ -301,24 +301,24 @@ int recording_keep(int fd, const char *stem, char *to, size_t size, struct err *
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
-bool recording_json_on_stdout(const struct recording_options *o)
+bool recorder_json_on_stdout(const struct recorder_options *o)
 {
 	return o->has_json && !o->json;
 }
 
-struct output recording_output(const struct recording_options *o)
+struct output recorder_output(const struct recorder_options *o)
 {
 	return o->report ? (struct output){ .width = 80 } : output_for(STDERR_FILENO, o->color);
 }
 
-int recording_emit(const struct recording_options *o, const struct buf *report,
+int recorder_emit(const struct recorder_options *o, const struct buf *report,
 	const struct buf *json, struct err *e)
 {
 	int status = 0;
 
 	if (o->report)
 		status = outfile_save(report, o->report, e);
-	else if (!recording_json_on_stdout(o)) /* which replaces the report on the terminal */
+	else if (!recorder_json_on_stdout(o)) /* which replaces the report on the terminal */
 		output_write(STDERR_FILENO, report);
 	if (status == 0 && o->json)
 		status = outfile_save(json, o->json, e);
@@ -327,7 +327,7 @@ int recording_emit(const struct recording_options *o, const struct buf *report,
 	return status;
 }
 
-static int export(const struct recording *r, const struct result *result, struct err *e)
+static int export(const struct recorder *r, const struct result *result, struct err *e)
 {
 	return format_save(r->format, result->tables, &format_defaults, r->other_path, e);
 }
@@ -350,7 +350,7 @@ static void add_untraced(const struct fidelity *f, struct buf *out)
 }
 
 /* Why there is no table. */
-static void add_nothing(const struct recording *r, const struct fidelity *f, struct buf *out)
+static void add_nothing(const struct recorder *r, const struct fidelity *f, struct buf *out)
 {
 	if (*f->no_trace)
 		return;
@@ -368,9 +368,8 @@ static void add_nothing(const struct recording *r, const struct fidelity *f, str
 					      : "it did not run long enough");
 }
 
-static int show(const struct recording *r, const struct recording_options *o,
-	struct result_page page, const struct stacks_options *state, const char *note,
-	struct err *e)
+static int show(const struct recorder *r, const struct recorder_options *o, struct result_page page,
+	const struct stacks_options *state, const char *note, struct err *e)
 {
 	struct buf text = BUF_INIT, json = BUF_INIT;
 	struct result_choice choice = { .stacks = *state, .source = true, .sort = o->sort };
@@ -378,7 +377,7 @@ static int show(const struct recording *r, const struct recording_options *o,
 	struct op_collected collected;
 	int status = result_open_choice(&result, r->path, &choice, e);
 
-	page.output = recording_output(o);
+	page.output = recorder_output(o);
 	if (status == 0 && r->format)
 		status = export(r, &result, e);
 	if (status == 0) {
@@ -401,7 +400,7 @@ static int show(const struct recording *r, const struct recording_options *o,
 		if (result.exact)
 			text_add_line(&text, "Ask it as pstats: leadline stats %s", r->path);
 		result_json(&result, &json);
-		status = recording_emit(o, &text, &json, e);
+		status = recorder_emit(o, &text, &json, e);
 	}
 	result_done(&result);
 	buf_done(&text);
@@ -409,16 +408,15 @@ static int show(const struct recording *r, const struct recording_options *o,
 	return status;
 }
 
-int recording_end(const struct command *self, struct recording *r,
-	const struct recording_options *o, const struct program_result *result,
-	const struct stacks_options *state, const char *note)
+int recorder_end(const struct command *self, struct recorder *r, const struct recorder_options *o,
+	const struct program_result *result, const struct stacks_options *state, const char *note)
 {
 	struct result_page page = {
 		.functions = true, .lines = true, .legend = !o->no_legend, .limit = o->limit
 	};
 	struct err e = ERR_INIT, closing = ERR_INIT;
 
-	recording_close(r, NULL, &closing);
+	recorder_close(r, NULL, &closing);
 	if (result->end == PROGRAM_INTERRUPTED)
 		signal(SIGINT, SIG_IGN); /* pressed twice: the report still comes */
 	if (show(r, o, page, state, note, &e) < 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Files: which functions of a recording are in which file, worked out once; a recording may have as many files as functions. */
-#ifndef SERVE_FILES_H
-#define SERVE_FILES_H
+#ifndef ANALYZE_FILES_H
+#define ANALYZE_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>

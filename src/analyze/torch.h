@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * A trace of torch.profiler that is open beside a recording, or in its place, and what was made of it so far: the same
- * analyses as `leadline report --ops` and its like, each built when it is first asked for. */
-#ifndef SERVE_TORCH_H
-#define SERVE_TORCH_H
+ * Operators of a PyTorch program, of a trace or of a recording, and what was made of them so far: each result is built when it is
+ * first asked for. */
+#ifndef ANALYZE_TORCH_H
+#define ANALYZE_TORCH_H
 
 #include <stdbool.h>
 
@@ -29,7 +29,6 @@ struct tables;
 struct torch {
 	struct arena arena;
 	struct op_events x;
-	bool is_file;             /* a trace; else it was read from a recording */
 	const struct ops *ops[2]; /* by name; by name and shapes */
 	const struct op_steps *steps;
 	const struct op_kernels *kernels, *launches; /* by name; by launch */
@@ -44,10 +43,10 @@ struct torch {
 	const struct ops_diff_source *side;     /* of a comparison with another one */
 };
 
-/* NULL where the file is no such trace, or cannot be read. */
-struct torch *torch_open(const char *path);
+/* Of a trace that was read: takes the events. */
+struct torch *torch_of_events(struct op_events *x);
 /* Of a recording; NULL where it holds no operators. */
-struct torch *torch_of(const struct reader *r, struct tables *t);
+struct torch *torch_of_records(const struct reader *r, struct tables *t);
 void torch_free(struct torch *t); /* NULL is fine */
 
 const struct ops *torch_ops(struct torch *t, bool by_shape);

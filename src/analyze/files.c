@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * See files.h. */
-#include "serve/files.h"
+#include "analyze/files.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/frames.h"
 #include "base/xalloc.h"
-#include "serve/library.h"
+#include "analyze/recording.h"
 #include "store/tables.h"
 #include "base/banned.h"
 

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ * See recording.h: the file. What is chosen of it is in selection.c. */
+#include "analyze/recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/files.h"
+#include "analyze/op_events.h"
+#include "analyze/op_record.h"
+#include "analyze/regions.h"
+#include "analyze/strips.h"
+#include "analyze/texts.h"
+#include "analyze/torch.h"
+#include "analyze/training.h"
+#include "analyze/usage.h"
+#include "base/err.h"
+#include "base/xalloc.h"
+#include "store/reader.h"
+#include "store/tables.h"
+#include "base/banned.h"
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static struct recording *recording_new(const char *path)
+{
+	struct recording *r = xcalloc(1, sizeof *r);
+	const char *slash = strrchr(path, '/');
+
+	r->path = arena_strdup(&r->arena, path);
+	r->name = slash ? r->path + (slash + 1 - path) : r->path;
+	if (strncmp(path, "/proc/", 6) == 0) /* a descriptor: its number says nothing */
+		r->name = "this recording";
+	return r;
+}
+
+static int load_run(struct recording *r, struct err *e)
+{
+	if (tables_load(&r->tables, r->reader, e) < 0)
+		return err_note(e, "%s", r->path);
+	tables_settle(r->tables);
+	r->usage = usage_build(&r->arena, r->tables);
+	if (!r->usage)
+		return err_set(e, ERR_BAD_FILE, "%s: holds no run of a program", r->path);
+	r->bound = bound_build(r->usage);
+	r->fidelity = fidelity_build(&r->arena, r->tables);
+	r->origin = origin_build(&r->arena, r->tables);
+	r->regions = regions_build(&r->arena, r->tables);
+	r->frames = frames_new(&r->arena, r->tables);
+	return 0;
+}
+
+int recording_of_reader(
+	struct recording **ret, struct reader *reader, const char *path, struct err *e)
+{
+	struct recording *r = recording_new(path);
+	int status;
+
+	r->reader = reader;
+	status = load_run(r, e);
+	if (status < 0 && !recording_torch(r)) {
+		recording_free(r);
+		return status;
+	}
+	*e = ERR_INIT; /* damaged where it tells of the run: its operators could be read all the same */
+	*ret = r;
+	return 0;
+}
+
+int recording_of_trace(struct recording **ret, struct torch *torch, struct reader *reader,
+	const char *path, struct err *e)
+{
+	struct recording *r = recording_new(path);
+	struct err ignored = ERR_INIT;
+
+	(void)e;
+	r->torch = torch;
+	r->reader = reader;
+	if (reader && load_run(r, &ignored) < 0) {
+		tables_free(r->tables);
+		reader_close(r->reader);
+		r->tables = NULL;
+		r->reader = NULL;
+	}
+	*ret = r;
+	return 0;
+}
+
+void recording_free(struct recording *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < RECORDING_SELECTIONS; i++)
+		selection_free(r->selections[i]);
+	tables_free(r->tables);
+	reader_close(r->reader);
+	torch_free(r->torch);
+	files_free(r->files);
+	arena_done(&r->arena);
+	free(r);
+}
+
+/* ---- what is in it --------------------------------------------------------------------------- */
+
+bool recording_has_stacks(const struct recording *r)
+{
+	for (size_t i = 0; r->reader && i < r->reader->n_chunks; i++) {
+		uint32_t kind = r->reader->chunks[i].kind;
+
+		if (kind == RECORD_sample || kind == RECORD_weight || kind == RECORD_node ||
+			kind == RECORD_call_total)
+			return true;
+	}
+	return false;
+}
+
+const char *recording_damage(struct recording *r)
+{
+	if (!r->reader)
+		return r->torch ? op_events_missing(&r->torch->x) : "";
+	reader_check(r->reader);
+	damage_describe(&r->reader->damage, r->damage);
+	return r->damage;
+}
+
+bool recording_is_partial(struct recording *r)
+{
+	return *recording_damage(r) && (!r->reader || damage_is_loss(&r->reader->damage));
+}
+
+const char *recording_why(struct recording *r, const char *usual)
+{
+	return *usual && recording_is_partial(r)
+		? "nothing of it is in what could be read: the file is damaged"
+		: usual;
+}
+
+struct texts *recording_texts(struct recording *r)
+{
+	if (!r->texts)
+		r->texts = texts_load(&r->arena, r->tables);
+	return r->texts;
+}
+
+const struct strips *recording_strips(struct recording *r)
+{
+	if (!r->strips)
+		r->strips = strips_build(&r->arena, r->tables, r->frames);
+	return r->strips;
+}
+
+const struct training *recording_training(struct recording *r)
+{
+	if (!r->training)
+		r->training = training_build(&r->arena, r->tables);
+	return r->training;
+}
+
+struct torch *recording_torch(struct recording *r)
+{
+	if (!r->torch && r->tables)
+		r->torch = torch_of_records(r->reader, r->tables);
+	return r->torch;
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT
+ * See selection.h. */
+#include "analyze/selection.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/arguments.h"
+#include "analyze/blocks.h"
+#include "analyze/endings.h"
+#include "analyze/exact.h"
+#include "analyze/exact_lines.h"
+#include "analyze/flametree.h"
+#include "analyze/opcode_counts.h"
+#include "analyze/probes.h"
+#include "analyze/recording.h"
+#include "analyze/strips.h"
+#include "analyze/tasks.h"
+#include "analyze/threads.h"
+#include "analyze/timeline.h"
+#include "analyze/turned.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "store/reader.h"
+#include "base/banned.h"
+
+/* ---- what is meant --------------------------------------------------------------------------- */
+
+const char *const choice_states[] = { [STACKS_WALL] = "wall",
+	[STACKS_CPU] = "cpu",
+	[STACKS_GIL] = "gil",
+	[STACKS_WAIT] = "wait",
+	NULL };
+
+static bool folds_idle(const struct choice *c)
+{
+	return !c->idle && !c->threads && c->state == STACKS_WALL;
+}
+
+void choice_describe(const struct choice *c, struct buf *to)
+{
+	static const char *const words[] = { "", "on a CPU", "holding the GIL", "not on a CPU" };
+	char from[UNITS_TEXT], until[UNITS_TEXT];
+	const char *parts[5] = { words[c->state], c->only_mine ? "only mine" : "",
+		c->idle && c->state == STACKS_WALL ? "with idle threads" : "" };
+	struct buf thread = BUF_INIT, range = BUF_INIT;
+
+	if (c->threads) {
+		buf_adds(&thread, "thread ");
+		text_add_printable(&thread, c->threads, strlen(c->threads));
+	}
+	if (c->from_s > 0 || c->to_s > 0) {
+		units_format(from, UNIT_SECONDS, c->from_s);
+		units_format(until, UNIT_SECONDS, c->to_s);
+		buf_printf(&range, "%s to %s", c->from_s > 0 ? from : "start",
+			c->to_s > 0 ? until : "end");
+	}
+	parts[3] = buf_str(&thread);
+	parts[4] = buf_str(&range);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (*parts[i])
+			buf_printf(to, "%s%s", to->n ? ", " : "", parts[i]);
+	buf_done(&thread);
+	buf_done(&range);
+}
+
+int row_order_parse(const char *key, bool has_calls, struct row_order *ret, struct err *e)
+{
+	static const struct {
+		const char *key;
+		struct row_order of;
+	} keys[] = { { "self", { PROFILE_SELF, "internal time" } },
+		{ "tottime", { PROFILE_SELF, "internal time" } },
+		{ "time", { PROFILE_SELF, "internal time" } },
+		{ "total", { PROFILE_TOTAL, "cumulative time" } },
+		{ "cumulative", { PROFILE_TOTAL, "cumulative time" } },
+		{ "cumtime", { PROFILE_TOTAL, "cumulative time" } },
+		{ "calls", { PROFILE_CALLS, "call count" } },
+		{ "ncalls", { PROFILE_CALLS, "call count" } },
+		{ "pcalls", { PROFILE_PRIMITIVE, "primitive call count" } },
+		{ "name", { PROFILE_NAME, "function name" } },
+		{ "nfl", { PROFILE_NAME, "name/file/line" } },
+		{ "stdname", { PROFILE_FILE, "standard name" } },
+		{ "filename", { PROFILE_FILE, "file name" } },
+		{ "file", { PROFILE_FILE, "file name" } },
+		{ "module", { PROFILE_FILE, "file name" } },
+		{ "line", { PROFILE_LINE, "line number" } } };
+
+	key = key && *key ? key : "self";
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		if (strcmp(key, keys[i].key) != 0)
+			continue;
+		if (!has_calls && keys[i].of.order >= PROFILE_CALLS)
+			return err_set(e, ERR_UNSUPPORTED,
+				"sort %s: samples do not count calls; leadline run --trace does",
+				key);
+		*ret = keys[i].of;
+		return 0;
+	}
+	return err_set(e, ERR_USAGE,
+		"sort wants self, total, calls, name, or pstats' tottime, cumtime, ncalls, "
+		"pcalls, filename, line, stdname, nfl, not '%.100s'",
+		key);
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+static void add_text(struct buf *key, char kind, const char *text)
+{
+	if (text) /* \1 and \2 part what a text might look like */
+		buf_printf(key, "%c\1%s\2", kind, text);
+}
+
+static void add_patterns(struct buf *key, char kind, const struct shape_patterns *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		add_text(key, kind, p->v[i]);
+}
+
+static char *key_of(const struct choice *c)
+{
+	struct buf key = BUF_INIT;
+	char *text;
+
+	buf_printf(&key, "%d %a %a %d%d%d%d ", (int)c->state, c->from_s, c->to_s, c->only_mine,
+		c->idle, c->shape.collapse, c->by_time);
+	add_text(&key, 't', c->threads);
+	add_text(&key, 'p', c->processes);
+	add_patterns(&key, 'f', &c->shape.focus);
+	add_patterns(&key, 'd', &c->shape.drop);
+	add_patterns(&key, 'm', &c->shape.merge);
+	add_patterns(&key, 'k', &c->shape.keep);
+	text = xstrdup(buf_str(&key));
+	buf_done(&key);
+	return text;
+}
+
+static int resolve(struct selection *s, const struct choice *c, struct err *e)
+{
+	struct recording *r = s->recording;
+	struct thread_rows rows = { 0 };
+
+	if ((c->threads || c->processes) &&
+		threads_choose(&s->arena, r->tables, c->threads, c->processes, &rows, e) < 0)
+		return -(int)e->code;
+	if (shape_new(&s->shape, &s->arena, r->frames, &c->shape, e) < 0)
+		return -(int)e->code;
+	if (c->by_time)
+		s->blocks = xcalloc(1, sizeof *s->blocks);
+	s->options = (struct stacks_options){ .state = c->state,
+		.from_s = c->from_s,
+		.to_s = c->to_s,
+		.threads = rows.v,
+		.n_threads = rows.n,
+		.fold_idle = folds_idle(c),
+		.only_mine = c->only_mine,
+		.blocks = s->blocks,
+		.frames = r->frames,
+		.shape = s->shape };
+	return 0;
+}
+
+/* What the file cannot say. */
+static int refuse(const struct selection *s, struct err *e)
+{
+	const struct recording *r = s->recording;
+	const struct stacks_options *o = &s->options;
+
+	if (r->origin.is_foreign && o->state != STACKS_WALL)
+		return err_set(e, ERR_UNSUPPORTED,
+			"%s: a %s file does not say which samples were on a CPU or held the GIL",
+			r->path, r->origin.format);
+	if (s->exact && (o->state != STACKS_WALL || o->from_s > 0 || o->to_s > 0))
+		return err_set(e, ERR_UNSUPPORTED,
+			"%s: traced calls are sums over the whole run: states and ranges of time "
+			"need samples",
+			r->path);
+	if (s->exact && !s->exact->has_contexts && (o->only_mine || s->shape))
+		return err_set(e, ERR_UNSUPPORTED,
+			"%s: that needs calling contexts, and such a file only says who called "
+			"whom",
+			r->path);
+	return 0;
+}
+
+static int fill(struct selection *s, const struct choice *c, struct err *e)
+{
+	struct recording *r = s->recording;
+
+	if (resolve(s, c, e) < 0)
+		return -(int)e->code;
+	s->stacks = stacks_build(&s->arena, r->tables, &s->options);
+	s->exact = exact_build(&s->arena, r->tables, r->frames, s->stacks->nodes);
+	s->exact_lines = exact_lines_build(
+		&s->arena, r->tables, r->frames, s->options.threads, s->options.n_threads);
+	if (refuse(s, e) < 0)
+		return -(int)e->code;
+	if (!s->exact && !s->exact_lines && !s->stacks->n && !s->stacks->n_threads)
+		return 0;
+	if (s->shape)
+		s->exact = NULL;
+	s->profile =
+		s->exact ? exact_profile(&s->arena, s->exact) : profile_build(&s->arena, s->stacks);
+	s->probes = probes_build(&s->arena, s->stacks, selection_lost_share(s));
+	return 0;
+}
+
+void selection_free(struct selection *s)
+{
+	if (!s)
+		return;
+	shape_free(s->shape);
+	turned_free(s->inverted);
+	arena_done(&s->arena);
+	if (s->blocks)
+		blocks_done(s->blocks);
+	free(s->blocks);
+	free(s->key);
+	free(s);
+}
+
+/* Where the one goes that was not asked for longest. */
+static struct selection **slot_for(struct recording *r)
+{
+	struct selection **oldest = &r->selections[0];
+
+	for (size_t i = 0; i < RECORDING_SELECTIONS; i++) {
+		if (!r->selections[i])
+			return &r->selections[i];
+		if (r->selections[i]->last_used < (*oldest)->last_used)
+			oldest = &r->selections[i];
+	}
+	return oldest;
+}
+
+static struct selection *find(struct recording *r, const char *key)
+{
+	for (size_t i = 0; i < RECORDING_SELECTIONS; i++)
+		if (r->selections[i] && strcmp(r->selections[i]->key, key) == 0)
+			return r->selections[i];
+	return NULL;
+}
+
+int recording_select(
+	struct recording *r, const struct choice *c, struct selection **ret, struct err *e)
+{
+	struct selection *s, **slot;
+	char *key;
+
+	if (!r->usage)
+		return err_set(e, ERR_UNSUPPORTED, "%s: %s", r->path,
+			recording_why(
+				r, "of such a trace of PyTorch only its operators are shown"));
+	key = key_of(c);
+	*ret = find(r, key);
+	if (*ret) {
+		free(key);
+		(*ret)->last_used = ++r->n_asked;
+		return 0;
+	}
+	s = xcalloc(1, sizeof *s);
+	*s = (struct selection){ .recording = r, .key = key, .last_used = ++r->n_asked };
+	if (fill(s, c, e) < 0) {
+		selection_free(s);
+		return -(int)e->code;
+	}
+	slot = slot_for(r);
+	selection_free(*slot);
+	*ret = *slot = s;
+	return 0;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+double selection_lost_share(const struct selection *s)
+{
+	return s->exact || !s->profile ? 0 : s->profile->lost_share;
+}
+
+const struct flametree *selection_tree(struct selection *s)
+{
+	if (!s->tree)
+		s->tree = flametree_build(&s->arena, s->stacks, selection_lost_share(s));
+	return s->tree;
+}
+
+struct turned *selection_inverted(struct selection *s)
+{
+	if (!s->inverted)
+		s->inverted = turned_new(selection_tree(s), TURNED_CALLERS, 0);
+	return s->inverted;
+}
+
+/* Of traced calls: of the chosen thread with most of them. Calls are shown as they were, so no shape can be asked for. */
+static const struct flametree *tree_of_calls(struct selection *s, size_t *ret_number)
+{
+	struct recording *r = s->recording;
+	const struct timeline *t = NULL;
+	size_t best = SIZE_MAX;
+
+	if (!s->shape && !s->stacks->only_mine)
+		t = timeline_build(&s->arena, r->tables, r->frames);
+	for (size_t i = 0; t && i < t->n_threads; i++)
+		for (size_t k = 0; k < s->stacks->n_threads; k++)
+			if (t->threads[i].row == s->stacks->threads[k].row &&
+				(best == SIZE_MAX ||
+					t->threads[i].n_calls > t->threads[best].n_calls)) {
+				best = i;
+				*ret_number = k + 1;
+			}
+	return best == SIZE_MAX ? NULL
+				: flametree_of_calls(&s->arena, t, t->threads[best].row,
+					  r->reader->begun_monotonic_ns);
+}
+
+/* The strip of the chosen thread that was sampled longest without being idle. */
+const struct flametree *selection_time_tree(struct selection *s, size_t *ret_number)
+{
+	const struct strips *t = recording_strips(s->recording);
+	const struct stack_thread *best = NULL;
+
+	if (s->stacks->nodes->n) {
+		if (!s->time_tree)
+			s->time_tree = tree_of_calls(s, &s->time_thread);
+		*ret_number = s->time_thread;
+		return s->time_tree;
+	}
+	for (size_t i = 0; i < s->stacks->n_threads; i++) {
+		const struct stack_thread *x = &s->stacks->threads[i];
+
+		if (!best || x->value > best->value)
+			best = x;
+	}
+	for (size_t i = 0; best && i < t->n_threads; i++) {
+		if (t->threads[i].row != best->row || !t->threads[i].n)
+			continue;
+		*ret_number = i + 1;
+		if (!s->time_tree)
+			s->time_tree = flametree_of_time(&s->arena, s->stacks, &t->threads[i]);
+		return s->time_tree;
+	}
+	return NULL;
+}
+
+const struct opcode_counts *selection_opcodes(struct selection *s)
+{
+	if (!s->opcodes)
+		s->opcodes = opcode_counts_build(&s->arena, s->recording->tables,
+			s->recording->frames, s->options.threads, s->options.n_threads);
+	return s->opcodes;
+}
+
+const struct arguments *selection_arguments(struct selection *s)
+{
+	if (!s->arguments)
+		s->arguments = arguments_build(
+			&s->arena, s->recording->tables, s->recording->frames, s->exact);
+	return s->arguments;
+}
+
+const struct tasks *selection_tasks(struct selection *s)
+{
+	if (!s->tasks)
+		s->tasks = tasks_build(&s->arena, s->recording->tables, s->stacks);
+	return s->tasks;
+}
+
+const struct ending *selection_endings(struct selection *s, size_t *ret_n)
+{
+	if (!s->endings)
+		s->endings =
+			endings_build(&s->arena, s->recording->tables, s->stacks, &s->n_endings);
+	*ret_n = s->n_endings;
+	return s->endings;
+}
+
+const struct stacks *selection_stacks_within(struct selection *s, size_t frames_most)
+{
+	struct stacks_options o = s->options;
+
+	o.frames_most = frames_most;
+	o.blocks = NULL;
+	return stacks_build(&s->arena, s->recording->tables, &o);
+}
