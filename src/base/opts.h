@@ -78,6 +78,9 @@ struct opt {
 int opts_parse(const struct opt *table, size_t n, void *options, int argc, char **argv,
 	bool stop_at_first_operand, int *ret_first_operand, struct err *e);
 
+/* Whether a row's option is there, where none is the same as 0 (of choices: the first). */
+bool opts_is_given(const struct opt *row, const void *options);
+
 /* Appends one aligned entry for each row, help wrapped to `width` columns. */
 void opts_help(const struct opt *table, size_t n, struct buf *out, size_t width);
 
