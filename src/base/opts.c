@@ -444,3 +444,14 @@ bool opts_is_given(const struct opt *row, const void *options)
 	}
 	return false;
 }
+
+int opts_refuse(const struct opt *table, size_t n, const void *options, const char *const *names,
+	const char *what, struct err *e)
+{
+	for (; *names; names++)
+		for (size_t i = 0; i < n; i++)
+			if (strcmp(table[i].name, *names) == 0 && opts_is_given(&table[i], options))
+				return err_set(
+					e, ERR_USAGE, "--%s does not apply to %s", *names, what);
+	return 0;
+}

@@ -55,3 +55,11 @@ def test_what_applies_is_not_refused(tool):
         assert tool("report", *options, TRACE).returncode == 0, options
     for option in CHOOSING[1:3] + CHOOSING[5:]:
         assert tool("report", option, DATA / "orders.lead").returncode == 0, option
+
+
+def test_of_measurements_where_nothing_is_measured(tool, tmp_path):
+    for option in ("--fail-if-slower=3%", "--time=1", "--blocks=5", "--explain", "--equivalence=2%", "--no-control"):
+        done = tool("compare", "--count", option, "1+1", "2+2")
+        assert done.returncode == 2 and option.split("=")[0] in done.stderr and done.stdout == "", done
+    for option in ("--blocks=5", "--same-output", "--count", "--explain"):
+        assert tool("compare", f"--judge={tmp_path}/x.json", option).returncode == 2, option
