@@ -232,10 +232,10 @@ static int check_sort(const struct options *o, struct err *e)
 {
 	struct row_order ignored;
 
-	if (row_order_parse(o->shared.sort, o->trace, &ignored, e) == 0)
+	if (row_order_parse("--sort", o->shared.sort, o->trace, &ignored, e) == 0)
 		return 0;
 	e->code = ERR_USAGE;
-	return err_note(e, "--sort");
+	return -(int)e->code;
 }
 
 static int run_and_show(const struct command *self, const struct options *o, char *const *argv,
