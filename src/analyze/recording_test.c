@@ -21,7 +21,8 @@ static void begin(struct rig *m)
 {
 	rig_begin(m);
 	writer_add(m->w, RECORD_life,
-		&(struct rec_life){ .t_ns = rig_ns(0), .process = m->process, .event = LIFE_START });
+		&(struct rec_life){
+			.t_ns = rig_ns(0), .process = m->process, .event = LIFE_START });
 }
 
 /* Takes the rig's file. */
