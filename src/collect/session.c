@@ -401,6 +401,9 @@ static int take_options(struct session *s, const struct session_options *o, stru
 		return err_set(e, ERR_USAGE,
 			"session limits out of bounds: %u processes, waits of %llu ns",
 			s->o.n_processes_max, (unsigned long long)s->o.wait_max_ns);
+	if (agent_options_problem(&o->agent_options))
+		return err_set(e, ERR_USAGE, "agent options out of bounds: %s",
+			agent_options_problem(&o->agent_options));
 	/* Growing a memfd beyond it would kill us with SIGXFSZ. */
 	if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < s->layout.map_bytes)
 		return err_set(e, ERR_SYSTEM,
