@@ -6,7 +6,7 @@
  *
  *	attach()		True when the session LEADLINE_SESSION names has answered; a former one is left
  *	start(after_site)	True when tracing has begun, or will when site is done; else why not
- *	why()			after that: an errno, or 0
+ *	why()			after either: an errno, or 0; EPROTO when the tool is of another version
  *	stop()			takes the hooks out; what was counted stays the tool's, start() goes on */
 #include <errno.h>
 #include <pthread.h>
@@ -72,7 +72,8 @@ static bool begin(void)
 
 static PyObject *attach(PyObject *self, PyObject *unused)
 {
-	bool is_attached = has_begun;
+	bool is_attached;
+	int result;
 
 	(void)self;
 	(void)unused;
@@ -81,7 +82,9 @@ static PyObject *attach(PyObject *self, PyObject *unused)
 		tree_pause();
 		codes_forget();
 		line_codes_forget();
-		is_attached = leadline_link_reopen() == 0 && leadline_link_thread();
+		result = leadline_link_reopen();
+		failed_with = -result;
+		is_attached = result == 0 && leadline_link_thread();
 	} else {
 		is_attached = begin();
 	}

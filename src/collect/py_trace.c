@@ -468,7 +468,7 @@ static void write_no_process(struct trace *t, const char *limit)
 	buf_done(&text);
 }
 
-/* Processes whose own limits kept the agent out have said hello, or could not even do that. */
+/* Processes whose own limits kept the agent out have said hello, or could not even do that; agents of another version have. */
 static void tell_processes(struct trace *t)
 {
 	const struct session_stats *stats = session_stats(t->session);
@@ -478,6 +478,10 @@ static void tell_processes(struct trace *t)
 
 	session_layout_init(&l, t->options.n_slots, t->options.ring_bytes, t->options.sparse_bytes);
 	n_limited = bootstrap_limited(session_dir(t->session), l.map_bytes, &limit);
+	if (!limit.n && stats->n_other_version)
+		buf_adds(&limit,
+			"the program had loaded the agent of another leadline version, which was "
+			"refused: start it again");
 	if (stats->n_processes <= n_limited) {
 		write_no_process(t, buf_str(&limit));
 	} else {

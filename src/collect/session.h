@@ -110,8 +110,9 @@ struct session_stats {
 	uint64_t n_processes, n_threads; /* ever */
 	struct session_counts counts;
 	uint64_t n_homeless, n_sparse_failed;
-	uint64_t n_abandoned; /* rings with garbage */
-	uint64_t n_refused;   /* connections that did not become a process, given-up ones too */
+	uint64_t n_abandoned;     /* rings with garbage */
+	uint64_t n_refused;       /* connections that did not become a process, given-up ones too */
+	uint64_t n_other_version; /* of them: agents of another version than the tool */
 };
 
 int session_open(struct session **ret_session, const struct session_options *o, struct err *e);
