@@ -13,8 +13,6 @@ import pytest
 from conftest import ROOT
 from interpreters import EXPECTED, require
 
-pytestmark = pytest.mark.alone
-
 IN_PLACE = [v for v in EXPECTED if v not in ("3.14", "3.15")]  # those live in another root
 
 
@@ -199,6 +197,7 @@ def looks_and_reads(tool):
     return [sys.executable, script, data, log], log
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("shell", [False, True])
 def test_cold_runs_find_nothing_in_memory(tool, looks_and_reads, shell):
     """Also where a child of the command opens the file; the run that shows which files these are does not count."""
@@ -216,6 +215,7 @@ def test_cold_runs_find_nothing_in_memory(tool, looks_and_reads, shell):
     assert len(json.loads(ours.read_text())["results"][0]["times"]) == 3
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("args, runs", [(["--warm"], 4), (["--warm", "-w", "2"], 5)])
 def test_warm_runs_find_all_in_memory(tool, looks_and_reads, args, runs):
     command, log = looks_and_reads
@@ -270,14 +270,14 @@ def test_a_scan_finds_how_the_time_grows(draw, tool):
     """CPU time of planted growths: a sum is linear, two loops are quadratic, a look into a dict is neither. No numbers are made on the way:
     those up to 256 are there already, so that counting to few costs less each and a loop over range(n) grows faster than n."""
     (tool.tmp / "mine.py").write_text("from itertools import repeat\ndef pairs(n):\n    for i in repeat(0, n):\n        for j in repeat(0, n):\n            pass\n")
-    r = tool("bench", "-p", "--time", 2, "--scan", "n=1k..100k", "-s", "x = [1] * n", "sum(x)", cwd=tool.tmp)
+    r = tool("bench", "-p", "--time", 1, "--scan", "n=1k..100k", "-s", "x = [1] * n", "sum(x)", cwd=tool.tmp)
     assert r.returncode == 0 and r.stdout.count("\n") >= 9, r.stderr
     k, low, high = exponent(r.stdout)
     assert low <= k <= high
     draw.median("sum", k, low=0.9, high=1.1)
-    k, _, _ = exponent(tool("bench", "-p", "--time", 2, "--scan", "n=50..1000", "mine:pairs", cwd=tool.tmp).stdout)
+    k, _, _ = exponent(tool("bench", "-p", "--time", 1, "--scan", "n=50..1000", "mine:pairs", cwd=tool.tmp).stdout)
     draw.median("pairs", k, low=1.8, high=2.2)
-    k, _, _ = exponent(tool("bench", "-p", "--time", 2, "--scan", "m=1k..100k", "-s", "d = dict.fromkeys(range(m))", "7 in d").stdout)
+    k, _, _ = exponent(tool("bench", "-p", "--time", 1, "--scan", "m=1k..100k", "-s", "d = dict.fromkeys(range(m))", "7 in d").stdout)
     draw.median("look-up", k, low=-0.2, high=0.2)
 
 
@@ -465,7 +465,7 @@ def test_statements_and_two_interpreters(draw, tool):
 def test_a_gate_decides_the_exit_status(draw, tool):
     slow, fast = ("-c", "sleep 0.04"), ("-c", "sleep 0.02")
     for what, right, pair in (("slower", 1, [*fast, *slow]), ("faster", 0, [*slow, *fast])):
-        r, _ = compare(tool, "--time", 20, "--fail-if-slower", "3%", *pair)
+        r, _ = compare(tool, "--time", 20, "--rounds", 2, "--fail-if-slower", "3%", *pair)
         assert r.returncode in (right, 3), r.stderr  # 3: undecided
         draw.verdict(f"status of what is {what}", r.returncode, right)
 
@@ -478,6 +478,7 @@ def test_undecided_is_a_status_of_its_own(tool):
     assert r.returncode == 0
 
 
+@pytest.mark.alone
 def test_short_commands_run_in_rounds_and_the_least_counts(tool):
     """A is slow in every second run only: the least of four never is."""
     log = tool.tmp / "log"

@@ -7,8 +7,6 @@ import conftest
 import pytest
 from interpreters import require
 
-pytestmark = pytest.mark.alone
-
 EXAMPLES = conftest.ROOT / "examples"
 GUIDE = conftest.ROOT / "docs" / "guide" / "right-now.md"
 
@@ -45,6 +43,7 @@ def test_which_function_took_longest_and_when_self_and_total_differ(draw, tool, 
     assert "self: in the function's own code; total: with what it calls" in text
 
 
+@pytest.mark.alone
 def test_from_the_program_to_the_function_to_the_line(tool, python):
     lead(tool, "run", "--python", python, "-o", "loop.lead", EXAMPLES / "numeric_loop.py", "0.3")
     report = json.loads(lead(tool, "report", "loop.lead", "--json").stdout)

@@ -362,7 +362,6 @@ main()
 """
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("label", ("3.8", "3.11", "3.13", "3.13t", "3.15"))
 def test_auto(label):
     """The hottest function is found by sampling, and its lines are counted from then on."""
@@ -402,7 +401,6 @@ def lines_of(label, *options):
     return {mark: rows[number] for mark, number in marks.items()}
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("label", EXPECTED)
 def test_with_calls_traced_all_callees_are_told_apart(label):
     """Functions whose lines nobody counts, and C functions; without --trace they are not watched, and their time is the line's."""

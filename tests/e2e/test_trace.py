@@ -371,7 +371,6 @@ for p in all: p.communicate()
             "(PYTHONPATH set anew, or python -I, -E, -S): nothing of them is counted") in t.result.stderr
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("launcher", (["-I"], ["-E"]))
 def test_what_cannot_be_traced_is_sampled(launcher, tmp_path):
     python = require("3.13").exe
