@@ -29,6 +29,7 @@ def python():
 # ---- where: the order of a profile, top down ------------------------------------------------------------------
 
 
+@pytest.mark.beside
 def test_which_function_took_longest_and_when_self_and_total_differ(draw, tool, python):
     """A leaf has both alike; a function that only calls has all of the one and none of the other."""
     lead(tool, "run", "--python", python, "-o", "net.lead", EXAMPLES / "two_layer_net_pure.py", "0.3")
@@ -75,6 +76,7 @@ def test_code_of_ones_own_carries_what_it_called(tool, python):
 # ---- why: time, user and system -------------------------------------------------------------------------------
 
 
+@pytest.mark.beside
 def test_the_formula_with_the_numbers_filled_in(draw, tool, python):
     r = lead(tool, "time", python, EXAMPLES / "numeric_loop.py", "0.2")
     assert re.search(r"user [\d.]+ m?s / \(real [\d.]+ m?s × P [\d.]+\) = [\d.]+", r.stderr)

@@ -122,6 +122,7 @@ down(4)
 """
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("label", EXPECTED)
 def test_recursive_lines_have_their_time(draw, label):
     """Five activations: 0.02 s before and 0.01 s after each call of the next. The call's line is open all the while."""
@@ -160,6 +161,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("label", EXPECTED)
 def test_coroutines_in_turn_have_their_time(draw, label):
     """Both stand on one line, before and after an await in its middle: 0.1 s in all. Sleeping is nobody's time."""

@@ -88,6 +88,7 @@ def test_operands_are_those_the_program_works_with(label, tmp_path):
         assert not wrong, (function, wrong, site)
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("label", EXPECTED)
 def test_operands_that_change_are_not_mixed_up(draw, label, tmp_path):
     """Where types change all the time, or slots are used by others in turn, what is seen still was there."""

@@ -186,6 +186,7 @@ def test_a_killed_program_shows_its_last_stacks(draw, tool, python, tmp_path):
     draw.median("age, s", killed[0]["threads"][0]["age_s"], high=0.2)
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.12"])
 def test_threads_that_fight_for_the_gil(draw, tool, label, tmp_path):
     python = require(label).exe
@@ -445,6 +446,7 @@ def test_children_are_recorded_into_the_same_file(tool, python, tmp_path):
     assert "child" in tool("export", record, "--format", "collapsed").stdout
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.15"])
 def test_samples_know_their_asyncio_task(draw, tool, label, tmp_path):
     """Two tasks take turns of 5 ms and 15 ms on one loop; the truth is what they measure themselves."""

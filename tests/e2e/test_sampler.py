@@ -20,18 +20,22 @@ def sample(draw, tool, label, script, seconds, *args, rate="1k", prefix=(), leas
     """Runs a script under the sampler: (its stdout, the report's JSON, collapsed stacks as {frames: count}).
 
     On a busy machine `seconds` may give fewer samples than `least`: then it is run again for longer, and what is still too
-    few is a miss.
+    few is a miss. There a program also stands still for as long as others have its CPU, and all samples of that while are one:
+    hence each further draw is twice as long.
     """
     record, out = tool.tmp / "s.lead", tool.tmp / "s.json"
-    record.unlink(missing_ok=True)
-    with inside(label, script, PACE) as path:
-        r = tool("run", f"--rate={rate}", "-o", record, f"--json={out}", "--", *prefix,
-                 *require(label).command(str(path), str(seconds), *map(str, args)), timeout=120)
-    assert r.returncode == 0, r.stderr
-    stacks = parse_collapsed(tool("export", record, "--format", "collapsed").stdout)
-    n = sum(stacks.values())
-    if n < least and seconds < 60:
-        return sample(draw, tool, label, script, 1.2 * seconds * least / max(n, least / 4), *args, rate=rate, prefix=prefix, least=least)
+    seconds *= 2 ** (draw.number - 1)
+    while True:
+        record.unlink(missing_ok=True)
+        with inside(label, script, PACE) as path:
+            r = tool("run", f"--rate={rate}", "-o", record, f"--json={out}", "--", *prefix,
+                     *require(label).command(str(path), str(seconds), *map(str, args)), timeout=120)
+        assert r.returncode == 0, r.stderr
+        stacks = parse_collapsed(tool("export", record, "--format", "collapsed").stdout)
+        n = sum(stacks.values())
+        if n >= least or seconds >= 60:
+            break
+        seconds *= 1.2 * least / max(n, least / 4)
     assert n > 0
     draw.hold(f"{label} samples", sum(draw.add(f"{label} samples", n)), low=least)
     return r.stdout, json.loads(out.read_text()), stacks
@@ -152,7 +156,7 @@ def check_functions_in_turn(draw, label, out, report):
 def test_functions_called_in_turn_get_their_true_share(draw, tool, label):
     """Sixteen short functions. One whose frames are copied at different instants may see two of them at once, or none. Each is a
     sixteenth of the samples: its bar is six standard deviations of 2 500, that of all together five."""
-    out, report, _ = sample(draw, tool, label, TARGETS / "bias.py", 1, "several", rate="10k", least=4_000)
+    out, report, _ = sample(draw, tool, label, TARGETS / "bias.py", 1.5, "several", rate="10k", least=5_000)
     check_functions_in_turn(draw, label, out, report)
 
 

@@ -50,6 +50,7 @@ def row_of(text, name):
 # ---- what is shown --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("label", EXPECTED)
 def test_a_running_program_is_shown_and_goes_on(draw, label, script, tmp_path):
     python = require(label)

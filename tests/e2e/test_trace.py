@@ -261,6 +261,7 @@ for thread in threads:
 """
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("label", EXPECTED)
 def test_all_threads_are_traced_however_they_were_made(draw, label):
     t = trace(label, THREADS)
