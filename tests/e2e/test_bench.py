@@ -301,7 +301,7 @@ def test_a_scale_tells_the_serial_share(draw, tool, label):
     """A lock held all the time lets one thread at a time through, in any build; more threads than CPUs are told."""
     python = require(label).command()[0]
     many = 2 * os.cpu_count()
-    r = tool("bench", "--python", python, "--time", 1, "--processes", 2, "--scale", f"threads=1,2,{many}", "-s",
+    r = tool("bench", "--python", python, "--time", 0.5, "--processes", 2, "--scale", f"threads=1,2,{many}", "-s",
              "import builtins, threading, time\nlock = builtins.__dict__.setdefault('lock', threading.Lock())",
              "with lock:\n  time.sleep(0.001)")
     assert r.returncode == 0, r.stderr
