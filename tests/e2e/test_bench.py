@@ -510,6 +510,7 @@ def test_markdown_for_a_pull_request(tool):
 COUNTED = ["-s", "x = list(range(10))\ndef f(n):\n  return n + 1", "[f(i) for i in x]"]
 
 
+@pytest.mark.alone  # beside a load of 20, bytecodes of the start were once missing on one side
 @pytest.mark.parametrize("label", ["3.8", "3.11", "3.13"])
 def test_counts_are_exact_and_the_same_each_time(tool, label):
     """Ten calls of f in a loop, one line each, as many bytecodes as dis shows in it."""
@@ -531,7 +532,7 @@ def test_instructions_follow_the_work(tool):
     python = require("3.13").command()[0]
     counts = []
     for n in 2000, 20000:
-        r = tool("bench", "--count=instructions", "--json", "--python", python, f"sum(range(9999, 9999 + {n}))")
+        r = tool("bench", "--count=instructions", "--json", "--python", python, f"sum(range(9999, 9999 + {n}))", timeout=300)  # callgrind takes its time
         assert r.returncode == 0, r.stderr
         counted = json.loads(r.stdout)["a"]
         assert counted["instructions_by"] in ("perf", "callgrind"), r.stdout
@@ -539,6 +540,7 @@ def test_instructions_follow_the_work(tool):
     assert 20000 < counts[0] and 9.5 < counts[1] / counts[0] < 10.5, counts
 
 
+@pytest.mark.alone  # beside a load of 20, bytecodes of the start were once missing on one side
 def test_counts_are_compared_function_by_function(tool):
     r = tool("compare", "--count", *COUNTED, "list(map(f, x))")
     assert r.returncode == 0, r.stderr
