@@ -22,7 +22,7 @@ def spin(seconds):
 
 
 @pytest.mark.parametrize("label", EXPECTED)
-def test_a_program_samples_itself(draw, tool, label, tmp_path):
+def test_a_program_samples_itself(tool, label, tmp_path):
     out = output_of(label, SPIN + """
 with leadline.sample() as s:
     with leadline.region("work"):
@@ -35,7 +35,7 @@ print(json.dumps(s.json()))
     assert "Functions" in text and "spin" in text and "program.py" in text
     result = json.loads(document)
     assert result["functions"][0]["name"] == "spin"
-    draw.median("samples", result["fidelity"]["samples"], low=101)
+    assert result["fidelity"]["samples"] > 100  # of 300
     (region,) = result["regions"]
     assert region["name"] == "work" and region["times"] == 1 and 0.25 < region["seconds"] <= result["wall_s"]
     assert json.loads(tool("report", "--json", tmp_path / "x.lead").stdout)["functions"] == result["functions"]
