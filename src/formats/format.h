@@ -87,7 +87,7 @@ const struct format *format_find(const char *name); /* NULL when there is none *
 /* By the end of a file's name; NULL when none fits, or only ones that cannot be written. */
 const struct format *format_for_path(const char *path);
 
-/* Opens a recording, or a file of any format that can be read. */
+/* Opens a recording, or a file of any format that can be read, as stacks; opened.h tells what else there is in a file. */
 int format_open(struct reader **ret, const char *path, struct err *e);
 /* Reads bytes that are of this format: for format_open, tests and fuzzers. Takes the descriptor. */
 int format_read_fd(

@@ -13,7 +13,7 @@
 
 struct format;
 
-struct opened {
+struct rig {
 	struct arena arena;
 	struct reader *reader;
 	struct tables *tables;
@@ -24,11 +24,11 @@ struct opened {
 
 /* The bytes as a file of any format, recognised as format_open does; name: what it must be taken for, NULL
  * for a file that must not be recognised. */
-void opened_init(struct opened *o, const char *name, const void *bytes, size_t n);
-void opened_done(struct opened *o);
+void rig_open(struct rig *o, const char *name, const void *bytes, size_t n);
+void rig_close(struct rig *o);
 /* What stands at a stack "root;…;leaf" of names, added up over all threads and lines. */
-double opened_value(const struct opened *o, const char *stack);
+double rig_value(const struct rig *o, const char *stack);
 /* The file of this format, made of it. */
-void opened_write(const struct opened *o, const char *format, struct buf *to);
+void rig_write(const struct rig *o, const char *format, struct buf *to);
 
 #endif
