@@ -43,6 +43,7 @@ struct builder {
 	VEC(struct track) tracks;
 	uint32_t *of_torch, *of_others; /* tracks of both as index + 1; 0: not met yet */
 	uint32_t *frames;               /* by torch's names, row; 0: not made yet */
+	uint32_t *other_frames;         /* the same by texts of others without a file */
 	struct span *spans;
 	size_t n_spans;
 	struct buf text;
@@ -101,6 +102,18 @@ static uint32_t frame_of(struct builder *b, uint32_t name)
 	return b->frames[name];
 }
 
+static uint32_t other_frame_of(struct builder *b, const struct op_other *x)
+{
+	const struct intern *texts = &b->x->others.texts;
+	const char *name = x->name ? intern_get(texts, x->name)->p : "(no name)";
+
+	if (x->file || x->line)
+		return foreign_frame(b->to, name, intern_get(texts, x->file)->p, 0, x->line);
+	if (!b->other_frames[x->name])
+		b->other_frames[x->name] = foreign_frame(b->to, name, "", 0, 0);
+	return b->other_frames[x->name];
+}
+
 static int64_t end_of(int64_t start_ns, int64_t duration_ns)
 {
 	int64_t end;
@@ -133,17 +146,14 @@ static void take_other(struct builder *b, const struct op_other *x)
 	const struct op_others *all = &b->x->others;
 	uint32_t track = track_of(b, &all->tracks, b->of_others, x->track);
 	struct track *t = &b->tracks.v[track];
-	const char *name = intern_get(&all->texts, x->name)->p;
 	struct span *s;
 
 	if (x->phase == 'M') {
-		t->name = name;
+		t->name = intern_get(&all->texts, x->name)->p;
 	} else if (x->phase != 'E') {
 		if (x->phase == 'B')
 			vec_push(&t->open, b->n_spans);
-		s = add_span(b, track,
-			foreign_frame(b->to, x->name ? name : "(no name)",
-				intern_get(&all->texts, x->file)->p, 0, x->line));
+		s = add_span(b, track, other_frame_of(b, x));
 		s->start = x->start_ns;
 		s->end = x->phase == 'B' ? NO_END : x->end_ns;
 	} else if (t->open.n) {
@@ -290,6 +300,7 @@ static void builder_init(struct builder *b, const struct op_events *x, struct fo
 	b->of_torch = xcalloc(x->tracks.items.n + 1, sizeof *b->of_torch);
 	b->of_others = xcalloc(x->others.tracks.items.n + 1, sizeof *b->of_others);
 	b->frames = xcalloc(x->names.items.n + 1, sizeof *b->frames);
+	b->other_frames = xcalloc(x->others.texts.items.n + 1, sizeof *b->other_frames);
 }
 
 static void builder_done(struct builder *b)
@@ -304,6 +315,7 @@ static void builder_done(struct builder *b)
 	free(b->of_torch);
 	free(b->of_others);
 	free(b->frames);
+	free(b->other_frames);
 }
 
 /* Whoever sees the stacks should know what of the file they are not made of. */

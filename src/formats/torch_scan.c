@@ -358,9 +358,9 @@ static bool scan_milli_long(const struct scan_text *t, long double *ret)
 bool scan_milli_sum(const struct scan_text *a, const struct scan_text *b, int64_t *ret)
 {
 	long double x, y;
-	int64_t first, second;
+	int64_t first, second = 0;
 
-	if (scan_milli_exact(a, &first) && scan_milli_exact(b, &second)) {
+	if (scan_milli_exact(a, &first) && (!b->n || scan_milli_exact(b, &second))) {
 		*ret = first + (second > 0 ? second : 0);
 		return true;
 	}
