@@ -338,6 +338,8 @@ static void take_interpreter(struct trace *t, const struct torch_event *f)
 	const char *open;
 	int64_t value;
 
+	if (!minor.n)
+		return;
 	if (scan_is(&f->name, "thread_name") && !t->to->py_minor) {
 		open = memchr(minor.p, '(', minor.n);
 		if (!open)
