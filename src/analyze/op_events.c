@@ -21,6 +21,9 @@ void op_events_done(struct op_events *x)
 	vec_done(&x->properties);
 	buf_done(&x->compiled);
 	intern_done(&x->texts);
+	vec_done(&x->others.v);
+	intern_done(&x->others.texts);
+	intern_done(&x->others.tracks);
 	buf_done(&x->numbers);
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "analyze/op_collected.h"
+#include "base/budget.h"
 #include "base/buf.h"
 #include "base/intern.h"
 #include "base/vec.h"
@@ -70,6 +71,28 @@ struct op_mark { /* an event that is no span: a flow, a counter, a thread's name
 	struct op_written written;
 };
 
+struct op_other { /* an event that is none of torch's, and that stacks are made of */
+	int64_t start_ns, end_ns; /* X: both; B, E: when it begins or ends */
+	uint32_t name, file;      /* in others.texts; M: the name of its thread */
+	uint32_t line;            /* 0: not known */
+	uint32_t track;           /* in others.tracks */
+	uint32_t after;           /* of v: how many stand before it in the file */
+	char phase;               /* X, B or E as Chrome's trace events have it; M: thread_name */
+};
+
+struct op_others {
+	VEC(struct op_other) v; /* in the file's order */
+	struct intern texts;    /* 0 is "" */
+	struct intern tracks;   /* as op_events has them */
+	uint64_t n_spans;       /* X and B */
+	uint64_t n_foreign;     /* of them: those of other tools, not what torch says of itself */
+};
+
+struct op_flaw {          /* where a file first is not what it should be */
+	uint64_t at_byte; /* gzip undone */
+	const char *what; /* NULL: it is all right */
+};
+
 #define OP_COMPILED_KEY "leadline_compile" /* the property that `compiled` is read from */
 
 struct op_property {  /* what a file says beside its events */
@@ -105,8 +128,11 @@ struct op_events {
 	unsigned world_size; /* its ranks; 0: not known */
 	unsigned py_minor;   /* of the interpreter, where the process is named after it; else 0 */
 	uint64_t n_skipped;  /* events of other kinds: flows, counters, marks */
-	uint64_t n_lost, n_repaired;   /* events that could not be read, or only after a repair */
-	bool is_cut;                   /* the file ends before its events do */
+	uint64_t n_lost, n_repaired; /* events that could not be read, or only after a repair */
+	bool is_cut;                 /* the file ends before its events do */
+	struct op_flaw flaw;     /* the first of them; of other tools' files no other is forgiven */
+	struct op_others others; /* of a file */
+	struct budget budget;    /* of a file: what may still be made of it */
 	char damage[DAMAGE_TEXT];      /* what is missing of a recording; "" nothing */
 	struct op_collected collected; /* of a recording */
 	struct buf

@@ -7,7 +7,7 @@
 
 #include "analyze/files.h"
 #include "analyze/op_events.h"
-#include "analyze/op_record.h"
+#include "analyze/op_stacks.h"
 #include "analyze/regions.h"
 #include "analyze/strips.h"
 #include "analyze/texts.h"
@@ -59,22 +59,23 @@ struct recording *recording_of_reader(struct reader *reader, const char *path)
 	return r;
 }
 
-struct recording *recording_of_trace(
-	struct torch *torch, const char *path, recording_stacks_fn *read_stacks)
+struct recording *recording_of_trace(struct torch *torch, const char *path)
 {
 	struct recording *r = recording_new(path);
 
 	r->torch = torch;
-	r->read_stacks = read_stacks;
+	r->is_trace = true;
 	return r;
 }
 
 int recording_run(struct recording *r, struct err *e)
 {
-	recording_stacks_fn *read = r->read_stacks;
+	bool is_new = r->is_trace;
 
-	r->read_stacks = NULL;
-	if (read && (read(&r->reader, r->path, &r->problem) < 0 || load_run(r, &r->problem) < 0)) {
+	r->is_trace = false;
+	if (is_new &&
+		(op_stacks_open(&r->reader, &r->torch->x, r->path, &r->problem) < 0 ||
+			load_run(r, &r->problem) < 0)) {
 		tables_free(r->tables);
 		reader_close(r->reader);
 		r->tables = NULL;

@@ -39,16 +39,12 @@ struct usage;
 
 enum { RECORDING_SELECTIONS = 6 };
 
-/* The spans of a trace as the stacks they make. */
-typedef int recording_stacks_fn(struct reader **ret, const char *path, struct err *e);
-
 struct recording {
 	struct arena arena;
 	const char *path, *name;
-	struct torch *torch;  /* its operators of PyTorch, once asked for (recording_torch) */
-	const char *no_torch; /* why there are none, in words; NULL: as usual */
-	recording_stacks_fn *read_stacks; /* NULL: it is no trace, or that was done */
-	struct err problem;               /* why nothing of a run could be read */
+	struct torch *torch; /* its operators of PyTorch, once asked for (recording_torch) */
+	bool is_trace;       /* whose stacks were not asked for so far */
+	struct err problem;  /* why nothing of a run could be read */
 	/* NULL where nothing but operators can be shown of it (a trace that is cut off, or until recording_run; a recording damaged
 	 * where it tells of the run), and so is what follows; of traces the reader and the tables, too: */
 	const struct usage *usage;
@@ -72,9 +68,8 @@ struct recording {
 
 /* Takes the reader. What cannot be had of it is told when it is asked for. */
 struct recording *recording_of_reader(struct reader *reader, const char *path);
-/* Of a trace: takes what was read of it (torch_of_events). Its spans as stacks are read when they are asked for. */
-struct recording *recording_of_trace(
-	struct torch *torch, const char *path, recording_stacks_fn *read_stacks);
+/* Of a trace: takes what was read of it (torch_of_events). Its spans become stacks when those are asked for. */
+struct recording *recording_of_trace(struct torch *torch, const char *path);
 void recording_free(struct recording *r); /* NULL is fine */
 
 /* Samples, weights or counted calls: not operators alone. */

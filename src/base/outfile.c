@@ -282,6 +282,17 @@ int outfile_save(const struct buf *b, const char *path, struct err *e)
 	return status < 0 ? err_note(e, "%s", path) : 0;
 }
 
+int outfile_unnamed(void)
+{
+	const char *folders[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
+	int fd = -1;
+
+	for (size_t i = 0; i < 3 && fd < 0; i++)
+		if (folders[i])
+			fd = open(folders[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return fd;
+}
+
 int outfile_make_folder(const char *path)
 {
 	struct stat st;

@@ -23,6 +23,8 @@ enum outfile_flags {
 int outfile_open(const char *path, unsigned flags, int *ret_fd, struct err *e);
 /* A whole file. */
 int outfile_save(const struct buf *b, const char *path, struct err *e);
+/* One without a name, to be written and read, in $TMPDIR, else /var/tmp or /tmp; the descriptor, or -1 with errno. */
+int outfile_unnamed(void);
 /* A folder of ours (0700); 0, or -1 with errno: EEXIST where there is one, or something else. */
 int outfile_make_folder(const char *path);
 

@@ -60,6 +60,25 @@ void text_add_char(struct buf *out, uint32_t c)
 	}
 }
 
+void text_add_valid(struct buf *out, const char *s, size_t n)
+{
+	uint32_t c;
+
+	for (size_t at = 0; at < n;) {
+		at += text_decode(s + at, n - at, &c);
+		text_add_char(out, c);
+	}
+}
+
+bool text_is_ascii(const char *s, size_t n)
+{
+	unsigned char all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all |= (unsigned char)s[i];
+	return all < 0x80;
+}
+
 struct range {
 	uint32_t first, last;
 };

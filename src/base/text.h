@@ -19,6 +19,10 @@ size_t text_decode(const char *s, size_t n, uint32_t *ret_char);
 /* Appends one character as UTF-8; what is none becomes U+FFFD. */
 void text_add_char(struct buf *out, uint32_t c);
 
+/* Appends text as valid UTF-8: bytes that are none become U+FFFD. */
+void text_add_valid(struct buf *out, const char *s, size_t n);
+bool text_is_ascii(const char *s, size_t n);
+
 /* Columns the character or string takes on a terminal: 0 for combining marks, 2 for wide ones. */
 int text_char_width(uint32_t c);
 size_t text_width(const char *s);

@@ -13,8 +13,7 @@
 #include "base/err.h"
 #include "base/outfile.h"
 #include "cmd/command.h"
-#include "formats/format.h"
-#include "formats/torch_trace.h"
+#include "formats/opened.h"
 #include "store/reader.h"
 #include "store/writer.h"
 #include "base/banned.h"
@@ -35,19 +34,19 @@ static int begin(struct writer **ret, const char *to, const struct op_events *x,
 
 int import_open(struct reader **ret, const char *path, struct err *e)
 {
-	struct op_events x = { .keeps_all = true };
-	struct err not_torch = ERR_INIT;
+	struct opened o = { .keeps_all = true };
 	struct writer *w;
-	int fd, status;
+	int fd, status = format_open_any(path, &o, e);
 
-	if (torch_trace_load_file(&x, path, &not_torch) == 0)
-		command_tell_missing(path, op_events_missing(&x));
-	if (not_torch.code)
-		status = format_open(ret, path, e);
-	else if ((status = begin(&w, NULL, &x, e)) == 0 &&
-		(status = writer_close_keep_fd(w, &fd, e)) == 0)
-		status = reader_open_own(ret, fd, path, e);
-	op_events_done(&x);
+	if (status == 0 && o.ops) {
+		command_tell_missing(path, op_events_missing(o.ops));
+		if ((status = begin(&w, NULL, o.ops, e)) == 0 &&
+			(status = writer_close_keep_fd(w, &fd, e)) == 0)
+			status = reader_open_own(ret, fd, path, e);
+	} else if (status == 0 && (status = opened_reader(&o, ret, e)) == 0) {
+		o.reader = NULL;
+	}
+	opened_done(&o);
 	return status;
 }
 
@@ -76,29 +75,25 @@ static bool is_same_file(const char *a, const char *b)
 
 int import_save(const char *path, const char *to, struct err *e)
 {
-	struct op_events x = { .keeps_all = true };
-	struct err not_torch = ERR_INIT;
-	struct reader *r = NULL;
+	struct opened o = { .keeps_all = true };
+	struct reader *r;
 	struct arena a = ARENA_INIT;
 	struct writer *w;
 	int status;
 
 	if (is_same_file(path, to))
 		return err_set(e, ERR_USAGE, "%s would be written over itself", path);
-	if (torch_trace_load_file(&x, path, &not_torch) == 0) {
-		command_tell_missing(path, op_events_missing(&x));
-		status = begin(&w, to, &x, e);
+	status = format_open_any(path, &o, e);
+	if (status == 0 && o.ops) {
+		command_tell_missing(path, op_events_missing(o.ops));
+		status = begin(&w, to, o.ops, e);
 		if (status == 0)
 			status = writer_close(w, e);
-	} else {
-		status = format_open(&r, path, e);
-		if (status == 0) {
-			command_tell_damage(&a, r, path);
-			status = copy(r, to, e);
-		}
-		reader_close(r);
+	} else if (status == 0 && (status = opened_reader(&o, &r, e)) == 0) {
+		command_tell_damage(&a, r, path);
+		status = copy(r, to, e);
 	}
 	arena_done(&a);
-	op_events_done(&x);
+	opened_done(&o);
 	return status;
 }

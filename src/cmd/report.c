@@ -386,11 +386,14 @@ static int report_trace(struct recording *r, const struct options *o, struct err
 	if (r->reader)
 		command_tell_missing(r->path, recording_damage(r));
 	if (!torch)
-		status = r->no_torch ? err_set(e, ERR_BAD_FILE, "%s", r->no_torch)
-				     : err_set(e, ERR_NOT_PREPARED, "%s: %s", r->path,
-					       recording_why(r,
-						       "it holds no operators; leadline run "
-						       "--torch records them"));
+		status = r->origin.is_foreign
+			? err_set(e, ERR_BAD_FILE,
+				  "%s: it is of another tool than torch.profiler (%s)", r->path,
+				  r->origin.format)
+			: err_set(e, ERR_NOT_PREPARED, "%s: %s", r->path,
+				  recording_why(r,
+					  "it holds no operators; leadline run "
+					  "--torch records them"));
 	else
 		status = report_ops(torch, r->path, &ops, e);
 	recording_free(r);

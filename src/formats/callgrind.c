@@ -19,7 +19,7 @@
 #include "base/saturate.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "formats/foreign.h"
+#include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/sink.h"
 #include "formats/used.h"

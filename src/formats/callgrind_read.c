@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "formats/foreign.h"
+#include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
 #include "store/writer.h"

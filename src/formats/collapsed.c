@@ -23,7 +23,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "formats/dat.h"
-#include "formats/foreign.h"
+#include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
 #include "formats/sink.h"

@@ -21,7 +21,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/xalloc.h"
-#include "formats/foreign.h"
+#include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
 #include "formats/sink.h"

@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/json_read.h"
 #include "base/vec.h"
-#include "formats/foreign.h"
+#include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
 #include "base/banned.h"

@@ -91,7 +91,7 @@ const struct format *format_for_path(const char *path);
 /* The door for files: opens a recording, a trace of torch.profiler, or a file of any format that can be read; everything else is
  * asked of the recording (analyze/recording.h). */
 int format_load(struct recording **ret, const char *path, struct err *e);
-/* The same as records, without operators that a trace holds. */
+/* The same as stacks; opened.h tells what else there is in a file. */
 int format_open(struct reader **ret, const char *path, struct err *e);
 /* Reads bytes that are of this format: for format_open, tests and fuzzers. Takes the descriptor. */
 int format_read_fd(

@@ -25,13 +25,13 @@ static int file_of(const void *bytes, size_t n)
 	return fd;
 }
 
-void opened_init(struct opened *o, const char *name, const void *bytes, size_t n)
+void format_rig_open(struct format_rig *o, const char *name, const void *bytes, size_t n)
 {
 	static const struct stacks_options all = { 0 };
 	char path[64];
 	int fd = file_of(bytes, n);
 
-	*o = (struct opened){ 0 };
+	*o = (struct format_rig){ 0 };
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	o->status = format_open(&o->reader, path, &o->e);
 	close(fd);
@@ -44,14 +44,14 @@ void opened_init(struct opened *o, const char *name, const void *bytes, size_t n
 	assert_non_null(name);
 }
 
-void opened_done(struct opened *o)
+void format_rig_close(struct format_rig *o)
 {
 	tables_free(o->tables);
 	reader_close(o->reader);
 	arena_done(&o->arena);
 }
 
-double opened_value(const struct opened *o, const char *stack)
+double format_rig_value(const struct format_rig *o, const char *stack)
 {
 	static struct stack_frame frames[STACKS_DEPTH];
 	struct buf text = BUF_INIT;
@@ -68,7 +68,7 @@ double opened_value(const struct opened *o, const char *stack)
 	return value;
 }
 
-void opened_write(const struct opened *o, const char *format, struct buf *to)
+void format_rig_write(const struct format_rig *o, const char *format, struct buf *to)
 {
 	const struct format *f = format_find(format);
 	struct err e = ERR_INIT;

@@ -13,7 +13,7 @@
 
 struct format;
 
-struct opened {
+struct format_rig {
 	struct arena arena;
 	struct reader *reader;
 	struct tables *tables;
@@ -24,11 +24,11 @@ struct opened {
 
 /* The bytes as a file of any format, recognised as format_open does; name: what it must be taken for, NULL
  * for a file that must not be recognised. */
-void opened_init(struct opened *o, const char *name, const void *bytes, size_t n);
-void opened_done(struct opened *o);
+void format_rig_open(struct format_rig *o, const char *name, const void *bytes, size_t n);
+void format_rig_close(struct format_rig *o);
 /* What stands at a stack "root;…;leaf" of names, added up over all threads and lines. */
-double opened_value(const struct opened *o, const char *stack);
+double format_rig_value(const struct format_rig *o, const char *stack);
 /* The file of this format, made of it. */
-void opened_write(const struct opened *o, const char *format, struct buf *to);
+void format_rig_write(const struct format_rig *o, const char *format, struct buf *to);
 
 #endif

@@ -17,7 +17,7 @@ static const char folded[] = "main (a.py:3);f (/x/b.py:10) 30\n"
 			     "main (a.py:4);operator() (int) 8\n"
 			     "/x/b.py:g:7;[idle] 50\n";
 
-static struct stack_frame leaf_of(const struct opened *o, size_t place)
+static struct stack_frame leaf_of(const struct format_rig *o, size_t place)
 {
 	static struct stack_frame frames[STACKS_DEPTH];
 
@@ -27,37 +27,37 @@ static struct stack_frame leaf_of(const struct opened *o, size_t place)
 
 static void collapsed_stacks_have_files_and_lines(void **state)
 {
-	struct opened o;
+	struct format_rig o;
 
 	(void)state;
-	opened_init(&o, "collapsed", folded, strlen(folded));
+	format_rig_open(&o, "collapsed", folded, strlen(folded));
 	assert_int_equal(o.status, 0);
 	assert_true(o.stacks->is_foreign);
 	assert_int_equal(o.stacks->unit, UNIT_COUNT);
-	assert_true(opened_value(&o, "main;f") == 42);
-	assert_true(opened_value(&o, "main;operator() (int)") == 8);
-	assert_true(opened_value(&o, "g;[idle]") == 50);
+	assert_true(format_rig_value(&o, "main;f") == 42);
+	assert_true(format_rig_value(&o, "main;operator() (int)") == 8);
+	assert_true(format_rig_value(&o, "g;[idle]") == 50);
 	assert_string_equal(leaf_of(&o, 0).file, "/x/b.py");
 	assert_int_equal(leaf_of(&o, 0).line, 10);
 	assert_true(leaf_of(&o, 2).is_synthetic);
 	assert_int_equal(o.stacks->n_samples, 100);
-	opened_done(&o);
+	format_rig_close(&o);
 }
 
 static void what_is_written_reads_the_same(void **state)
 {
 	struct buf once = BUF_INIT, twice = BUF_INIT;
-	struct opened o, again;
+	struct format_rig o, again;
 
 	(void)state;
-	opened_init(&o, "collapsed", folded, strlen(folded));
-	opened_write(&o, "collapsed", &once);
-	opened_init(&again, "collapsed", once.data, once.n);
-	opened_write(&again, "collapsed", &twice);
+	format_rig_open(&o, "collapsed", folded, strlen(folded));
+	format_rig_write(&o, "collapsed", &once);
+	format_rig_open(&again, "collapsed", once.data, once.n);
+	format_rig_write(&again, "collapsed", &twice);
 	assert_string_equal(buf_str(&once), buf_str(&twice));
-	assert_true(opened_value(&again, "main;f") == 42);
-	opened_done(&o);
-	opened_done(&again);
+	assert_true(format_rig_value(&again, "main;f") == 42);
+	format_rig_close(&o);
+	format_rig_close(&again);
 	buf_done(&once);
 	buf_done(&twice);
 }
@@ -65,24 +65,24 @@ static void what_is_written_reads_the_same(void **state)
 static void a_caller_of_many_keeps_each_apart(void **state)
 {
 	struct buf text = BUF_INIT;
-	struct opened o;
+	struct format_rig o;
 	char stack[40];
 
 	(void)state;
 	for (unsigned i = 0; i < 400; i++) /* each of 100 four times, not in one order */
 		buf_printf(&text, "main;f%u;g%u %u\n", i * 37 % 100, i * 37 % 7, i * 37 % 100 + 1);
-	opened_init(&o, "collapsed", text.data, text.n);
+	format_rig_open(&o, "collapsed", text.data, text.n);
 	assert_int_equal(o.status, 0);
 	for (unsigned i = 0; i < 100; i++) {
 		double sum = 0;
 
 		for (unsigned k = 0; k < 7; k++) {
 			snprintf(stack, sizeof stack, "main;f%u;g%u", i, k);
-			sum += opened_value(&o, stack);
+			sum += format_rig_value(&o, stack);
 		}
 		assert_true(sum == 4 * (i + 1));
 	}
-	opened_done(&o);
+	format_rig_close(&o);
 	buf_done(&text);
 }
 
@@ -93,7 +93,7 @@ static void gzip_is_undone(void **state)
 		.avail_in = sizeof folded - 1,
 		.next_out = packed,
 		.avail_out = sizeof packed };
-	struct opened o;
+	struct format_rig o;
 	size_t n;
 
 	(void)state;
@@ -101,30 +101,30 @@ static void gzip_is_undone(void **state)
 	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
 	n = z.total_out;
 	deflateEnd(&z);
-	opened_init(&o, "collapsed", packed, n);
-	assert_true(opened_value(&o, "main;f") == 42);
-	opened_done(&o);
+	format_rig_open(&o, "collapsed", packed, n);
+	assert_true(format_rig_value(&o, "main;f") == 42);
+	format_rig_close(&o);
 	memcpy(packed + n, packed, n); /* two members are one file */
-	opened_init(&o, "collapsed", packed, 2 * n);
-	assert_true(opened_value(&o, "main;f") == 84);
-	opened_done(&o);
-	opened_init(&o, "collapsed", packed, n - 10);
+	format_rig_open(&o, "collapsed", packed, 2 * n);
+	assert_true(format_rig_value(&o, "main;f") == 84);
+	format_rig_close(&o);
+	format_rig_open(&o, "collapsed", packed, n - 10);
 	assert_true(o.status < 0);
 	assert_non_null(strstr(o.e.text, "gzip"));
-	opened_done(&o);
+	format_rig_close(&o);
 }
 
 static void refused(const char *text, size_t n, const char *why)
 {
-	struct opened o;
+	struct format_rig o;
 
-	opened_init(&o, NULL, text, n);
+	format_rig_open(&o, NULL, text, n);
 	assert_true(o.status < 0);
 	assert_int_equal(o.e.code, ERR_BAD_FILE);
 	if (!strstr(o.e.text, why))
 		print_message("%s\n", o.e.text);
 	assert_non_null(strstr(o.e.text, why));
-	opened_done(&o);
+	format_rig_close(&o);
 }
 
 static void other_files_are_refused_in_one_line(void **state)

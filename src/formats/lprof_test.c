@@ -34,7 +34,7 @@ static const char old[] =
 	"fq\x08\x87q\t]q\n(K\x03K\x01M\xf4\x01\x87q\x0bK\x04KeJp\x11\x01\0\x87q\x0c"
 	"esub.";
 
-static const struct exact_lines *lines_of(struct opened *o)
+static const struct exact_lines *lines_of(struct format_rig *o)
 {
 	return exact_lines_build(&o->arena, o->tables, frames_new(&o->arena, o->tables), NULL, 0);
 }
@@ -56,47 +56,47 @@ static void check_first(const struct exact_lines *l)
 
 static void files_of_recent_and_old_versions_are_read(void **state)
 {
-	struct opened o;
+	struct format_rig o;
 
 	(void)state;
-	opened_init(&o, "lprof", recent, sizeof recent - 1);
+	format_rig_open(&o, "lprof", recent, sizeof recent - 1);
 	assert_int_equal(o.status, 0);
 	assert_int_equal(lines_of(&o)->n_functions, 2);
 	check_first(lines_of(&o));
 	assert_int_equal(lines_of(&o)->functions[1].lines[0].hits, 4);
-	opened_done(&o);
-	opened_init(&o, "lprof", old, sizeof old - 1);
+	format_rig_close(&o);
+	format_rig_open(&o, "lprof", old, sizeof old - 1);
 	assert_int_equal(o.status, 0);
 	check_first(lines_of(&o));
-	opened_done(&o);
+	format_rig_close(&o);
 }
 
 static void what_is_written_is_read_back(void **state)
 {
 	struct buf again = BUF_INIT;
-	struct opened o;
+	struct format_rig o;
 
 	(void)state;
-	opened_init(&o, "lprof", recent, sizeof recent - 1);
-	opened_write(&o, "lprof", &again);
-	opened_done(&o);
-	opened_init(&o, "lprof", again.data, again.n);
+	format_rig_open(&o, "lprof", recent, sizeof recent - 1);
+	format_rig_write(&o, "lprof", &again);
+	format_rig_close(&o);
+	format_rig_open(&o, "lprof", again.data, again.n);
 	assert_int_equal(o.status, 0);
 	assert_int_equal(lines_of(&o)->n_functions, 2);
 	check_first(lines_of(&o));
-	opened_done(&o);
+	format_rig_close(&o);
 	buf_done(&again);
 }
 
 static void a_file_that_ends_early_is_refused_wherever_it_ends(void **state)
 {
-	struct opened o;
+	struct format_rig o;
 
 	(void)state;
 	for (size_t n = 60; n < sizeof recent - 1; n++) {
-		opened_init(&o, "lprof", recent, n);
+		format_rig_open(&o, "lprof", recent, n);
 		assert_int_equal(o.e.code, ERR_BAD_FILE);
-		opened_done(&o);
+		format_rig_close(&o);
 	}
 }
 

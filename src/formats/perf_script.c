@@ -15,7 +15,7 @@
 #include "analyze/stacks.h"
 #include "base/err.h"
 #include "base/vec.h"
-#include "formats/foreign.h"
+#include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
 #include "base/banned.h"

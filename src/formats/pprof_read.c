@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "formats/foreign.h"
+#include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
 #include "formats/protobuf.h"

@@ -20,7 +20,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "formats/foreign.h"
+#include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
 #include "formats/marshal.h"

@@ -16,7 +16,7 @@
 #include "formats/marshal.h"
 #include "wire/records.h"
 
-static const struct callstats *stats_of(struct opened *o)
+static const struct callstats *stats_of(struct format_rig *o)
 {
 	struct frames *f = frames_new(&o->arena, o->tables);
 	const struct nodes *nodes = nodes_build(&o->arena, o->tables, f, NULL);
@@ -102,33 +102,33 @@ static void counts_are_read_in_the_order_the_file_has_them(void **state)
 {
 	const struct callstats *s;
 	struct buf bytes = BUF_INIT;
-	struct opened o;
+	struct format_rig o;
 
 	(void)state;
 	make(&bytes);
-	opened_init(&o, "pstats", bytes.data, bytes.n);
+	format_rig_open(&o, "pstats", bytes.data, bytes.n);
 	assert_int_equal(o.status, 0);
 	s = stats_of(&o);
 	check(s);
 	assert_string_equal(s->v[0].name, "main"); /* the file's order */
-	opened_done(&o);
+	format_rig_close(&o);
 	buf_done(&bytes);
 }
 
 static void what_is_written_is_read_back(void **state)
 {
 	struct buf bytes = BUF_INIT, again = BUF_INIT;
-	struct opened o;
+	struct format_rig o;
 
 	(void)state;
 	make(&bytes);
-	opened_init(&o, "pstats", bytes.data, bytes.n);
-	opened_write(&o, "pstats", &again);
-	opened_done(&o);
-	opened_init(&o, "pstats", again.data, again.n);
+	format_rig_open(&o, "pstats", bytes.data, bytes.n);
+	format_rig_write(&o, "pstats", &again);
+	format_rig_close(&o);
+	format_rig_open(&o, "pstats", again.data, again.n);
 	assert_int_equal(o.status, 0);
 	check(stats_of(&o));
-	opened_done(&o);
+	format_rig_close(&o);
 	buf_done(&bytes);
 	buf_done(&again);
 }
@@ -144,33 +144,33 @@ static const char referring[] = "{\xa9\x03\xfa\x04"
 static void references_are_followed(void **state)
 {
 	const struct callstats *s;
-	struct opened o;
+	struct format_rig o;
 
 	(void)state;
-	opened_init(&o, "pstats", referring, sizeof referring - 1);
+	format_rig_open(&o, "pstats", referring, sizeof referring - 1);
 	assert_int_equal(o.status, 0);
 	s = stats_of(&o);
 	assert_int_equal(s->n, 1);
 	assert_int_equal(get(s, "f.py:3(g)")->callers[0].cost.calls, 1);
-	opened_done(&o);
+	format_rig_close(&o);
 }
 
 static void a_file_that_ends_early_is_refused_wherever_it_ends(void **state)
 {
 	struct buf bytes = BUF_INIT;
-	struct opened o;
+	struct format_rig o;
 
 	(void)state;
 	make(&bytes);
 	for (size_t n = 12; n < bytes.n; n++) {
-		opened_init(&o, "pstats", bytes.data, n);
+		format_rig_open(&o, "pstats", bytes.data, n);
 		assert_int_equal(o.e.code, ERR_BAD_FILE);
-		opened_done(&o);
+		format_rig_close(&o);
 	}
 	for (size_t n = 12; n < sizeof referring - 1; n++) {
-		opened_init(&o, "pstats", referring, n);
+		format_rig_open(&o, "pstats", referring, n);
 		assert_int_equal(o.e.code, ERR_BAD_FILE);
-		opened_done(&o);
+		format_rig_close(&o);
 	}
 	buf_done(&bytes);
 }

@@ -567,7 +567,8 @@ static int read_input(struct file *f, struct input *in)
 	return status;
 }
 
-int results_read_fd(struct arena *a, int fd, const char *name, struct results *ret, struct err *e)
+int results_read(
+	struct arena *a, struct input *in, const char *name, struct results *ret, struct err *e)
 {
 	struct results to = { .name = name,
 		.date = "",
@@ -580,13 +581,10 @@ int results_read_fd(struct arena *a, int fd, const char *name, struct results *r
 		.damage = "" };
 	struct file f = { .a = a, .e = e, .to = &to, .file_unit = UNIT_RATIO };
 	struct stat st;
-	struct input in;
 	int status;
 
-	to.begun_s = fstat(fd, &st) == 0 ? (double)st.st_mtim.tv_sec : NAN;
-	input_init(&in, fd);
-	status = read_input(&f, &in);
-	input_done(&in);
+	to.begun_s = fstat(in->fd, &st) == 0 ? (double)st.st_mtim.tv_sec : NAN;
+	status = read_input(&f, in);
 	if (status == 0) {
 		settle(&f);
 		to.n = f.benchmarks.n;
@@ -606,6 +604,17 @@ int results_read_fd(struct arena *a, int fd, const char *name, struct results *r
 	return status < 0 ? err_note(e, "%s", name) : 0;
 }
 
+int results_read_fd(struct arena *a, int fd, const char *name, struct results *ret, struct err *e)
+{
+	struct input in;
+	int status;
+
+	input_init(&in, fd);
+	status = results_read(a, &in, name, ret, e);
+	input_done(&in);
+	return status;
+}
+
 /* A recording that holds benchmarks; NULL when it is none. */
 static struct reader *open_recording(const char *path)
 {
@@ -620,7 +629,7 @@ static struct reader *open_recording(const char *path)
 	return NULL;
 }
 
-static int read_recording(
+int results_of_recording(
 	struct arena *a, struct reader *r, const char *name, struct results *ret, struct err *e)
 {
 	const struct benchmarks *all = NULL;
@@ -655,17 +664,19 @@ static int read_recording(
 			ret->v[i] = (struct benchmark){ all->v[i], "", UNIT_SECONDS };
 	}
 	tables_free(t);
-	reader_close(r);
 	return status < 0 ? err_note(e, "%s", name) : 0;
 }
 
 int results_load(struct arena *a, const char *path, struct results *ret, struct err *e)
 {
 	struct reader *recording = open_recording(path);
-	int fd = -1;
+	int fd = -1, status;
 
-	if (recording)
-		return read_recording(a, recording, arena_strdup(a, path), ret, e);
+	if (recording) {
+		status = results_of_recording(a, recording, arena_strdup(a, path), ret, e);
+		reader_close(recording);
+		return status;
+	}
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return err_errno(e, errno == ENOENT ? ERR_NO_FILE : ERR_SYSTEM, "%s", path);
@@ -674,13 +685,17 @@ int results_load(struct arena *a, const char *path, struct results *ret, struct 
 
 bool results_are_in(const char *path)
 {
-	struct reader *recording = open_recording(path);
+	struct reader *recording;
 	struct input in;
+	struct stat st;
 	const char *head;
 	bool are;
 	size_t n;
 	int fd;
 
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	recording = open_recording(path);
 	reader_close(recording);
 	if (recording)
 		return true;

@@ -2,7 +2,7 @@
  *
  * Benchmark results in the files of pyperf, pytest-benchmark and hyperfine: all raw values, as a `struct series` per
  * benchmark, so that whatever shows or compares what was just measured takes stored results as well. They are no recordings:
- * format_open refuses such a file and says so.
+ * format_open refuses such a file and says so, format_open_any (opened.h) has them read.
  *
  *	struct arena a = ARENA_INIT;
  *	struct results r;
@@ -33,7 +33,9 @@
 
 struct arena;
 struct err;
+struct input;
 struct json_writer;
+struct reader;
 
 enum { RESULTS_VALUES = 10000000 };
 
@@ -58,9 +60,15 @@ struct results {
 
 /* Whether a file that begins so may hold results; head as in format.h. */
 bool results_recognise(const char *head, size_t n);
-/* The same of a file; false where it cannot be read. */
+/* The same of a file; false where it cannot be read, and of pipes, which can be read only once. */
 bool results_are_in(const char *path);
 
+/* What is left of the input. */
+int results_read(
+	struct arena *a, struct input *in, const char *name, struct results *ret, struct err *e);
+/* Of a recording that holds some (analyze/benchmarks.h). */
+int results_of_recording(
+	struct arena *a, struct reader *r, const char *name, struct results *ret, struct err *e);
 int results_load(struct arena *a, const char *path, struct results *ret, struct err *e);
 /* Takes the descriptor; for results_load, tests and fuzzers. */
 int results_read_fd(struct arena *a, int fd, const char *name, struct results *ret, struct err *e);

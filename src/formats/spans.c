@@ -4,19 +4,19 @@
 #include "formats/spans.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "analyze/nodes.h"
 #include "analyze/timeline.h"
 #include "formats/contexts.h"
-#include "formats/foreign.h"
+#include "store/foreign.h"
 #include "store/tables.h"
 #include "base/banned.h"
 
@@ -49,17 +49,6 @@ struct builder {
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */
-
-static int open_unnamed(void)
-{
-	const char *folders[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
-	int fd = -1;
-
-	for (size_t i = 0; i < 3 && fd < 0; i++)
-		if (folders[i])
-			fd = open(folders[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	return fd;
-}
 
 static void put_block(struct spans_file *f, struct spans_thread *t, const struct running *r)
 {
@@ -260,7 +249,7 @@ int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct er
 	n = s->stacks->n_threads;
 	s->threads = arena_new_n(a, struct spans_thread, n);
 	s->file = xcalloc(1, sizeof *s->file);
-	s->file->fd = open_unnamed();
+	s->file->fd = outfile_unnamed();
 	if (s->file->fd < 0) {
 		err_errno(e, ERR_SYSTEM, "a temporary file in TMPDIR, /var/tmp or /tmp");
 		free(s->file);

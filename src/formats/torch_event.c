@@ -59,6 +59,10 @@ static void take_argument(
 			f->grid = *value;
 		else if (scan_is(key, "Addr"))
 			scan_i64(value, &f->address);
+		else if (scan_is(key, "file"))
+			f->file = *value;
+		else if (scan_is(key, "line"))
+			f->line = *value;
 		break;
 	case 5:
 		if (scan_is(key, "Bytes") || scan_is(key, "bytes"))

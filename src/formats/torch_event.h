@@ -14,6 +14,7 @@ enum { TORCH_NO_CATEGORY = OP_N_CATEGORIES };
 struct torch_event {
 	struct scan_text phase, category, name, pid, tid, ts, duration;
 	struct scan_text dims, types, concrete, label, grid, block;
+	struct scan_text file, line; /* of other tools */
 	int64_t external, bytes, total_bytes, reserved_bytes, address, device_type, device,
 		correlation;
 	int64_t sequence, forward_thread, registers, shared_bytes; /* -1: not there */

@@ -2,6 +2,8 @@
  * See torch_scan.h. */
 #include "formats/torch_scan.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 #include "formats/input.h"
 #include "base/banned.h"
 
-enum { PIECE = 1 << 20, DEPTH = 64 };
+enum { PIECE = 1 << 20, DEPTH = 256 };
 
 /* ---- the window ------------------------------------------------------------------------------ */
 
@@ -304,14 +306,14 @@ static bool scan_milli_slow(const struct scan_text *t, int64_t *ret)
 	return true;
 }
 
-bool scan_milli(const struct scan_text *t, int64_t *ret)
+bool scan_milli_exact(const struct scan_text *t, int64_t *ret)
 {
 	size_t i = t->n && *t->p == '-', decimals = 0;
 	bool has_point = false;
 	uint64_t value = 0;
 
 	if (i == t->n || t->n > 18)
-		return scan_milli_slow(t, ret);
+		return false;
 	for (size_t k = i; k < t->n; k++) {
 		char c = t->p[k];
 
@@ -320,16 +322,60 @@ bool scan_milli(const struct scan_text *t, int64_t *ret)
 			continue;
 		}
 		if (c < '0' || c > '9' || decimals == 3)
-			return scan_milli_slow(t, ret);
+			return false;
 		value = value * 10 + (uint64_t)(c - '0');
 		decimals += has_point;
 	}
 	if (t->n - i > 15 + decimals)
-		return scan_milli_slow(t, ret);
+		return false;
 	for (; decimals < 3; decimals++)
 		value *= 10;
 	*ret = i ? -(int64_t)value : (int64_t)value;
 	return true;
+}
+
+bool scan_milli(const struct scan_text *t, int64_t *ret)
+{
+	return scan_milli_exact(t, ret) || scan_milli_slow(t, ret);
+}
+
+#define MOST 9e18L
+
+/* Thousandths with what is behind the point; false for what is no number. */
+static bool scan_milli_long(const struct scan_text *t, long double *ret)
+{
+	char text[64];
+	char *end;
+
+	if (!t->n || t->n >= sizeof text)
+		return false;
+	memcpy(text, t->p, t->n);
+	text[t->n] = '\0';
+	*ret = strtold(text, &end) * 1000;
+	return end != text && !*end && isfinite(*ret);
+}
+
+bool scan_milli_sum(const struct scan_text *a, const struct scan_text *b, int64_t *ret)
+{
+	long double x, y;
+	int64_t first, second = 0;
+
+	if (scan_milli_exact(a, &first) && (!b->n || scan_milli_exact(b, &second))) {
+		*ret = first + (second > 0 ? second : 0);
+		return true;
+	}
+	if (!scan_milli_long(a, &x) || !(x > -MOST && x < MOST))
+		return false;
+	if (scan_milli_long(b, &y) && y > 0)
+		x = fminl(x + y, MOST);
+	*ret = llroundl(x);
+	return true;
+}
+
+bool scan_is_scalar(const struct scan_text *t)
+{
+	return t->p &&
+		(t->p[-1] == '"' || (t->n && (*t->p == '-' || isdigit((unsigned char)*t->p))));
 }
 
 /* Four hexadecimal digits; UINT32_MAX where there are none. */

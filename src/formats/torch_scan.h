@@ -77,6 +77,13 @@ static inline bool scan_is(const struct scan_text *t, const char *word)
 bool scan_i64(const struct scan_text *t, int64_t *ret);
 /* A decimal number in thousandths, rounded: µs as ns. */
 bool scan_milli(const struct scan_text *t, int64_t *ret);
+/* The same without rounding; false also for more than three decimals, exponents and the like. */
+bool scan_milli_exact(const struct scan_text *t, int64_t *ret);
+/* The sum of two, rounded once, so that what lies in each other still does afterwards; b may be no number, or negative: 0
+ * then. What is beyond 9e18 ends there. */
+bool scan_milli_sum(const struct scan_text *a, const struct scan_text *b, int64_t *ret);
+/* A text or a number, not a word or something nested. Only of values that scan_value took. */
+bool scan_is_scalar(const struct scan_text *t);
 
 struct buf;
 /* Appends a text with its escapes undone. */

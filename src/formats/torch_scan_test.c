@@ -43,6 +43,30 @@ static void a_decimal_is_read_in_thousandths_without_a_double_between(void **sta
 	assert_false(scan_milli(&(struct scan_text){ .p = "1x", .n = 2 }, &(int64_t){ 0 }));
 }
 
+/* Rounding begin and length by themselves would let an inner span end behind the outer one. */
+static void a_sum_is_rounded_once(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		int64_t value;
+	} cases[] = { { "0.0004", "0.0004", 1 }, { "1", "2.5", 3500 }, { "1", "", 1000 },
+		{ "1", "nan", 1000 }, { "1", "-2", 1000 }, { "-1.0005", "0.0001", -1000 },
+		{ "3871283852352.6534", "0.0004", 3871283852352654 },
+		{ "1", "1e300", 9000000000000000000 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct scan_text a = { .p = cases[i].a, .n = strlen(cases[i].a) };
+		struct scan_text b = { .p = cases[i].b, .n = strlen(cases[i].b) };
+		int64_t value = 7;
+
+		assert_true(scan_milli_sum(&a, &b, &value));
+		assert_int_equal(value, cases[i].value);
+	}
+	assert_false(scan_milli_sum(&(struct scan_text){ .p = "1e300", .n = 5 },
+		&(struct scan_text){ 0 }, &(int64_t){ 0 }));
+}
+
 static void a_careful_scan_takes_quotes_within_a_text_for_part_of_it(void **state)
 {
 	struct scan s = scan_of("\"f(\"a\", b)\", \"pid\": 1}", true);
@@ -133,6 +157,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_decimal_is_read_in_thousandths_without_a_double_between),
+		cmocka_unit_test(a_sum_is_rounded_once),
 		cmocka_unit_test(a_careful_scan_takes_quotes_within_a_text_for_part_of_it),
 		cmocka_unit_test(escapes_are_undone),
 		cmocka_unit_test(what_ends_within_a_value_asks_for_more),

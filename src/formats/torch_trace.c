@@ -16,6 +16,7 @@
 #include "base/budget.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "formats/input.h"
 #include "formats/torch_event.h"
 #include "formats/torch_facts.h"
@@ -36,8 +37,7 @@ struct trace {
 	struct err *e;
 	struct buf text; /* a name being decoded */
 	struct buf form;
-	uint64_t n_foreign; /* spans that are none of torch's */
-	VEC(uint8_t) kept;  /* by name: which arguments are kept with its shapes, enum kept */
+	VEC(uint8_t) kept; /* by name: which arguments are kept with its shapes, enum kept */
 };
 
 /* ---- what it becomes ------------------------------------------------------------------------- */
@@ -51,18 +51,28 @@ static uint32_t name_of(struct trace *t, const struct scan_text *name)
 	return intern_add(&t->to->names, t->text.data, t->text.n, NULL);
 }
 
+static uint32_t track_in(struct trace *t, struct intern *tracks, const struct scan_text *pid,
+	const struct scan_text *tid)
+{
+	size_t n = pid->n + 1 + tid->n;
+	char some[128], *key = some;
+
+	if (n > sizeof some) {
+		buf_clear(&t->text);
+		key = buf_reserve(&t->text, n);
+	}
+	if (pid->n)
+		memcpy(key, pid->p, pid->n);
+	key[pid->n] = '\0';
+	if (tid->n)
+		memcpy(key + pid->n + 1, tid->p, tid->n);
+	return intern_add(tracks, key, n, NULL);
+}
+
 static int track_of(struct trace *t, const struct torch_event *f, uint16_t *ret)
 {
-	char key[128];
-	size_t n_pid = f->pid.n < 60 ? f->pid.n : 60, n_tid = f->tid.n < 60 ? f->tid.n : 60;
-	uint32_t track;
+	uint32_t track = track_in(t, &t->to->tracks, &f->pid, &f->tid);
 
-	if (n_pid)
-		memcpy(key, f->pid.p, n_pid);
-	key[n_pid] = '\0';
-	if (n_tid)
-		memcpy(key + n_pid + 1, f->tid.p, n_tid);
-	track = intern_add(&t->to->tracks, key, n_pid + 1 + n_tid, NULL);
 	if (track >= TRACKS)
 		return err_set(t->e, ERR_BAD_FILE, "byte %" PRIu64 ": more than %d threads",
 			t->w.offset + t->w.at, TRACKS);
@@ -200,6 +210,47 @@ static void keep_property(
 	vec_push(&t->to->properties, x);
 }
 
+/* What a text or number says, as valid UTF-8; 0 where there is none. */
+static uint32_t other_text(struct trace *t, const struct scan_text *text)
+{
+	struct intern *texts = &t->to->others.texts;
+
+	if (!scan_is_scalar(text))
+		return 0;
+	if (!text->has_escapes && text_is_ascii(text->p, text->n))
+		return intern_add(texts, text->p, text->n, NULL);
+	buf_clear(&t->form);
+	buf_clear(&t->text);
+	scan_decode(text, &t->form);
+	text_add_valid(&t->text, buf_str(&t->form), t->form.n);
+	return intern_add(texts, t->text.data, t->text.n, NULL);
+}
+
+/* What stacks are made of beside torch's own events. */
+static void keep_other(struct trace *t, const struct torch_event *f, char phase)
+{
+	static const struct scan_text nothing;
+	struct op_others *to = &t->to->others;
+	struct op_other x = { .phase = phase, .after = (uint32_t)t->to->v.n };
+	int64_t line;
+
+	if (phase == 'M') {
+		x.name = other_text(t, &f->label);
+	} else {
+		if (!scan_milli_sum(&f->ts, &nothing, &x.start_ns) ||
+			!scan_milli_sum(&f->ts, phase == 'X' ? &f->duration : &nothing, &x.end_ns))
+			return;
+		x.name = other_text(t, &f->name);
+		x.file = other_text(t, &f->file);
+		if (scan_milli(&f->line, &line) && line >= 1000 && line / 1000 < INT32_MAX)
+			x.line = (uint32_t)(line / 1000);
+		to->n_spans += phase != 'E';
+	}
+	x.track = track_in(t, &to->tracks, scan_is_scalar(&f->pid) ? &f->pid : &nothing,
+		scan_is_scalar(&f->tid) ? &f->tid : &nothing);
+	vec_push(&to->v, x);
+}
+
 static int take_span(struct trace *t, const struct torch_event *f)
 {
 	struct op_event x = { 0 };
@@ -209,8 +260,10 @@ static int take_span(struct trace *t, const struct torch_event *f)
 		category = OP_CPU; /* written without Kineto */
 	if (category == TORCH_NO_CATEGORY || !scan_milli(&f->ts, &x.start_ns) ||
 		!scan_milli(&f->duration, &x.duration_ns)) {
-		t->n_foreign += category == TORCH_NO_CATEGORY && !scan_is(&f->category, "Trace");
+		t->to->others.n_foreign +=
+			category == TORCH_NO_CATEGORY && !scan_is(&f->category, "Trace");
 		t->to->n_skipped++;
+		keep_other(t, f, 'X');
 		keep_mark(t, f);
 		return 0;
 	}
@@ -285,6 +338,8 @@ static void take_interpreter(struct trace *t, const struct torch_event *f)
 	const char *open;
 	int64_t value;
 
+	if (!minor.n)
+		return;
 	if (scan_is(&f->name, "thread_name") && !t->to->py_minor) {
 		open = memchr(minor.p, '(', minor.n);
 		if (!open)
@@ -306,17 +361,28 @@ static void take_interpreter(struct trace *t, const struct torch_event *f)
 
 static int take_event(struct trace *t, const struct torch_event *f)
 {
+	char phase = f->phase.n == 1 ? *f->phase.p : 0;
+
 	budget_take(&t->w.in->budget, sizeof(struct op_event) + BUDGET_RECORD_BYTES);
-	if (t->to->v.n >= UINT32_MAX - 1)
+	if (t->to->v.n + t->to->others.v.n >= UINT32_MAX - 1)
 		return err_set(t->e, ERR_BAD_FILE, "more events than can be numbered");
-	switch (f->phase.n == 1 ? *f->phase.p : 0) {
+	switch (phase) {
 	case 'X':
 		return take_span(t, f);
 	case 'i':
 	case 'I':
 		return take_instant(t, f);
+	case 'B':
+		t->to->others.n_foreign++;
+		keep_other(t, f, phase);
+		break;
+	case 'E':
+		keep_other(t, f, phase);
+		break;
 	case 'M':
 		take_interpreter(t, f);
+		if (scan_is(&f->name, "thread_name"))
+			keep_other(t, f, phase);
 		break;
 	}
 	t->to->n_skipped++;
@@ -325,6 +391,19 @@ static int take_event(struct trace *t, const struct torch_event *f)
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
+
+/* Of a place in the window, until that moves on. */
+static uint64_t byte_of(const struct trace *t, const char *at)
+{
+	return t->w.data ? t->w.offset + (size_t)(at - t->w.data) : 0;
+}
+
+/* Of what is wrong the first is remembered. */
+static void note_flaw(struct trace *t, uint64_t at_byte, const char *what)
+{
+	if (!t->to->flaw.what)
+		t->to->flaw = (struct op_flaw){ at_byte, what };
+}
 
 /* The comma before a place, only blanks between them; NULL: something else is there. */
 static const char *comma_before(const char *begin, const char *at)
@@ -375,14 +454,17 @@ static bool skip_event(struct trace *t)
 }
 
 /* 1 and the event, 0 after the last one. */
-static int next_event(struct trace *t, struct torch_event *f)
+static int next_event(struct trace *t, struct torch_event *f, bool is_first)
 {
+	size_t n_commas = is_first;
+
 	for (bool is_careful = false;;) {
 		struct scan s = scan_begin(&t->w);
 		const char *begin;
+		uint64_t at;
 		char next;
 
-		while ((next = scan_peek(&s)) == ',')
+		for (; (next = scan_peek(&s)) == ','; n_commas++)
 			s.at++;
 		t->w.at = s.at - t->w.data;
 		if (next == ']') {
@@ -393,19 +475,30 @@ static int next_event(struct trace *t, struct torch_event *f)
 		begin = s.at;
 		if (next == '{' && torch_event_scan(&s, f)) {
 			t->to->n_repaired += s.n_forgiven > 0;
+			if (s.n_forgiven)
+				note_flaw(t, byte_of(t, begin), "an event is no JSON");
+			else if (n_commas != 1)
+				note_flaw(
+					t, byte_of(t, begin), "one comma belongs before an event");
 			if (!s.n_forgiven)
 				f->whole =
 					(struct scan_text){ begin, (size_t)(s.at - begin), false };
 			t->w.at = (size_t)(s.at - t->w.data);
 			return 1;
 		}
+		at = byte_of(t, s.at);
 		if (s.status == SCAN_MORE && scan_window_more(&t->w))
 			continue;
 		if (s.status == SCAN_MORE && t->w.has_ended) { /* nothing can follow */
+			note_flaw(t, t->w.offset + t->w.n, "the file ends before its events do");
 			t->to->is_cut = true;
 			t->to->n_lost += next == '{';
 			return 0;
 		}
+		note_flaw(t, at,
+			next != '{'                     ? "an event is no object"
+				: s.status == SCAN_MORE ? "an event is too long"
+							: "an event is no JSON");
 		if (!is_careful) {
 			is_careful = true;
 		} else if (skip_event(t)) {
@@ -421,7 +514,7 @@ static int read_events(struct trace *t)
 {
 	struct torch_event f;
 
-	while (next_event(t, &f))
+	for (bool is_first = true; next_event(t, &f, is_first); is_first = false)
 		if (take_event(t, &f) < 0)
 			return -(int)t->e->code;
 	return 0;
@@ -433,6 +526,7 @@ static int read_property(struct trace *t, bool *is_first)
 	for (;;) {
 		struct scan s = scan_begin(&t->w);
 		struct scan_text key, value;
+		uint64_t at;
 		bool is_there = scan_key(&s, &key, *is_first), is_events;
 
 		is_events = is_there && scan_is(&key, "traceEvents") && scan_take(&s, '[');
@@ -441,14 +535,21 @@ static int read_property(struct trace *t, bool *is_first)
 			t->w.at = (size_t)(s.at - t->w.data);
 			if (is_events)
 				return read_events(t) < 0 ? -(int)t->e->code : 1;
+			if (scan_is(&key, "traceEvents"))
+				note_flaw(t, byte_of(t, value.p), "traceEvents is no array");
 			torch_facts_take(t->to, &key, &value);
 			keep_property(t, &key, &value);
 			return 1;
 		}
 		if (s.status == SCAN_OK)
 			return 0;
+		at = byte_of(t, s.at);
 		if (s.status == SCAN_MORE && scan_window_more(&t->w))
 			continue;
+		note_flaw(t, at,
+			s.status != SCAN_MORE    ? "this is no JSON"
+				: t->w.has_ended ? "the file ends before it should"
+						 : "a value is too long");
 		t->to->is_cut = true;
 		return 0;
 	}
@@ -478,40 +579,47 @@ static int read_all(struct trace *t)
 	return status;
 }
 
-static int check(const struct trace *t)
+int torch_trace_check(const struct op_events *x, struct err *e)
 {
-	if (t->w.has_failed)
-		return err_set(t->e, ERR_SYSTEM, "reading failed");
-	if (t->to->v.n)
+	if (x->v.n)
 		return 0;
-	if (t->n_foreign)
-		return err_set(t->e, ERR_BAD_FILE,
+	if (x->others.n_foreign)
+		return err_set(e, ERR_BAD_FILE,
 			"it holds %" PRIu64 " spans, but none that torch.profiler writes: it is of "
 			"another tool",
-			t->n_foreign);
-	return err_set(t->e, ERR_BAD_FILE,
-		t->to->is_cut || t->to->n_lost ? "it ends before its first event"
-					       : "it holds no events: nothing was profiled");
+			x->others.n_foreign);
+	return err_set(e, ERR_BAD_FILE,
+		x->is_cut || x->n_lost ? "it ends before its first event"
+				       : "it holds no events: nothing was profiled");
 }
 
-int torch_trace_read(struct input *in, struct op_events *to, struct err *e)
+int torch_trace_read_any(struct input *in, struct op_events *to, struct err *e)
 {
 	struct trace t = { .to = to, .e = e };
 	int status;
 
 	scan_window_init(&t.w, in);
 	intern_add(&to->texts, "", 0, NULL);
+	intern_add(&to->others.texts, "", 0, NULL);
 	to->rank = -1;
 	status = read_all(&t);
-	if (status == 0)
-		status = check(&t);
+	if (t.w.has_failed)
+		status = err_set(e, ERR_SYSTEM, "reading failed");
 	if (status == 0)
 		op_events_find_zero(to);
+	to->budget = in->budget;
 	buf_done(&t.text);
 	buf_done(&t.form);
 	vec_done(&t.kept);
 	scan_window_done(&t.w);
 	return status;
+}
+
+int torch_trace_read(struct input *in, struct op_events *to, struct err *e)
+{
+	int status = torch_trace_read_any(in, to, e);
+
+	return status == 0 ? torch_trace_check(to, e) : status;
 }
 
 /* Takes the descriptor. */

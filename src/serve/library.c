@@ -112,7 +112,7 @@ static int prepare(struct recording *r, struct err *e)
 	struct torch *torch = recording_torch(r);
 
 	if ((torch && torch->x.v.n > LARGE_TRACE) || (torch && recording_run(r, &none) < 0)) {
-		r->read_stacks = NULL;
+		r->is_trace = false;
 		return 0;
 	}
 	if (recording_select(r, &(struct choice){ 0 }, &s, e) < 0)

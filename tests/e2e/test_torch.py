@@ -164,9 +164,9 @@ def test_bytes_that_no_text_has_do_not_stop_it(tool, tmp_path):
 
 
 BAD = {
-    "no events": ('{"schemaVersion": 1, "deviceProperties": [], "traceEvents": []}', "it holds no spans"),
+    "no events": ('{"schemaVersion": 1, "deviceProperties": [], "traceEvents": []}', "nothing was profiled"),
     "another tool's": ('[{"name": "f", "ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1, "cat": "FEE"}]', "it is of another tool"),
-    "cut before its first event": ('{"schemaVersion": 1, "traceEvents": [ {"ph": "X", "na', "the input ends"),
+    "cut before its first event": ('{"schemaVersion": 1, "traceEvents": [ {"ph": "X", "na', "the file ends before its events do"),
     "no trace at all": ("hello\n", "neither a recording nor a file of another profiler"),
     "empty": ("", "the file is empty"),
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Traces of torch against anything: reading, counting both ways and printing must not crash, our own count has no negative
- * times, and a recording made of a trace gives back its events. */
+ * Trace events against anything: reading, counting both ways and printing must not crash, our own count has no negative
+ * times, a recording made of a trace gives back its events, and in its stacks no thread is in two places at a time. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,11 @@
 
 #include "analyze/op_events.h"
 #include "analyze/op_record.h"
+#include "analyze/op_stacks.h"
 #include "analyze/op_written.h"
+#include "analyze/profile.h"
+#include "analyze/stacks.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "formats/input.h"
@@ -64,6 +68,47 @@ static void record(const struct op_events *x)
 	op_events_done(&y);
 }
 
+/* Spans further apart than 2^63 ns end there. */
+static void check_weights(struct tables *t)
+{
+	struct record_iter it = record_iter(t, RECORD_weight);
+	uint64_t end = 0;
+	uint32_t thread = 0;
+
+	for (const struct rec_weight *w; (w = record_next(&it));) {
+		if (w->thread != thread)
+			end = 0;
+		if (!w->value || w->value > INT64_MAX || w->t_ns > INT64_MAX ||
+			(w->t_ns < end && w->t_ns + w->value < INT64_MAX))
+			abort();
+		thread = w->thread;
+		end = w->t_ns + w->value;
+	}
+	record_iter_done(&it);
+}
+
+static void stack_up(const struct op_events *x)
+{
+	static const struct stacks_options all = { 0 };
+	struct arena a = ARENA_INIT;
+	struct err e = ERR_INIT;
+	struct reader *r = NULL;
+	struct tables *t = NULL;
+
+	if (op_stacks_open(&r, x, "x", &e) < 0) {
+		if (x->v.n || x->others.n_spans)
+			abort();
+		return;
+	}
+	if (tables_load(&t, r, &e) < 0)
+		abort();
+	check_weights(t);
+	profile_build(&a, stacks_build(&a, t, &all));
+	tables_free(t);
+	reader_close(r);
+	arena_done(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	struct op_events x = { .keeps_all = true };
@@ -74,9 +119,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (fd < 0 || write(fd, data, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET) != 0)
 		abort();
 	input_init(&in, fd);
-	if (torch_trace_read(&in, &x, &e) == 0) {
-		look_at_all_ops(&x);
-		record(&x);
+	if (torch_trace_read_any(&in, &x, &e) == 0) {
+		stack_up(&x);
+		if (torch_trace_check(&x, &e) == 0) {
+			look_at_all_ops(&x);
+			record(&x);
+		}
 	}
 	input_done(&in);
 	op_events_done(&x);

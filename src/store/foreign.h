@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The recording a reader of another tool's file makes (format.h says what belongs into it). All rows are of
+ * The recording a reader of another tool's file makes (formats/format.h says what belongs into it). All rows are of
  * one segment, so their numbers stay valid until the end.
  *
  *	foreign_unit(to, FOREIGN_NS, "cpu");
  *	thread = foreign_thread(to, 0, 1, "main");
  *	stack = foreign_stack(to, 0, foreign_frame(to, "main", "a.py", 12, 10));
  *	foreign_weight(to, thread, stack, t_ns, 1, 10000000); */
-#ifndef FORMATS_FOREIGN_H
-#define FORMATS_FOREIGN_H
+#ifndef STORE_FOREIGN_H
+#define STORE_FOREIGN_H
 
 #include <stdbool.h>
 #include <stddef.h>

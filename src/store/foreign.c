@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See foreign.h. */
-#include "formats/foreign.h"
+#include "store/foreign.h"
 
 #include <math.h>
 #include <stdlib.h>
