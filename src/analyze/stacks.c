@@ -52,7 +52,7 @@ struct builder {
 
 /* ---- gathering ------------------------------------------------------------------------------- */
 
-static bool has_state(enum stacks_state state, unsigned bits)
+bool stacks_has_state(enum stacks_state state, unsigned bits)
 {
 	switch (state) {
 	case STACKS_WALL:
@@ -171,7 +171,7 @@ static void gather_one(struct builder *b, const struct rec_sample *s)
 	if (is_in_time)
 		note_thread(&b->threads.v[r->index - 1], s);
 	settle(b, r, half);
-	if (is_in_time && has_state(b->o->state, s->state)) {
+	if (is_in_time && stacks_has_state(b->o->state, s->state)) {
 		place = place_of(b, r, s);
 		b->places.v[place].n_samples++;
 		b->s->n_shortened += (s->state & SAMPLE_SHORTENED) != 0;

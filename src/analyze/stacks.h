@@ -37,6 +37,7 @@
 
 struct arena;
 struct blocks;
+struct buf;
 struct paths;
 struct shape;
 struct tables;
@@ -118,6 +119,11 @@ struct stacks {
 /* Never NULL; n = 0 without samples. */
 const struct stacks *stacks_build(
 	struct arena *a, struct tables *t, const struct stacks_options *o);
+
+/* What fold_idle left out: "2 idle threads and waits for work, 40 % of all samples"; nothing where it was nothing. */
+void stacks_describe_idle(const struct stacks *s, struct buf *to);
+/* Whether a sample with these bits (enum sample_state) counts. */
+bool stacks_has_state(enum stacks_state state, unsigned bits);
 
 /* The frames of a place, leaf first, at most STACKS_DEPTH; returns their number. */
 size_t stacks_frames(const struct stacks *s, size_t place, struct stack_frame to[STACKS_DEPTH]);

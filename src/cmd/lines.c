@@ -134,7 +134,7 @@ static int finish(struct recorder *r, const struct options *o, double unit_s, st
 		return status;
 	status = result_open_choice(&result, r->path, &choice, e);
 	if (status == 0 && result.exact_lines && r->format)
-		status = format_save(r->format, result.tables, &format_defaults, r->other_path, e);
+		status = recorder_export(r, e);
 	if (status == 0)
 		tell(r, &result, result.exact_lines != NULL);
 	if (status == 0 && o->view && result.exact_lines) {

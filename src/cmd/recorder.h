@@ -137,6 +137,8 @@ void recorder_discard(struct recorder *r);
 
 /* The page for this output: colours and width of the terminal, none of them for --report FILE. */
 struct output recorder_output(const struct recorder_options *o);
+/* Writes the other tool's file that was asked for, of the recording that lies there. */
+int recorder_export(const struct recorder *r, struct err *e);
 /* Sends both where the options say. */
 int recorder_emit(const struct recorder_options *o, const struct buf *report,
 	const struct buf *json, struct err *e);

@@ -284,8 +284,8 @@ static int report(const struct command *self, const char *path, const struct opt
 	if (status == 0 && o->json)
 		result_json_page(&r, &page, &text);
 	else if (status == 0 && o->pprof_text)
-		result_print_pprof(
-			&r, o->lines, o->has_limit ? o->limit : 0, states[o->state], &text);
+		result_print_pprof(&r, o->lines, o->has_limit ? o->limit : 0, states[o->state],
+			buf_str(&what), &text);
 	else if (status == 0)
 		result_print(&r, &page, &text);
 	status = status < 0 ? command_fail(self, &e) : output_write(STDOUT_FILENO, &text);

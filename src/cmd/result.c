@@ -583,10 +583,11 @@ void result_print(const struct result *r, const struct result_page *page, struct
 		print_regions_alone(r, page, out);
 }
 
-void result_print_pprof(
-	const struct result *r, bool with_lines, size_t limit, const char *state, struct buf *out)
+void result_print_pprof(const struct result *r, bool with_lines, size_t limit, const char *state,
+	const char *what, struct buf *out)
 {
 	struct arena a = ARENA_INIT;
+	struct buf comment = BUF_INIT;
 	struct by_name rows = by_name_build(&a, r->stacks, with_lines);
 	bool is_foreign = r->origin.is_foreign;
 	struct pprof_text p = { .program = r->usage->command,
@@ -601,7 +602,13 @@ void result_print_pprof(
 	for (size_t i = 0; p.unit == UNIT_SECONDS && i < r->stacks->n_threads; i++)
 		longest_s = fmax(longest_s, r->stacks->threads[i].all);
 	p.duration_ns = (uint64_t)llround(longest_s * 1e9);
+	buf_adds(&comment, what);
+	if (r->stacks->n_folded)
+		buf_adds(&comment, comment.n ? "; left out: " : "left out: ");
+	stacks_describe_idle(r->stacks, &comment);
+	p.comment = buf_str(&comment);
 	pprof_text_print(&p, &rows, out);
+	buf_done(&comment);
 	arena_done(&a);
 }
 

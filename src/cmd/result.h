@@ -111,8 +111,8 @@ void result_done(struct result *r);
 
 void result_print(const struct result *r, const struct result_page *page, struct buf *out);
 /* As pprof -text does; state: which samples count, in pprof's place of the type. */
-void result_print_pprof(
-	const struct result *r, bool with_lines, size_t limit, const char *state, struct buf *out);
+void result_print_pprof(const struct result *r, bool with_lines, size_t limit, const char *state,
+	const char *what, struct buf *out);
 /* Functions and lines are always there; further sections as the page asks (NULL: none). */
 void result_json(const struct result *r, struct buf *out);
 void result_json_page(const struct result *r, const struct result_page *page, struct buf *out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/paths.h"
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "analyze/usage.h"
 #include "base/arena.h"
@@ -29,11 +30,9 @@ struct used used_build(struct arena *a, const struct stacks *s)
 	return u;
 }
 
-const char *used_command(struct arena *a, struct tables *t)
+const char *used_command(const struct selection *s)
 {
-	const struct usage *u = usage_build(a, t);
-
-	return u ? u->command : "";
+	return s->recording->usage->command;
 }
 
 const char *used_thread_name(struct arena *a, const struct stacks *s, size_t thread)
