@@ -177,6 +177,9 @@ static int refuse(const struct selection *s, struct err *e)
 		return err_set(e, ERR_UNSUPPORTED,
 			"%s: a %s file does not say which samples were on a CPU or held the GIL",
 			r->path, r->origin.format);
+	if (!s->exact && !s->stacks->has_times && (o->from_s > 0 || o->to_s > 0))
+		return err_set(e, ERR_UNSUPPORTED,
+			"a %s file does not say when its samples were taken", r->origin.format);
 	if (s->exact && (o->state != STACKS_WALL || o->from_s > 0 || o->to_s > 0))
 		return err_set(e, ERR_UNSUPPORTED,
 			"%s: traced calls are sums over the whole run: states and ranges of time "

@@ -240,8 +240,10 @@ static void weigh(struct builder *b)
 
 	b->from_ns = (uint64_t)(b->o->from_s * 1e9);
 	b->to_ns = b->o->to_s > 0 ? (uint64_t)(b->o->to_s * 1e9) : UINT64_MAX;
-	for (const struct rec_weight *w; (w = record_next(&it));)
+	for (const struct rec_weight *w; (w = record_next(&it));) {
+		b->s->has_times |= w->t_ns > 0;
 		weigh_one(b, w, per_value);
+	}
 	record_iter_done(&it);
 }
 
@@ -353,6 +355,7 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 
 	s->unit = origin.unit;
 	s->is_foreign = origin.is_foreign;
+	s->has_times = !origin.is_foreign;
 	s->frames = o->frames ? o->frames : frames_new(a, t);
 	s->nodes = nodes_build(a, t, s->frames,
 		&(struct nodes_options){

@@ -109,6 +109,7 @@ struct stacks {
 	bool only_mine;
 	struct shape *shape;
 	bool is_foreign; /* another tool's figures */
+	bool has_times;  /* … which say when; samples always do */
 	enum unit unit;  /* of all values: seconds, bytes or a count */
 	struct frames *frames;
 	const struct paths *paths; /* of the places */
