@@ -8,12 +8,28 @@
 #include "analyze/exact_lines.h"
 #include "analyze/origin.h"
 #include "analyze/profile.h"
+#include "analyze/recording.h"
 #include "analyze/regions.h"
 #include "analyze/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/banned.h"
+
+struct diff_source diff_source_of(struct selection *s, const char *name)
+{
+	struct recording *r = s->recording;
+
+	return (struct diff_source){ .name = name,
+		.stacks = s->stacks,
+		.profile = s->profile,
+		.exact = s->exact,
+		.exact_lines = s->exact_lines,
+		.texts = recording_texts(r),
+		.regions = r->regions,
+		.origin = &r->origin,
+		.blocks = s->blocks };
+}
 
 static int side_of(
 	struct arena *a, const struct diff_source *s, struct diff_side *ret, struct err *e)

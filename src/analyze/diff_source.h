@@ -12,6 +12,7 @@ struct err;
 struct exact;
 struct origin;
 struct regions;
+struct selection;
 
 struct diff_source {      /* all borrowed */
 	const char *name; /* of the file */
@@ -24,6 +25,9 @@ struct diff_source {      /* all borrowed */
 	const struct origin *origin;
 	struct blocks *blocks;
 };
+
+/* Of a selection that is by_time. */
+struct diff_source diff_source_of(struct selection *s, const char *name);
 
 /* The two as sides, with units of work where `o` normalises by them: `unit` is a region's name, a counted function, or how many
  * there were, "500" or "500:1000"; NULL: the only region. ERR_USAGE: the two cannot be compared so. */

@@ -37,11 +37,11 @@ static struct recording *recording_new(const char *path)
 static int load_run(struct recording *r, struct err *e)
 {
 	if (tables_load(&r->tables, r->reader, e) < 0)
-		return err_note(e, "%s", r->path);
+		return -(int)e->code;
 	tables_settle(r->tables);
 	r->usage = usage_build(&r->arena, r->tables);
 	if (!r->usage)
-		return err_set(e, ERR_BAD_FILE, "%s: holds no run of a program", r->path);
+		return err_set(e, ERR_BAD_FILE, "holds no run of a program");
 	r->bound = bound_build(r->usage);
 	r->fidelity = fidelity_build(&r->arena, r->tables);
 	r->origin = origin_build(&r->arena, r->tables);
@@ -50,40 +50,45 @@ static int load_run(struct recording *r, struct err *e)
 	return 0;
 }
 
-int recording_of_reader(
-	struct recording **ret, struct reader *reader, const char *path, struct err *e)
+struct recording *recording_of_reader(struct reader *reader, const char *path)
 {
 	struct recording *r = recording_new(path);
-	int status;
 
 	r->reader = reader;
-	status = load_run(r, e);
-	if (status < 0 && !recording_torch(r)) {
-		recording_free(r);
-		return status;
-	}
-	*e = ERR_INIT; /* damaged where it tells of the run: its operators could be read all the same */
-	*ret = r;
-	return 0;
+	load_run(r, &r->problem);
+	return r;
 }
 
-int recording_of_trace(struct recording **ret, struct torch *torch, struct reader *reader,
-	const char *path, struct err *e)
+struct recording *recording_of_trace(
+	struct torch *torch, const char *path, recording_stacks_fn *read_stacks)
 {
 	struct recording *r = recording_new(path);
-	struct err ignored = ERR_INIT;
 
-	(void)e;
 	r->torch = torch;
-	r->reader = reader;
-	if (reader && load_run(r, &ignored) < 0) {
+	r->read_stacks = read_stacks;
+	return r;
+}
+
+int recording_run(struct recording *r, struct err *e)
+{
+	recording_stacks_fn *read = r->read_stacks;
+
+	r->read_stacks = NULL;
+	if (read && (read(&r->reader, r->path, &r->problem) < 0 || load_run(r, &r->problem) < 0)) {
 		tables_free(r->tables);
 		reader_close(r->reader);
 		r->tables = NULL;
 		r->reader = NULL;
+		r->usage = NULL;
 	}
-	*ret = r;
-	return 0;
+	if (r->usage)
+		return 0;
+	if (recording_torch(r))
+		return err_set(e, ERR_UNSUPPORTED, "%s",
+			recording_why(
+				r, "of such a trace of PyTorch only its operators are shown"));
+	*e = r->problem;
+	return -(int)e->code;
 }
 
 void recording_free(struct recording *r)

@@ -24,9 +24,9 @@
 #include "analyze/origin.h"
 #include "analyze/selection.h"
 #include "base/arena.h"
+#include "base/err.h"
 #include "store/damage.h"
 
-struct err;
 struct files;
 struct reader;
 struct regions;
@@ -39,12 +39,18 @@ struct usage;
 
 enum { RECORDING_SELECTIONS = 6 };
 
+/* The spans of a trace as the stacks they make. */
+typedef int recording_stacks_fn(struct reader **ret, const char *path, struct err *e);
+
 struct recording {
 	struct arena arena;
 	const char *path, *name;
-	struct torch *torch; /* its operators of PyTorch, once asked for (recording_torch) */
-	/* NULL where nothing but operators can be shown of it (a large trace, one that is cut off, a recording damaged where it
-	 * tells of the run), and so is what follows; of traces the reader and the tables, too: */
+	struct torch *torch;  /* its operators of PyTorch, once asked for (recording_torch) */
+	const char *no_torch; /* why there are none, in words; NULL: as usual */
+	recording_stacks_fn *read_stacks; /* NULL: it is no trace, or that was done */
+	struct err problem;               /* why nothing of a run could be read */
+	/* NULL where nothing but operators can be shown of it (a trace that is cut off, or until recording_run; a recording damaged
+	 * where it tells of the run), and so is what follows; of traces the reader and the tables, too: */
 	const struct usage *usage;
 	struct reader *reader;
 	struct tables *tables;
@@ -64,16 +70,18 @@ struct recording {
 	char damage[DAMAGE_TEXT];
 };
 
-/* Takes the reader, also when it fails. A file without the run of a program, and without operators, is ERR_BAD_FILE. */
-int recording_of_reader(
-	struct recording **ret, struct reader *reader, const char *path, struct err *e);
-/* Of a trace: takes what was read of it (torch_of_events). `reader` (taken, too) holds its spans as stacks; NULL: not to be had. */
-int recording_of_trace(struct recording **ret, struct torch *torch, struct reader *reader,
-	const char *path, struct err *e);
+/* Takes the reader. What cannot be had of it is told when it is asked for. */
+struct recording *recording_of_reader(struct reader *reader, const char *path);
+/* Of a trace: takes what was read of it (torch_of_events). Its spans as stacks are read when they are asked for. */
+struct recording *recording_of_trace(
+	struct torch *torch, const char *path, recording_stacks_fn *read_stacks);
 void recording_free(struct recording *r); /* NULL is fine */
 
 /* Samples, weights or counted calls: not operators alone. */
 bool recording_has_stacks(const struct recording *r);
+/* Makes sure that what it tells of a run is there, of a trace its stacks. ERR_BAD_FILE: it is not to be had; ERR_UNSUPPORTED: but
+ * operators are. */
+int recording_run(struct recording *r, struct err *e);
 /* What is missing of the file, in one line, as far as it is known by now; "": it is whole. */
 const char *recording_damage(struct recording *r);
 bool recording_is_partial(struct recording *r);

@@ -175,21 +175,18 @@ static int refuse(const struct selection *s, struct err *e)
 
 	if (r->origin.is_foreign && o->state != STACKS_WALL)
 		return err_set(e, ERR_UNSUPPORTED,
-			"%s: a %s file does not say which samples were on a CPU or held the GIL",
-			r->path, r->origin.format);
+			"a %s file does not say which samples were on a CPU or held the GIL",
+			r->origin.format);
 	if (!s->exact && !s->stacks->has_times && (o->from_s > 0 || o->to_s > 0))
 		return err_set(e, ERR_UNSUPPORTED,
 			"a %s file does not say when its samples were taken", r->origin.format);
 	if (s->exact && (o->state != STACKS_WALL || o->from_s > 0 || o->to_s > 0))
 		return err_set(e, ERR_UNSUPPORTED,
-			"%s: traced calls are sums over the whole run: states and ranges of time "
-			"need samples",
-			r->path);
+			"traced calls are sums over the whole run: states and ranges of time need "
+			"samples");
 	if (s->exact && !s->exact->has_contexts && (o->only_mine || s->shape))
 		return err_set(e, ERR_UNSUPPORTED,
-			"%s: that needs calling contexts, and such a file only says who called "
-			"whom",
-			r->path);
+			"that needs calling contexts, and such a file only says who called whom");
 	return 0;
 }
 
@@ -261,10 +258,8 @@ int recording_select(
 	struct selection *s, **slot;
 	char *key;
 
-	if (!r->usage)
-		return err_set(e, ERR_UNSUPPORTED, "%s: %s", r->path,
-			recording_why(
-				r, "of such a trace of PyTorch only its operators are shown"));
+	if (recording_run(r, e) < 0)
+		return -(int)e->code;
 	key = key_of(c);
 	*ret = find(r, key);
 	if (*ret) {
@@ -358,9 +353,10 @@ const struct flametree *selection_time_tree(struct selection *s, size_t *ret_num
 
 const struct opcode_counts *selection_opcodes(struct selection *s)
 {
-	if (!s->opcodes)
+	if (!s->has_opcodes)
 		s->opcodes = opcode_counts_build(&s->arena, s->recording->tables,
 			s->recording->frames, s->options.threads, s->options.n_threads);
+	s->has_opcodes = true;
 	return s->opcodes;
 }
 

@@ -81,6 +81,7 @@ struct selection {
 	const struct flametree *time_tree;
 	size_t time_thread;
 	const struct opcode_counts *opcodes;
+	bool has_opcodes; /* they were looked for */
 	const struct arguments *arguments;
 	const struct tasks *tasks;
 	const struct ending *endings;

@@ -420,3 +420,38 @@ void opts_help(const struct opt *table, size_t n, struct buf *out, size_t width)
 		buf_done(&help);
 	}
 }
+
+bool opts_is_given(const struct opt *row, const void *options)
+{
+	const char *at = (const char *)options + row->offset;
+
+	if (row->given_offset != SIZE_MAX)
+		return *(const bool *)((const char *)options + row->given_offset);
+	switch (row->kind) {
+	case OPT_FLAG:
+		return *(const bool *)at;
+	case OPT_STRING:
+		return *(const char *const *)at != NULL;
+	case OPT_LIST:
+	case OPT_PAIRS:
+	case OPT_TRIPLES:
+		return ((const struct opt_list *)at)->n > 0;
+	case OPT_U64:
+	case OPT_DURATION:
+		return *(const uint64_t *)at != 0;
+	case OPT_CHOICE:
+		return *(const int *)at != 0;
+	}
+	return false;
+}
+
+int opts_refuse(const struct opt *table, size_t n, const void *options, const char *const *names,
+	const char *what, struct err *e)
+{
+	for (; *names; names++)
+		for (size_t i = 0; i < n; i++)
+			if (strcmp(table[i].name, *names) == 0 && opts_is_given(&table[i], options))
+				return err_set(
+					e, ERR_USAGE, "--%s does not apply to %s", *names, what);
+	return 0;
+}

@@ -78,6 +78,13 @@ struct opt {
 int opts_parse(const struct opt *table, size_t n, void *options, int argc, char **argv,
 	bool stop_at_first_operand, int *ret_first_operand, struct err *e);
 
+/* Whether a row's option is there, where none is the same as 0 (of choices: the first). */
+bool opts_is_given(const struct opt *row, const void *options);
+
+/* ERR_USAGE, "--NAME does not apply to WHAT", for the first of these options (NULL ends them) that is given. */
+int opts_refuse(const struct opt *table, size_t n, const void *options, const char *const *names,
+	const char *what, struct err *e);
+
 /* Appends one aligned entry for each row, help wrapped to `width` columns. */
 void opts_help(const struct opt *table, size_t n, struct buf *out, size_t width);
 

@@ -373,6 +373,37 @@ static void a_pair_takes_the_next_word_too(void **state)
 	buf_done(&b);
 }
 
+static void what_is_given_can_be_refused(void **state)
+{
+	static const char *const none[] = { "words", NULL },
+				 *const flags[] = { "words", "flag", NULL };
+	struct given {
+		bool flag, has_number;
+		struct opt_list words;
+		uint64_t number;
+	} o = { 0 };
+	static const struct opt rows[] = {
+		{ 0, "flag", OPT_FLAG, NULL, false, "a", offsetof(struct given, flag), SIZE_MAX,
+			NULL },
+		{ 0, "words", OPT_LIST, "W", false, "b", offsetof(struct given, words), SIZE_MAX,
+			NULL },
+		{ 0, "number", OPT_U64, "N", false, "c", offsetof(struct given, number),
+			offsetof(struct given, has_number), NULL },
+	};
+	char *argv[] = { (char *)"x", (char *)"--flag", (char *)"--number=0", NULL };
+	struct err e = ERR_INIT;
+	int first;
+
+	(void)state;
+	assert_int_equal(opts_parse(rows, 3, &o, 3, argv, false, &first, &e), 0);
+	assert_true(opts_is_given(&rows[0], &o));
+	assert_false(opts_is_given(&rows[1], &o));
+	assert_true(opts_is_given(&rows[2], &o));
+	assert_int_equal(opts_refuse(rows, 3, &o, none, "this", &e), 0);
+	assert_int_equal(opts_refuse(rows, 3, &o, flags, "this", &e), -ERR_USAGE);
+	assert_string_equal(e.text, "--flag does not apply to this");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +418,7 @@ int main(void)
 		cmocka_unit_test(long_values_are_cut_in_errors),
 		cmocka_unit_test(parsing_again_starts_anew),
 		cmocka_unit_test(help_is_aligned_and_wrapped),
+		cmocka_unit_test(what_is_given_can_be_refused),
 	};
 
 	return cmocka_run_group_tests_name("opts", tests, NULL, NULL);

@@ -95,8 +95,7 @@ static int follow_and_show(const struct command *self, const struct options *o,
 		.no_source = o->shared.no_source,
 		.duration_ns = o->shared.duration_ns,
 		.is_single = o->is_single };
-	struct stacks_options state = { .state = o->gil ? STACKS_GIL : STACKS_WALL,
-		.fold_idle = !o->idle && !o->gil };
+	struct choice choice = { .state = o->gil ? STACKS_GIL : STACKS_WALL, .idle = o->idle };
 	struct err e = ERR_INIT;
 	struct program_result result;
 	struct recorder r;
@@ -110,7 +109,7 @@ static int follow_and_show(const struct command *self, const struct options *o,
 		recorder_discard(&r);
 		return command_fail(self, &e);
 	}
-	return recorder_end(self, &r, &o->shared, &result, &state, "");
+	return recorder_end(self, &r, &o->shared, &result, &choice, "");
 }
 
 /* Most options are of the sampler, and say nothing of a trace. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analyze/op_events.h"
+#include "analyze/torch.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
@@ -102,7 +103,7 @@ static void print_heading(const struct torch_part *p, const char *path, bool is_
 }
 
 /* One object of the array: what is known of the process, and of its trace as `report --overview --ops` has it. */
-static int write_process(struct shown *s, const struct torch_part *p, struct op_events *x,
+static int write_process(struct shown *s, const struct torch_part *p, struct torch *t,
 	const char *path, struct err *e)
 {
 	struct report_ops pages = { .overview = true,
@@ -116,8 +117,8 @@ static int write_process(struct shown *s, const struct torch_part *p, struct op_
 	json_kv_i64(&s->w, "pid", p->pid);
 	json_kv_string(&s->w, "rank", *rank_of(p->pid, rank) ? rank : NULL);
 	json_kv_string(&s->w, "trace", path);
-	if (x)
-		status = report_ops_loaded(x, path, &pages, e);
+	if (t)
+		status = report_ops(t, path, &pages, e);
 	json_object_end(&s->w);
 	return status;
 }
@@ -132,20 +133,22 @@ static int show(struct shown *s, const struct torch_part *p, const char *path, s
 		.ops = is_first,
 		.limit = o->limit ? o->limit : SIZE_MAX };
 	struct op_events x = { 0 };
+	struct torch *t;
 	bool prints = s->prints && s->n <= OVERVIEWS_MOST;
-	int status = prints || o->has_json || o->n_steps ? torch_trace_load(&x, path, e) : 0;
+	int status = prints || o->has_json || o->n_steps ? torch_trace_load_file(&x, path, e) : 0;
 
+	t = torch_of_events(&x);
 	if (status == 0 && prints) {
 		print_heading(p, path, is_first);
-		status = report_ops_loaded(&x, path, &pages, e);
+		status = report_ops(t, path, &pages, e);
 	}
 	if (status == 0 && o->has_json)
-		status = write_process(s, p, &x, path, e);
-	if (status == 0 && o->n_steps && !count_steps(&x)) {
+		status = write_process(s, p, t, path, e);
+	if (status == 0 && o->n_steps && !count_steps(&t->x)) {
 		tell_without_steps(p, o->n_steps);
 		s->is_short = true;
 	}
-	op_events_done(&x);
+	torch_free(t);
 	return status;
 }
 

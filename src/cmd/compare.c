@@ -430,6 +430,24 @@ static int check_stored(const struct options *o, char **words, int n, bool *ret,
 	return 0;
 }
 
+/* What is of measurements, or of runs, where there are none. */
+static int check_count_and_judge(const struct options *o, struct err *e)
+{
+	static const char *const of_times[] = { "time", "blocks", "rounds", "equivalence",
+		"fail-if-slower", "explain", "no-control", "format", "judge", "process", "gc",
+		"sync", NULL };
+	static const char *const of_runs[] = { "command", "rev", "build", "time", "blocks",
+		"rounds", "explain", "no-control", "same-output", "count", "unit", "force", NULL };
+
+	if (o->has_count)
+		return opts_refuse(
+			options_table, N_OPTIONS, o, of_times, "--count, which takes no times", e);
+	if (o->judge)
+		return opts_refuse(
+			options_table, N_OPTIONS, o, of_runs, "--judge, which runs nothing", e);
+	return 0;
+}
+
 /* What B does more than A, counted. */
 static int compare_counts(const struct options *o, struct side sides[2], struct err *e)
 {
@@ -471,7 +489,8 @@ static int run(const struct command *self, int argc, char **argv)
 		(o.rounds > ROUNDS_MOST &&
 			err_set(&e, ERR_USAGE, "--rounds is %d at most", ROUNDS_MOST) < 0) ||
 		subject_check(&o.subject, &e) < 0 || counting_check(o.count, &e) < 0 ||
-		check_stored(&o, argv + first, argc - first, &is_stored, &e) < 0)
+		check_stored(&o, argv + first, argc - first, &is_stored, &e) < 0 ||
+		check_count_and_judge(&o, &e) < 0)
 		return command_fail(self, &e);
 	if (o.judge) {
 		status = judge(self, &o, &verdict, &arena, &e);

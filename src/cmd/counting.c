@@ -98,23 +98,26 @@ static struct counting_function *row_of(
 
 static void take_counts(struct arena *a, const struct result *r, functions *to)
 {
+	const struct opcode_counts *opcodes = selection_opcodes(r->selection);
+	const struct exact_lines *lines = r->selection->exact_lines;
+	const struct exact *exact = r->selection->exact;
 	struct counting_function *one;
 
-	for (size_t i = 0; r->exact && i < r->exact->n_functions; i++) {
-		const struct exact_function *f = &r->exact->functions[i];
+	for (size_t i = 0; exact && i < exact->n_functions; i++) {
+		const struct exact_function *f = &exact->functions[i];
 
 		if ((one = row_of(a, to, f->name, f->file, f->first_line)))
 			one->n.calls += (double)f->cost.calls;
 	}
-	for (size_t i = 0; r->exact_lines && i < r->exact_lines->n_functions; i++) {
-		const struct exact_lines_function *f = &r->exact_lines->functions[i];
+	for (size_t i = 0; lines && i < lines->n_functions; i++) {
+		const struct exact_lines_function *f = &lines->functions[i];
 
 		one = row_of(a, to, f->name, f->file, f->first_line);
 		for (size_t k = 0; one && k < f->n_lines; k++)
 			one->n.lines += (double)f->lines[k].hits;
 	}
-	for (size_t i = 0; r->opcodes && i < r->opcodes->n_functions; i++) {
-		const struct opcode_function *f = &r->opcodes->functions[i];
+	for (size_t i = 0; opcodes && i < opcodes->n_functions; i++) {
+		const struct opcode_function *f = &opcodes->functions[i];
 
 		if ((one = row_of(a, to, f->name, f->file, f->first_line)))
 			one->n.bytecodes += (double)f->executed;
@@ -131,13 +134,13 @@ static int count_python(struct arena *a, const struct subject *s, const char *fo
 	const char *before[WORDS_MOST] = { n > 0 ? arena_strndup(a, own, (size_t)n) : "leadline",
 		"run", "--count=lines,opcodes", "-o", file, "--report", "/dev/null", "--no-source",
 		"--" };
-	struct result_choice choice = { 0 };
+	struct result_choice choice = { .of.idle = true };
 	struct result r = { 0 };
 	int status = run_once(a, s, before, loops, e);
 
 	if (status == 0) {
-		status = result_open_choice(&r, file, &choice, e);
-		if (status == 0 && !r.exact && !r.opcodes)
+		status = result_open(&r, file, &choice, e);
+		if (status == 0 && !r.selection->exact && !selection_opcodes(r.selection))
 			status = err_set(e, ERR_MEASURED,
 				"nothing was counted in '%s': no Python ran that the agent knows",
 				s->name);

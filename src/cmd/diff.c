@@ -14,12 +14,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
+#include "cmd/choosing.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/diff_ops.h"
 #include "cmd/result.h"
-#include "store/damage.h"
-#include "store/reader.h"
 #include "view/diff.h"
 #include "view/profile.h"
 #include "base/banned.h"
@@ -27,17 +26,16 @@
 enum { ROWS = 20 };
 
 struct options {
-	bool functions, lines, paths, all, json, only_mine, idle, no_legend, has_limit, ops,
-		has_normalize;
+	struct choosing choosing;
+	bool functions, lines, paths, all, json, no_legend, has_limit, ops, has_normalize;
 	const char *unit, *fail_on, *noise;
 	uint64_t limit;
-	int normalize, state, sort, color;
+	int normalize, sort, color;
 	double noise_share, fail_share;
 };
 
 static const char *const normalizations[] = { "absolute", "run", "unit",
-	NULL };                                                             /* diff_normalize */
-static const char *const states[] = { "wall", "cpu", "gil", "wait", NULL }; /* stacks_state */
+	NULL }; /* diff_normalize */
 static const char *const orders[] = { "self", "total", NULL };
 
 #define FIELD(f) offsetof(struct options, f)
@@ -71,13 +69,9 @@ static const struct opt options_table[] = {
 		FIELD(sort), SIZE_MAX, orders },
 	{ 'n', "limit", OPT_U64, "N", false, "rows of each table (else 20; 0: all)", FIELD(limit),
 		FIELD(has_limit), NULL },
-	{ 0, "only-mine", OPT_FLAG, NULL, false, "leave out library code, as report does",
-		FIELD(only_mine), SIZE_MAX, NULL },
-	{ 0, "state", OPT_CHOICE, "STATE", false,
-		"count samples of all time, on a CPU, holding the GIL, or not on a CPU",
-		FIELD(state), SIZE_MAX, states },
-	{ 0, "idle", OPT_FLAG, NULL, false, "count threads that only wait for work, too",
-		FIELD(idle), SIZE_MAX, NULL },
+	CHOOSING_ONLY_MINE,
+	CHOOSING_STATE,
+	CHOOSING_IDLE,
 	{ 0, "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
 	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
 		color_choices },
@@ -89,45 +83,32 @@ static const struct opt options_table[] = {
 
 struct side {
 	struct result r;
-	struct blocks blocks;
 	struct buf made;
 };
 
 static int open_side(struct side *s, const char *path, const struct options *o, struct err *e)
 {
-	struct result_choice c = { .stacks = { .state = (enum stacks_state)o->state,
-					   .only_mine = o->only_mine,
-					   .fold_idle = !o->idle && o->state == STACKS_WALL,
-					   .blocks = &s->blocks },
-		.source = true };
+	struct result_choice c = { .source = true };
 
-	return result_open_choice(&s->r, path, &c, e);
+	if (choosing_parse(&o->choosing, &c.of, e) < 0)
+		return -(int)e->code;
+	c.of.by_time = true;
+	return result_open(&s->r, path, &c, e);
 }
 
 static bool is_partial(const struct side *s)
 {
-	return damage_is_loss(&s->r.reader->damage);
+	return recording_is_partial(s->r.recording);
 }
 
 static struct diff_source source_of(struct side *s)
 {
-	const struct result *r = &s->r;
-
-	return (struct diff_source){ .name = r->name,
-		.stacks = r->stacks,
-		.profile = r->profile,
-		.exact = r->exact,
-		.exact_lines = r->exact_lines,
-		.texts = r->texts,
-		.regions = r->regions,
-		.origin = &r->origin,
-		.blocks = &s->blocks };
+	return diff_source_of(s->r.selection, s->r.name);
 }
 
 static void side_done(struct side *s)
 {
 	result_done(&s->r);
-	blocks_done(&s->blocks);
 	buf_done(&s->made);
 }
 
@@ -137,10 +118,11 @@ static struct diff_name name_of(struct side *s)
 
 	diff_source_made(&source, &s->made);
 	return (struct diff_name){ .file = s->r.name,
-		.command = s->r.usage->command,
+		.command = s->r.recording->usage->command,
 		.made = buf_str(&s->made),
 		.damage = s->r.damage,
-		.wall_s = s->r.origin.is_foreign ? UNITS_UNKNOWN : s->r.usage->wall_s };
+		.wall_s = s->r.recording->origin.is_foreign ? UNITS_UNKNOWN
+							    : s->r.recording->usage->wall_s };
 }
 
 /* ---- the gate -------------------------------------------------------------------------------- */
@@ -207,7 +189,7 @@ static const struct diff *build(
 {
 	struct diff_source sources[] = { source_of(a), source_of(b) };
 	struct diff_options options = { .normalize = (enum diff_normalize)o->normalize,
-		.noise = a->r.stacks->unit == UNIT_BYTES ? 0 : o->noise_share,
+		.noise = a->r.selection->stacks->unit == UNIT_BYTES ? 0 : o->noise_share,
 		.by_total = o->sort == 1 };
 	struct diff_side sides[2];
 
@@ -278,7 +260,7 @@ static bool compare_ops(
 			: o->limit     ? (size_t)o->limit
 				       : SIZE_MAX };
 	bool is_of_stacks = o->functions || o->lines || o->paths || o->unit || o->fail_on ||
-		o->only_mine || o->state || o->idle;
+		o->choosing.only_mine || o->choosing.state || o->choosing.idle;
 	struct err e = ERR_INIT;
 
 	if (o->ops && is_of_stacks) {

@@ -4,13 +4,13 @@
 
 #include <unistd.h>
 
-#include "analyze/op_events.h"
+#include "analyze/recording.h"
+#include "analyze/torch.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
-#include "cmd/report_ops.h"
-#include "formats/torch_trace.h"
+#include "formats/format.h"
 #include "view/ops.h"
 #include "view/ops_diff.h"
 #include "base/banned.h"
@@ -19,15 +19,22 @@
 static int take(struct arena *a, const char *path, bool is_asked, struct ops_diff_source *ret,
 	struct buf *losses, struct err *e)
 {
-	struct op_events x = { 0 };
-	int status = is_asked || report_ops_alone(path) ? torch_trace_load(&x, path, e)
-							: torch_trace_load_file(&x, path, e);
+	struct recording *r;
+	struct torch *torch;
+	int status = 0;
 
-	if (status == 0) {
-		ops_print_losses(&x, losses);
-		*ret = ops_diff_take(a, path, &x);
+	if (format_load(&r, path, e) < 0)
+		return -(int)e->code;
+	torch = is_asked || !recording_has_stacks(r) ? recording_torch(r) : NULL;
+	if (torch) {
+		ops_print_losses(&torch->x, losses);
+		*ret = ops_diff_take(a, path, &torch->x);
+	} else {
+		status = err_set(e, ERR_NOT_PREPARED, "%s: %s", path,
+			recording_why(
+				r, "it holds no operators; leadline run --torch records them"));
 	}
-	op_events_done(&x);
+	recording_free(r);
 	return status;
 }
 

@@ -110,37 +110,22 @@ static int record_statement(struct arena *a, const struct statement *s, double l
 
 /* ---- sharing out ----------------------------------------------------------------------------- */
 
-struct side {
-	struct result r;
-	struct blocks blocks;
-};
-
-static int open_side(struct side *s, const char *path, struct err *e)
+static int open_side(struct result *r, const char *path, struct err *e)
 {
-	struct result_choice c = { .stacks = { .fold_idle = true, .blocks = &s->blocks } };
+	const struct result_choice c = { .of.by_time = true };
 
-	if (result_open_choice(&s->r, path, &c, e) < 0)
+	if (result_open(r, path, &c, e) < 0)
 		return -(int)e->code;
-	if (!s->r.profile || !(s->r.usage->wall_s > 0))
+	if (!r->profile || !(r->recording->usage->wall_s > 0))
 		return err_set(e, ERR_MEASURED, "the sampler saw no Python in it");
 	return 0;
 }
 
-static struct diff_source source_of(struct side *s)
-{
-	return (struct diff_source){ .name = s->r.name,
-		.stacks = s->r.stacks,
-		.profile = s->r.profile,
-		.regions = s->r.regions,
-		.origin = &s->r.origin,
-		.blocks = &s->blocks };
-}
-
 /* What stands for the whole: the loop of a statement, else the run. */
-static void find_wholes(const struct diff *d, const struct side sides[2], double ret[2])
+static void find_wholes(const struct diff *d, const struct result sides[2], double ret[2])
 {
-	ret[0] = sides[0].r.usage->wall_s;
-	ret[1] = sides[1].r.usage->wall_s;
+	ret[0] = sides[0].recording->usage->wall_s;
+	ret[1] = sides[1].recording->usage->wall_s;
 	for (size_t i = 0; i < d->functions.n; i++) {
 		const struct diff_row *row = d->functions.v[i];
 
@@ -224,14 +209,15 @@ static int share_out(struct arena *a, char paths[2][PATH_BYTES], double ratio,
 	struct verdict_cause **ret, size_t *ret_n, struct err *e)
 {
 	struct diff_options options = { .normalize = DIFF_ABSOLUTE, .noise = DIFF_NOISE };
-	struct side sides[2] = { 0 };
+	struct result sides[2] = { 0 };
 	struct diff_side both[2];
 	int status = 0;
 
 	for (int i = 0; i < 2 && status == 0; i++)
 		status = open_side(&sides[i], paths[i], e);
 	if (status == 0) {
-		struct diff_source sources[] = { source_of(&sides[0]), source_of(&sides[1]) };
+		struct diff_source sources[] = { diff_source_of(sides[0].selection, sides[0].name),
+			diff_source_of(sides[1].selection, sides[1].name) };
 
 		status = diff_sides(a, sources, &options, NULL, both, e);
 	}
@@ -242,10 +228,8 @@ static int share_out(struct arena *a, char paths[2][PATH_BYTES], double ratio,
 		find_wholes(d, sides, whole);
 		collect_causes(a, d, whole, ratio, ret, ret_n);
 	}
-	for (int i = 0; i < 2; i++) {
-		result_done(&sides[i].r);
-		blocks_done(&sides[i].blocks);
-	}
+	for (int i = 0; i < 2; i++)
+		result_done(&sides[i]);
 	return status;
 }
 

@@ -68,7 +68,10 @@ static int open_for(const struct format *f, const char *path, struct recording *
 
 	if (!f->takes_ops)
 		return format_load(ret, path, e);
-	return import_open(&r, path, e) < 0 ? -(int)e->code : recording_of_reader(ret, r, path, e);
+	if (import_open(&r, path, e) < 0)
+		return -(int)e->code;
+	*ret = recording_of_reader(r, path);
+	return 0;
 }
 
 /* What a recording cannot say was asked for on the command line. What is not there may be lost: how it would be recorded is no
@@ -78,8 +81,10 @@ static int explain(struct recording *r, const struct format *f, const struct cho
 {
 	bool names_any = c->threads || c->processes;
 
-	if (e->code == ERR_UNSUPPORTED)
+	if (e->code == ERR_UNSUPPORTED) {
 		e->code = ERR_USAGE;
+		err_note(e, "%s", path);
+	}
 	if (e->code == ERR_USAGE && !names_any && r && recording_is_partial(r))
 		return err_set(e, ERR_BAD_FILE, "%s: nothing of what %s holds could be read", path,
 			f->name);

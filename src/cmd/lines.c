@@ -118,27 +118,28 @@ static void tell(const struct recorder *r, const struct result *result, bool has
 			"leadline: no line was counted: decorate functions with @profile, or name "
 			"them "
 			"with -p");
-	buf_adds(&notes, result->fidelity.trace_notes);
+	buf_adds(&notes, result->recording->fidelity.trace_notes);
 	output_write(STDERR_FILENO, &notes);
 	buf_done(&notes);
 }
 
 static int finish(struct recorder *r, const struct options *o, double unit_s, struct err *e)
 {
-	const struct result_choice choice = { .source = true };
+	const struct result_choice choice = { .of.idle = true, .source = true };
 	struct buf table = BUF_INIT;
 	struct result result;
 	int status = recorder_close(r, NULL, e);
 
 	if (status < 0)
 		return status;
-	status = result_open_choice(&result, r->path, &choice, e);
-	if (status == 0 && result.exact_lines && r->format)
-		status = recorder_export(r, e);
+	status = result_open(&result, r->path, &choice, e);
+	if (status == 0 && result.selection->exact_lines && r->format)
+		status = recorder_export(r, result.recording, e);
 	if (status == 0)
-		tell(r, &result, result.exact_lines != NULL);
-	if (status == 0 && o->view && result.exact_lines) {
-		exact_print_line_profiler(result.exact_lines, result.texts, unit_s, &table);
+		tell(r, &result, result.selection->exact_lines != NULL);
+	if (status == 0 && o->view && result.selection->exact_lines) {
+		exact_print_line_profiler(
+			result.selection->exact_lines, result.texts, unit_s, &table);
 		output_write(STDOUT_FILENO, &table);
 	}
 	buf_done(&table);

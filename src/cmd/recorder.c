@@ -328,20 +328,15 @@ int recorder_emit(const struct recorder_options *o, const struct buf *report,
 	return status;
 }
 
-int recorder_export(const struct recorder *r, struct err *e)
+int recorder_export(const struct recorder *r, struct recording *recording, struct err *e)
 {
 	static const struct choice usual = { 0 };
 	static const char *const no_filter = NULL;
-	struct recording *recording = NULL;
 	struct selection *s;
-	int status = format_load(&recording, r->path, e);
 
-	if (status == 0)
-		status = format_select(r->format, recording, &usual, &no_filter, &s, e);
-	if (status == 0)
-		status = format_save(r->format, s, &format_defaults, r->other_path, e);
-	recording_free(recording);
-	return status;
+	if (format_select(r->format, recording, &usual, &no_filter, &s, e) < 0)
+		return -(int)e->code;
+	return format_save(r->format, s, &format_defaults, r->other_path, e);
 }
 
 /* What is missing of exact counts. Notes come from the program: they are made printable. */
@@ -381,35 +376,39 @@ static void add_nothing(const struct recorder *r, const struct fidelity *f, stru
 }
 
 static int show(const struct recorder *r, const struct recorder_options *o, struct result_page page,
-	const struct stacks_options *state, const char *note, struct err *e)
+	const struct choice *choice, const char *note, struct err *e)
 {
 	struct buf text = BUF_INIT, json = BUF_INIT;
-	struct result_choice choice = { .stacks = *state, .source = true, .sort = o->sort };
+	struct result_choice asked = { .of = *choice, .source = true, .sort = o->sort };
 	struct result result;
 	struct op_collected collected;
-	int status = result_open_choice(&result, r->path, &choice, e);
+	struct torch *torch;
+	int status = result_open(&result, r->path, &asked, e);
 
 	page.output = recorder_output(o);
 	if (status == 0 && r->format)
-		status = recorder_export(r, e);
+		status = recorder_export(r, result.recording, e);
 	if (status == 0) {
 		if (!o->report)
 			buf_addc(&text, '\n');
-		page.regions = result.regions->n > 0;
-		page.arguments = result.arguments && result.arguments->n > 0;
+		page.regions = result.recording->regions->n > 0;
+		page.arguments =
+			result.selection->profile && selection_arguments(result.selection)->n > 0;
 		result_print(&result, &page, &text);
-		add_untraced(&result.fidelity, &text);
-		collected = op_collected_build(result.tables);
-		report_ops_most(r->path, &page.output, o->limit ? o->limit : SIZE_MAX, &text);
+		add_untraced(&result.recording->fidelity, &text);
+		collected = op_collected_build(result.recording->tables);
+		torch = recording_torch(result.recording);
+		if (torch)
+			report_ops_most(torch, &page.output, o->limit ? o->limit : SIZE_MAX, &text);
 		op_collected_print(&collected, r->path, &text);
 		if (!result.profile)
-			add_nothing(r, &result.fidelity, &text);
+			add_nothing(r, &result.recording->fidelity, &text);
 		buf_adds(&text, note);
 		if (r->format)
 			text_add_line(&text, "Written: %s (%s)", r->other_path, r->format->name);
 		text_add_line(&text, "Recording: %s   more: leadline report %s %s", r->path,
-			r->path, result.exact ? "--tree" : "--lines --limit 40");
-		if (result.exact)
+			r->path, result.selection->exact ? "--tree" : "--lines --limit 40");
+		if (result.selection->exact)
 			text_add_line(&text, "Ask it as pstats: leadline stats %s", r->path);
 		result_json(&result, &json);
 		status = recorder_emit(o, &text, &json, e);
@@ -421,7 +420,7 @@ static int show(const struct recorder *r, const struct recorder_options *o, stru
 }
 
 int recorder_end(const struct command *self, struct recorder *r, const struct recorder_options *o,
-	const struct program_result *result, const struct stacks_options *state, const char *note)
+	const struct program_result *result, const struct choice *choice, const char *note)
 {
 	struct result_page page = {
 		.functions = true, .lines = true, .legend = !o->no_legend, .limit = o->limit
@@ -431,7 +430,7 @@ int recorder_end(const struct command *self, struct recorder *r, const struct re
 	recorder_close(r, NULL, &closing);
 	if (result->end == PROGRAM_INTERRUPTED)
 		signal(SIGINT, SIG_IGN); /* pressed twice: the report still comes */
-	if (show(r, o, page, state, note, &e) < 0) {
+	if (show(r, o, page, choice, note, &e) < 0) {
 		if (!r->is_short || e.code != ERR_BAD_FILE)
 			return command_fail(self, &e);
 		output_line(STDERR_FILENO, "leadline: nothing of the run was recorded until then");

@@ -11,7 +11,7 @@
  *
  *	recorder_open(&r, &o.shared, "train", pid, &e);
  *	program_run(&p, r.writer, &result, &e);        or, when that fails, recorder_discard(&r)
- *	recorder_end(self, &r, &o.shared, &result, &state, note); */
+ *	recorder_end(self, &r, &o.shared, &result, &choice, note); */
 #ifndef CMD_RECORDER_H
 #define CMD_RECORDER_H
 
@@ -26,7 +26,8 @@ struct buf;
 struct err;
 struct format;
 struct program_result;
-struct stacks_options;
+struct recording;
+struct choice;
 struct writer;
 struct writer_options;
 
@@ -137,15 +138,15 @@ void recorder_discard(struct recorder *r);
 
 /* The page for this output: colours and width of the terminal, none of them for --report FILE. */
 struct output recorder_output(const struct recorder_options *o);
-/* Writes the other tool's file that was asked for, of the recording that lies there. */
-int recorder_export(const struct recorder *r, struct err *e);
+/* Writes the other tool's file that was asked for. */
+int recorder_export(const struct recorder *r, struct recording *recording, struct err *e);
 /* Sends both where the options say. */
 int recorder_emit(const struct recorder_options *o, const struct buf *report,
 	const struct buf *json, struct err *e);
 /* The end of `run` and `attach`: finishes the file, reads it back, writes the other tool's file, shows functions
  * and lines and `note` (lines, or ""). What fails is told; the exit status, for who has no other. */
 int recorder_end(const struct command *self, struct recorder *r, const struct recorder_options *o,
-	const struct program_result *result, const struct stacks_options *state, const char *note);
+	const struct program_result *result, const struct choice *choice, const char *note);
 
 /* What recordings of a program are called: its name without .py. */
 void recorder_stem(const char *name, char *to, size_t size);

@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "base/units.h"
+#include "cmd/choosing.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/folder.h"
@@ -20,27 +20,25 @@
 #include "cmd/report_ranks.h"
 #include "cmd/result.h"
 #include "cmd/stored.h"
+#include "formats/format.h"
 #include "formats/results.h"
-#include "store/reader.h"
-#include "store/tables.h"
 #include "base/banned.h"
 
 enum { ROWS = 20, TREE_ROWS = 60, TORCH_ROWS = 100 };
 
 struct options {
+	struct choosing choosing;
 	bool json, processes, functions, lines, threads, tasks, regions, args, host, tree,
 		no_legend;
-	bool only_mine, pprof_text, idle, ci, raw, line_profiler, has_limit, has_to;
+	bool pprof_text, ci, raw, line_profiler, has_limit;
 	const char *bytecode;
 	bool stack, overview, steps, ops, kernels, modules, memory, compile, streams, by_shape,
 		top_level, as_torch, distributed;
 	const char *torch_version, *limit_text;
-	const char *callers, *callees, *filter, *thread, *sort;
-	uint64_t limit, n_stack, from_ns, to_ns;
-	int color, state;
+	const char *callers, *callees, *sort;
+	uint64_t limit, n_stack;
+	int color;
 };
-
-static const char *const states[] = { "wall", "cpu", "gil", "wait", NULL }; /* enum stacks_state */
 
 #define FIELD(f) offsetof(struct options, f)
 
@@ -119,25 +117,7 @@ static const struct opt options_table[] = {
 		FIELD(sort), SIZE_MAX, NULL },
 	{ 'n', "limit", OPT_STRING, "N", false, "rows of each table (else 20; 0 or -1: all)",
 		FIELD(limit_text), SIZE_MAX, NULL },
-	{ 0, "only-mine", OPT_FLAG, NULL, false,
-		"leave out library code; its time counts as self of the code of yours that called "
-		"it",
-		FIELD(only_mine), SIZE_MAX, NULL },
-	{ 0, "filter", OPT_STRING, "RE", false,
-		"show rows whose \"qualname (file:line)\" matches; shares stay those of all",
-		FIELD(filter), SIZE_MAX, NULL },
-	{ 0, "thread", OPT_STRING, "LIST", false,
-		"count only these threads: tids, numbers as #1, names; with commas", FIELD(thread),
-		SIZE_MAX, NULL },
-	{ 0, "state", OPT_CHOICE, "STATE", false,
-		"count samples of all time, on a CPU, holding the GIL, or not on a CPU",
-		FIELD(state), SIZE_MAX, states },
-	{ 0, "idle", OPT_FLAG, NULL, false, "count threads that only wait for work, too",
-		FIELD(idle), SIZE_MAX, NULL },
-	{ 0, "from", OPT_DURATION, "T", false, "begin this long after the start: 1.5s, 200ms, 2m",
-		FIELD(from_ns), SIZE_MAX, NULL },
-	{ 0, "to", OPT_DURATION, "T", false, "end this long after the start", FIELD(to_ns),
-		FIELD(has_to), NULL },
+	CHOOSING_ROWS,
 	{ 0, "raw", OPT_FLAG, NULL, false, "show traced times as stamped, with what tracing cost",
 		FIELD(raw), SIZE_MAX, NULL },
 	{ 0, "line-profiler", OPT_FLAG, NULL, false,
@@ -154,55 +134,6 @@ static const struct opt options_table[] = {
 
 /* ---- what is asked --------------------------------------------------------------------------- */
 
-/* "on a CPU, only mine, 1 s to 2 s": what the numbers are of. */
-static void describe(const struct options *o, struct buf *to)
-{
-	static const char *const words[] = { "", "on a CPU", "holding the GIL", "not on a CPU" };
-	char from[UNITS_TEXT], until[UNITS_TEXT];
-	const char *parts[5] = { words[o->state], o->only_mine ? "only mine" : "",
-		o->idle && o->state == STACKS_WALL ? "with idle threads" : "" };
-	struct buf thread = BUF_INIT, range = BUF_INIT;
-
-	if (o->thread) {
-		buf_adds(&thread, "thread ");
-		text_add_printable(&thread, o->thread, strlen(o->thread));
-	}
-	if (o->from_ns || o->has_to) {
-		units_format(from, UNIT_SECONDS, (double)o->from_ns / 1e9);
-		units_format(until, UNIT_SECONDS, (double)o->to_ns / 1e9);
-		buf_printf(
-			&range, "%s to %s", o->from_ns ? from : "start", o->has_to ? until : "end");
-	}
-	parts[3] = buf_str(&thread);
-	parts[4] = buf_str(&range);
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (*parts[i])
-			buf_printf(to, "%s%s", to->n ? ", " : "", parts[i]);
-	buf_done(&thread);
-	buf_done(&range);
-}
-
-static struct result_choice choice_of(const struct options *o)
-{
-	/* Who asks for threads, or for what waits, gets all of it. */
-	return (struct result_choice){ .stacks = { .state = (enum stacks_state)o->state,
-					       .from_s = (double)o->from_ns / 1e9,
-					       .to_s = (double)o->to_ns / 1e9,
-					       .only_mine = o->only_mine,
-					       .fold_idle = !o->idle && !o->thread &&
-						       o->state == STACKS_WALL },
-		.threads = o->thread,
-		.filter = o->filter,
-		.callers = o->callers,
-		.callees = o->callees,
-		.bytecode = o->bytecode,
-		.sort = o->sort,
-		.tree = o->tree,
-		.tasks = o->tasks,
-		.source = !o->json || o->bytecode,
-		.line_profiler = o->line_profiler };
-}
-
 static bool is_plain(const struct options *o)
 {
 	return !o->functions && !o->lines && !o->threads && !o->tasks && !o->regions && !o->args &&
@@ -217,11 +148,12 @@ static struct result_page page_of(const struct options *o, const struct result *
 		.lines = o->lines || is_plain(o),
 		.source = o->lines,
 		.threads = o->threads,
-		.regions = o->regions || (is_plain(o) && r->regions && r->regions->n),
-		.arguments = o->args || (is_plain(o) && r->arguments && r->arguments->n),
+		.regions = o->regions || (is_plain(o) && r->selection && r->recording->regions->n),
+		.arguments = o->args ||
+			(is_plain(o) && r->profile && selection_arguments(r->selection)->n),
 		.tree = o->tree,
 		.stack = o->stack,
-		.idle = o->idle,
+		.idle = o->choosing.idle,
 		.ci = o->ci,
 		.raw = o->raw,
 		.line_profiler = o->line_profiler,
@@ -232,67 +164,56 @@ static struct result_page page_of(const struct options *o, const struct result *
 		.what = what };
 }
 
-/* ---- the command ----------------------------------------------------------------------------- */
+/* ---- what applies to what is shown ----------------------------------------------------------- */
 
-/* Of all the options only these say anything of benchmark results; of operators those of rows, too. */
-static bool asks_for_profile(const struct options *o, bool or_rows)
+enum shown {                    /* flags */
+	SHOWN_PROFILE = 1 << 0, /* of a run: functions, lines, threads … */
+	SHOWN_PPROF = 1 << 1,
+	SHOWN_LINE_PROFILER = 1 << 2,
+	SHOWN_OPS = 1 << 3, /* pages of operators … */
+	SHOWN_KERNELS = 1 << 4,
+	SHOWN_TRACE = 1 << 5, /* … and any of them */
+	SHOWN_RANKS = 1 << 6,
+	SHOWN_RESULTS = 1 << 7, /* of benchmarks */
+	SHOWN_ANY = -1,
+};
+
+static enum shown applies_to(const char *option)
 {
-	struct options rest;
-	static const struct options none;
+	static const struct {
+		const char *option;
+		int to;
+	} rows[] = { { "json", SHOWN_ANY }, { "color", SHOWN_ANY }, { "no-legend", SHOWN_ANY },
+		{ "limit", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_TRACE | SHOWN_RANKS },
+		{ "sort", SHOWN_PROFILE | SHOWN_OPS }, { "lines", SHOWN_PROFILE | SHOWN_PPROF },
+		{ "thread", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_LINE_PROFILER },
+		{ "process", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_LINE_PROFILER },
+		{ "state", SHOWN_PROFILE | SHOWN_PPROF }, { "idle", SHOWN_PROFILE | SHOWN_PPROF },
+		{ "from", SHOWN_PROFILE | SHOWN_PPROF }, { "to", SHOWN_PROFILE | SHOWN_PPROF },
+		{ "only-mine", SHOWN_PROFILE | SHOWN_PPROF }, { "pprof-text", SHOWN_PPROF },
+		{ "line-profiler", SHOWN_LINE_PROFILER }, { "overview", SHOWN_TRACE },
+		{ "steps", SHOWN_TRACE }, { "ops", SHOWN_TRACE }, { "kernels", SHOWN_TRACE },
+		{ "modules", SHOWN_TRACE }, { "memory", SHOWN_TRACE }, { "compile", SHOWN_TRACE },
+		{ "streams", SHOWN_TRACE }, { "group-by-shape", SHOWN_OPS | SHOWN_KERNELS },
+		{ "group-by-stack", SHOWN_OPS }, { "top-level", SHOWN_OPS }, { "torch", SHOWN_OPS },
+		{ "distributed", SHOWN_RANKS } };
 
-	memcpy(&rest, o, sizeof rest);
-	rest.json = rest.no_legend = false;
-	rest.color = 0;
-	if (!or_rows) {
-		rest.sort = rest.limit_text = NULL;
-		rest.has_limit = false;
-		rest.limit = 0;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (strcmp(option, rows[i].option) == 0)
+			return rows[i].to;
+	return SHOWN_PROFILE;
+}
+
+/* Nothing that was asked for is dropped. `what`: is shown, in words. */
+static int refuse_others(const struct options *o, int shown, const char *what, struct err *e)
+{
+	for (size_t i = 0; i < sizeof options_table / sizeof *options_table; i++) {
+		const struct opt *row = &options_table[i];
+
+		if (opts_is_given(row, o) && !(applies_to(row->name) & shown))
+			return err_set(e, ERR_USAGE, "--%s does not apply to %s", row->name, what);
 	}
-	return memcmp(&rest, &none, sizeof rest) != 0;
-}
-
-static int report_benchmarks(const struct command *self, const char *path, const struct options *o)
-{
-	struct buf text = BUF_INIT;
-	struct err e = ERR_INIT;
-	int status;
-
-	if (asks_for_profile(o, true))
-		status = err_set(&e, ERR_USAGE,
-			"%s holds benchmark results: of these options only --json and --color "
-			"apply",
-			path);
-	else
-		status = stored_report(
-			path, o->json, output_for(STDOUT_FILENO, o->color), &text, &e);
-	status = status < 0 ? command_fail(self, &e) : output_write(STDOUT_FILENO, &text);
-	buf_done(&text);
-	return status;
-}
-
-static int report(const struct command *self, const char *path, const struct options *o)
-{
-	struct result_choice choice = choice_of(o);
-	struct buf text = BUF_INIT, what = BUF_INIT;
-	struct err e = ERR_INIT;
-	struct result_page page;
-	struct result r;
-	int status = result_open_choice(&r, path, &choice, &e);
-
-	describe(o, &what);
-	page = page_of(o, &r, buf_str(&what));
-	if (status == 0 && o->json)
-		result_json_page(&r, &page, &text);
-	else if (status == 0 && o->pprof_text)
-		result_print_pprof(&r, o->lines, o->has_limit ? o->limit : 0, states[o->state],
-			buf_str(&what), &text);
-	else if (status == 0)
-		result_print(&r, &page, &text);
-	status = status < 0 ? command_fail(self, &e) : output_write(STDOUT_FILENO, &text);
-	result_done(&r);
-	buf_done(&text);
-	buf_done(&what);
-	return status;
+	return 0;
 }
 
 /* How many pages of a trace. */
@@ -302,15 +223,143 @@ static int asks_for_trace(const struct options *o)
 		o->streams;
 }
 
+/* Anything that only the run of a program has. */
+static bool asks_for_profile(const struct options *o)
+{
+	for (size_t i = 0; i < sizeof options_table / sizeof *options_table; i++)
+		if (opts_is_given(&options_table[i], o) &&
+			!(applies_to(options_table[i].name) & (SHOWN_TRACE | SHOWN_OPS)))
+			return true;
+	return false;
+}
+
+static int check_profile(const struct options *o, struct err *e)
+{
+	if (o->pprof_text)
+		return refuse_others(o, SHOWN_PPROF, "--pprof-text", e);
+	if (o->line_profiler)
+		return refuse_others(o, SHOWN_LINE_PROFILER, "--line-profiler", e);
+	if (o->stack && !o->bytecode)
+		return err_set(e, ERR_USAGE, "--stack needs --bytecode F");
+	return refuse_others(o, SHOWN_PROFILE, "the run of a program", e);
+}
+
+/* A list of the pages asked for: "--ops and --steps". */
+static void name_pages(const struct options *o, struct buf *to)
+{
+	int left = asks_for_trace(o);
+
+	for (size_t i = 0; i < sizeof options_table / sizeof *options_table; i++)
+		if (applies_to(options_table[i].name) == SHOWN_TRACE &&
+			opts_is_given(&options_table[i], o)) {
+			buf_printf(to, "--%s", options_table[i].name);
+			buf_adds(to, --left > 1 ? ", " : left ? " and " : "");
+		}
+}
+
+static int check_trace(const struct options *o, struct err *e)
+{
+	struct buf pages = BUF_INIT;
+	int status;
+
+	if (o->as_torch && o->n_stack)
+		return err_set(
+			e, ERR_USAGE, "--group-by-stack is of our own table; leave out --torch");
+	if (o->as_torch && asks_for_trace(o) > 1)
+		return err_set(
+			e, ERR_USAGE, "--torch prints one table alone: leave out the other pages");
+	if (!o->ops && (o->n_stack || o->top_level || o->as_torch))
+		return err_set(
+			e, ERR_USAGE, "--group-by-stack, --top-level and --torch need --ops");
+	if (o->by_shape && !o->ops && !o->kernels)
+		return err_set(e, ERR_USAGE, "--group-by-shape needs --ops or --kernels");
+	name_pages(o, &pages);
+	status = refuse_others(o,
+		SHOWN_TRACE | (o->ops || !pages.n ? SHOWN_OPS : 0) |
+			(o->kernels ? SHOWN_KERNELS : 0),
+		pages.n ? buf_str(&pages) : "a trace of PyTorch", e);
+	buf_done(&pages);
+	return status;
+}
+
+/* Of what this recording holds: counted calls, or samples. */
+static int check_figures(const struct options *o, const struct result *r, struct err *e)
+{
+	if (o->raw && r->profile && !r->selection->exact)
+		return err_set(e, ERR_USAGE,
+			"--raw does not apply to samples: it is of traced calls (leadline run "
+			"--trace)");
+	if (o->ci && r->profile && r->profile->is_exact)
+		return err_set(e, ERR_USAGE,
+			"--ci does not apply to what was counted: only samples have intervals");
+	return 0;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int report_benchmarks(const char *path, const struct options *o, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	int status = refuse_others(o, SHOWN_RESULTS, "benchmark results", e);
+
+	if (status == 0)
+		status =
+			stored_report(path, o->json, output_for(STDOUT_FILENO, o->color), &text, e);
+	if (status == 0)
+		status = output_write(STDOUT_FILENO, &text);
+	buf_done(&text);
+	return status;
+}
+
+/* Takes the recording. */
+static int report_profile(struct recording *recording, const struct options *o, struct err *e)
+{
+	struct result_choice choice = { .filter = o->choosing.filter,
+		.callers = o->callers,
+		.callees = o->callees,
+		.bytecode = o->bytecode,
+		.sort = o->sort,
+		.tree = o->tree,
+		.tasks = o->tasks,
+		.source = !o->json || o->bytecode,
+		.line_profiler = o->line_profiler };
+	struct buf text = BUF_INIT, what = BUF_INIT;
+	struct result_page page;
+	struct result r = { .recording = recording };
+	int status = choosing_parse(&o->choosing, &choice.of, e);
+
+	if (status == 0)
+		status = result_of(&r, recording, &choice, e);
+	if (status == 0)
+		status = check_figures(o, &r, e);
+	if (status == 0) {
+		choice_describe(&choice.of, &what);
+		page = page_of(o, &r, buf_str(&what));
+		if (o->json)
+			result_json_page(&r, &page, &text);
+		else if (o->pprof_text)
+			result_print_pprof(&r, o->lines, o->has_limit ? o->limit : 0,
+				choice_states[choice.of.state], &text);
+		else
+			result_print(&r, &page, &text);
+		status = output_write(STDOUT_FILENO, &text);
+	}
+	result_done(&r);
+	buf_done(&text);
+	buf_done(&what);
+	return status;
+}
+
 static struct report_ops ops_of(const struct options *o)
 {
 	uint64_t limit = o->has_limit ? o->limit : o->as_torch ? TORCH_ROWS : ROWS;
 	uint64_t tree_limit = o->has_limit ? o->limit : TREE_ROWS;
+	bool is_all = !asks_for_trace(o); /* the overview and the operators */
 
 	return (struct report_ops){ .output = output_for(STDOUT_FILENO, o->color),
-		.overview = o->overview,
+		.overview = o->overview || is_all,
 		.steps = o->steps,
-		.ops = o->ops,
+		.ops = o->ops || is_all,
 		.kernels = o->kernels,
 		.modules = o->modules,
 		.memory = o->memory,
@@ -327,23 +376,43 @@ static struct report_ops ops_of(const struct options *o)
 		.tree_limit = tree_limit ? (size_t)tree_limit : SIZE_MAX };
 }
 
-static int show_asked(const struct command *self, const char *path, const struct options *o)
+/* Takes the recording. */
+static int report_trace(struct recording *r, const struct options *o, struct err *e)
 {
 	struct report_ops ops = ops_of(o);
-
-	return asks_for_trace(o) ? report_ops(self, path, &ops) : report(self, path, o);
-}
-
-/* Nothing says what of the file: of operators the overview and their table. */
-static int show_alone(const struct command *self, const char *path, const struct options *o)
-{
-	struct report_ops ops = ops_of(o);
+	struct torch *torch = recording_torch(r);
 	int status;
 
-	ops.overview = ops.ops = true;
-	if (report_ops_alone(path))
-		return report_ops(self, path, &ops);
-	return report_ops_trace(self, path, &ops, &status) ? status : report(self, path, o);
+	if (r->reader)
+		command_tell_missing(r->path, recording_damage(r));
+	if (!torch)
+		status = r->no_torch ? err_set(e, ERR_BAD_FILE, "%s", r->no_torch)
+				     : err_set(e, ERR_NOT_PREPARED, "%s: %s", r->path,
+					       recording_why(r,
+						       "it holds no operators; leadline run "
+						       "--torch records them"));
+	else
+		status = report_ops(torch, r->path, &ops, e);
+	recording_free(r);
+	return status;
+}
+
+static int report(const char *path, const struct options *o, struct err *e)
+{
+	struct recording *r;
+	bool is_trace;
+
+	if (asks_for_trace(o) && check_trace(o, e) < 0)
+		return -(int)e->code;
+	if (format_load(&r, path, e) < 0)
+		return -(int)e->code;
+	is_trace = asks_for_trace(o) ||
+		(!asks_for_profile(o) && !recording_has_stacks(r) && recording_torch(r));
+	if ((is_trace ? check_trace : check_profile)(o, e) < 0) {
+		recording_free(r);
+		return -(int)e->code;
+	}
+	return is_trace ? report_trace(r, o, e) : report_profile(r, o, e);
 }
 
 static int show_ranks(const struct command *self, char **paths, const struct options *o)
@@ -370,7 +439,7 @@ static int run(const struct command *self, int argc, char **argv)
 {
 	struct options o = { 0 };
 	struct err e = ERR_INIT;
-	int first;
+	int first, status;
 
 	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv,
 		    false, &first, &e) < 0)
@@ -378,29 +447,15 @@ static int run(const struct command *self, int argc, char **argv)
 	parse_limit(&o, &e);
 	if (e.code)
 		return command_fail(self, &e);
-	if (o.distributed && argc > first && asks_for_trace(&o) + !is_plain(&o) == 0)
-		return show_ranks(self, argv + first, &o);
 	if (o.distributed && argc > first)
-		err_set(&e, ERR_USAGE,
-			"--distributed compares ranks: of the other options only --limit, --json "
-			"and --color apply");
-	else if (argc - first != 1)
+		return refuse_others(&o, SHOWN_RANKS, "--distributed", &e) < 0
+			? command_fail(self, &e)
+			: show_ranks(self, argv + first, &o);
+	if (argc - first != 1)
 		err_set(&e, ERR_USAGE,
 			argc == first ? "which recording? For example: leadline report run.lead"
 				      : "one recording at a time; --distributed takes a trace "
 					"of each rank");
-	else if (o.has_to && o.to_ns <= o.from_ns)
-		err_set(&e, ERR_USAGE, "--to must lie behind --from");
-	else if (o.stack && !o.bytecode)
-		err_set(&e, ERR_USAGE, "--stack needs --bytecode F");
-	else if (!o.ops && (o.n_stack || o.top_level || o.as_torch))
-		err_set(&e, ERR_USAGE, "--group-by-stack, --top-level and --torch need --ops");
-	else if (o.by_shape && !o.ops && !o.kernels)
-		err_set(&e, ERR_USAGE, "--group-by-shape needs --ops or --kernels");
-	else if (o.as_torch && o.n_stack)
-		err_set(&e, ERR_USAGE, "--group-by-stack is of our own table; leave out --torch");
-	else if (o.as_torch && asks_for_trace(&o) > 1)
-		err_set(&e, ERR_USAGE, "--torch prints one table alone: leave out the other pages");
 	else if (folder_is(argv[first]))
 		err_set(&e, ERR_USAGE,
 			"%s is a folder: --distributed compares the traces of ranks in it, "
@@ -408,10 +463,9 @@ static int run(const struct command *self, int argc, char **argv)
 			argv[first]);
 	if (e.code)
 		return command_fail(self, &e);
-	if (results_are_in(argv[first]))
-		return report_benchmarks(self, argv[first], &o);
-	return asks_for_profile(&o, false) ? show_asked(self, argv[first], &o)
-					   : show_alone(self, argv[first], &o);
+	status = results_are_in(argv[first]) ? report_benchmarks(argv[first], &o, &e)
+					     : report(argv[first], &o, &e);
+	return e.code ? command_fail(self, &e) : status;
 }
 
 const struct command command_report = {

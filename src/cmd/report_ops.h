@@ -9,8 +9,9 @@
 #include "cmd/command.h"
 
 struct buf;
+struct err;
 struct json_writer;
-struct op_events;
+struct torch;
 
 struct report_ops {
 	struct output output;
@@ -27,22 +28,10 @@ struct report_ops {
 		*into; /* JSON: the object that is open there gets the pages; NULL: printed */
 };
 
-/* Whether the file is a recording of operators and nothing else. */
-bool report_ops_alone(const char *path);
+/* The operators that took most time themselves, for the end of a run. */
+void report_ops_most(struct torch *t, const struct output *output, size_t limit, struct buf *out);
 
-/* The operators that took most time themselves, for the end of a run; nothing where the recording holds none. */
-void report_ops_most(const char *path, const struct output *output, size_t limit, struct buf *out);
-
-/* Returns the exit status. */
-int report_ops(const struct command *self, const char *path, const struct report_ops *o);
-
-/* The same of a trace that is loaded. */
-int report_ops_loaded(
-	struct op_events *x, const char *path, const struct report_ops *o, struct err *e);
-
-/* The same, with the exit status in *ret_status, where the file is a trace of torch.profiler; false and nothing done
- * where it is anything else. */
-bool report_ops_trace(
-	const struct command *self, const char *path, const struct report_ops *o, int *ret_status);
+/* Prints them; `path` for what is said of the file. */
+int report_ops(struct torch *t, const char *path, const struct report_ops *o, struct err *e);
 
 #endif

@@ -61,9 +61,9 @@ enum { SOURCE_BYTES = 16 << 20, SOURCES_BYTES = 128 << 20 }; /* of one file on t
 
 static const struct neighbours *neighbours_of(struct result *r, uint32_t function)
 {
-	if (r->exact)
-		return exact_neighbours(&r->arena, r->exact, function);
-	return neighbours_build(&r->arena, r->stacks, r->profile->lost_share, function);
+	if (r->selection->exact)
+		return exact_neighbours(&r->arena, r->selection->exact, function);
+	return neighbours_build(&r->arena, r->selection->stacks, r->profile->lost_share, function);
 }
 
 static int find_neighbours(
@@ -86,11 +86,11 @@ static int find_neighbours(
 /* Functions whose stacks the tree keeps. */
 static const bool *functions_that_match(struct result *r, const struct pattern *pattern)
 {
-	size_t n = frames_n_functions(r->stacks->frames);
+	size_t n = frames_n_functions(r->selection->stacks->frames);
 	bool *keep = arena_new_n(&r->arena, bool, n);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct stack_function *f = frames_function(r->stacks->frames, i);
+		const struct stack_function *f = frames_function(r->selection->stacks->frames, i);
 
 		keep[i] = pattern_matches(pattern, f->name, f->file, f->first_line);
 	}
@@ -100,20 +100,22 @@ static const bool *functions_that_match(struct result *r, const struct pattern *
 /* Of the functions that match, the first that instructions are held of; the others are few samples' code. */
 static int find_bytecode(struct result *r, const char *text, struct err *e)
 {
-	struct disassembly_options o = { .lost_share = r->exact ? 0 : r->profile->lost_share,
+	struct disassembly_options o = { .lost_share =
+						 r->selection->exact ? 0 : r->profile->lost_share,
 		.texts = r->texts,
-		.lines = r->exact_lines,
-		.opcodes = r->opcodes };
-	const struct profile *p = !r->exact && !r->profile->n_functions && r->exact_lines
-		? exact_lines_profile(&r->arena, r->exact_lines)
+		.lines = r->selection->exact_lines,
+		.opcodes = selection_opcodes(r->selection) };
+	const struct profile *p =
+		!r->selection->exact && !r->profile->n_functions && r->selection->exact_lines
+		? exact_lines_profile(&r->arena, r->selection->exact_lines)
 		: r->profile;
 	size_t *found, n;
 
 	if (pattern_functions(&r->arena, p, text, &found, &n, e) < 0)
 		return -(int)e->code;
 	for (size_t i = 0; i < n && !r->n_bytecode; i++)
-		r->bytecode = disassembly_build(
-			&r->arena, r->stacks, p->functions[found[i]].function, &o, &r->n_bytecode);
+		r->bytecode = disassembly_build(&r->arena, r->selection->stacks,
+			p->functions[found[i]].function, &o, &r->n_bytecode);
 	if (!r->n_bytecode)
 		return err_set(e, ERR_USAGE,
 			"the recording holds no bytecode of %s: it is kept of functions that ten "
@@ -136,95 +138,32 @@ static int choose_rows(struct result *r, const struct result_choice *c, struct e
 	if (c->bytecode && find_bytecode(r, c->bytecode, e) < 0)
 		return err_note(e, "--bytecode");
 	if (c->tree)
-		r->tree = calltree_build(&r->arena, r->stacks, r->profile->lost_share,
+		r->tree = calltree_build(&r->arena, r->selection->stacks, r->profile->lost_share,
 			pattern ? functions_that_match(r, pattern) : NULL);
-	if (r->order != PROFILE_SELF)
-		r->profile = profile_sorted(&r->arena, r->profile, r->order);
+	if (r->order.order != PROFILE_SELF)
+		r->profile = profile_sorted(&r->arena, r->profile, r->order.order);
 	if (pattern)
 		r->profile = pattern_rows(&r->arena, r->profile, pattern);
 	pattern_free(pattern);
 	return 0;
 }
 
-/* Our keys and those pstats users type. */
-static int parse_order(const char *key, bool has_calls, enum profile_order *ret,
-	const char **ret_words, struct err *e)
+/* What the pages asked for need beyond what every choice does. */
+static int check_pages(struct result *r, const struct result_choice *c, struct err *e)
 {
-	static const struct {
-		const char *key;
-		enum profile_order order;
-		const char *words;
-	} keys[] = { { "self", PROFILE_SELF, "internal time" },
-		{ "tottime", PROFILE_SELF, "internal time" },
-		{ "time", PROFILE_SELF, "internal time" },
-		{ "total", PROFILE_TOTAL, "cumulative time" },
-		{ "cumulative", PROFILE_TOTAL, "cumulative time" },
-		{ "cumtime", PROFILE_TOTAL, "cumulative time" },
-		{ "calls", PROFILE_CALLS, "call count" }, { "ncalls", PROFILE_CALLS, "call count" },
-		{ "pcalls", PROFILE_PRIMITIVE, "primitive call count" },
-		{ "name", PROFILE_NAME, "function name" },
-		{ "nfl", PROFILE_NAME, "name/file/line" },
-		{ "stdname", PROFILE_FILE, "standard name" },
-		{ "filename", PROFILE_FILE, "file name" }, { "module", PROFILE_FILE, "file name" },
-		{ "line", PROFILE_LINE, "line number" } };
+	const struct selection *s = r->selection;
 
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-		if (strcmp(key, keys[i].key) != 0)
-			continue;
-		if (!has_calls && keys[i].order >= PROFILE_CALLS)
-			return err_set(e, ERR_USAGE,
-				"--sort %s: samples do not count calls; leadline run --trace does",
-				key);
-		*ret = keys[i].order;
-		*ret_words = keys[i].words;
+	if (s->exact && !s->exact->has_contexts && c->tree)
+		return err_set(e, ERR_USAGE,
+			"--tree needs calling contexts, and such a file only says who called whom; "
+			"use --callers or --callees");
+	if (!c->line_profiler || (s->exact_lines && s->exact_lines->is_timed))
 		return 0;
-	}
-	return err_set(e, ERR_USAGE,
-		"--sort wants self, total, calls, name, or pstats' tottime, cumtime, ncalls, "
-		"pcalls, filename, line, stdname, nfl, not '%s'",
-		key);
-}
-
-int result_check_sort(const char *key, bool has_calls, struct err *e)
-{
-	enum profile_order order;
-	const char *words;
-
-	return parse_order(key, has_calls, &order, &words, e);
-}
-
-/* What was counted call by call, or line by line, stands where samples would. */
-static int load_exact(struct result *r, const struct result_choice *c,
-	const struct stacks_options *o, struct err *e)
-{
-	const uint32_t *threads = o->n_threads ? o->threads : NULL;
-	bool is_part = o->state != STACKS_WALL || o->from_s > 0 || o->to_s > 0;
-
-	r->exact = exact_build(&r->arena, r->tables, r->stacks->frames, r->stacks->nodes);
-	r->exact_lines =
-		exact_lines_build(&r->arena, r->tables, r->stacks->frames, threads, o->n_threads);
-	r->opcodes =
-		opcode_counts_build(&r->arena, r->tables, r->stacks->frames, threads, o->n_threads);
-	r->arguments = arguments_build(&r->arena, r->tables, r->stacks->frames, r->exact);
-	if (r->exact && is_part)
-		return err_set(e, ERR_USAGE,
-			"traced calls are sums over the whole run: --state, --from and --to need "
-			"samples");
-	if (r->exact && !r->exact->has_contexts && (c->tree || o->only_mine))
-		return err_set(e, ERR_USAGE,
-			"%s needs calling contexts, and such a file only says who called whom; "
-			"use --callers or --callees",
-			c->tree ? "--tree" : "--only-mine");
-	if (c->line_profiler && (!r->exact_lines || !r->exact_lines->is_timed) &&
-		damage_is_loss(&r->reader->damage))
+	if (recording_is_partial(r->recording))
 		return err_set(e, ERR_BAD_FILE, "no counted lines could be read");
-	if (c->line_profiler && (!r->exact_lines || !r->exact_lines->is_timed))
-		return err_set(e, ERR_USAGE,
-			"no lines were counted with their times in it: --line-profiler needs "
-			"leadline run --lines, "
-			"or "
-			"a .lprof file");
-	return 0;
+	return err_set(e, ERR_USAGE,
+		"no lines were counted with their times in it: --line-profiler needs leadline run "
+		"--lines, or a .lprof file");
 }
 
 /* The rights of who wrote a file, which names others: root reads those as that user. */
@@ -263,63 +202,45 @@ static void add_sources(const struct exact_lines *l, struct texts *texts, const 
 	reach_done(&reach);
 }
 
-/* What was looked for may have been in what is lost. */
+/* At the command line what a recording cannot say was asked wrongly; and what was looked for may have been in what is lost. */
 static int not_found(const struct result *r, struct err *e)
 {
 	size_t n = strlen(e->text);
 
-	if (e->code == ERR_USAGE && damage_is_loss(&r->reader->damage))
+	if (e->code == ERR_UNSUPPORTED)
+		e->code = ERR_USAGE;
+	if (e->code == ERR_USAGE && recording_is_partial(r->recording))
 		snprintf(e->text + n, sizeof e->text - n,
 			" (but the recording is damaged, and what is lost may have held it)");
 	return -(int)e->code;
 }
 
-static int load_checked(
-	struct result *r, const struct result_choice *c, const char *name, struct err *e)
+static int load(struct result *r, const struct result_choice *c, struct err *e)
 {
-	struct stacks_options o = c->stacks;
-	struct thread_rows threads = { 0 };
+	struct selection *s;
 
-	r->name = arena_strdup(&r->arena, name);
-	if (tables_load(&r->tables, r->reader, e) < 0)
-		return err_note(e, "%s", name);
-	r->usage = usage_build(&r->arena, r->tables);
-	if (!r->usage)
-		return err_set(e, ERR_BAD_FILE, "%s: holds no run of a program", name);
-	r->bound = bound_build(r->usage);
-	r->fidelity = fidelity_build(&r->arena, r->tables);
-	r->regions = regions_build(&r->arena, r->tables);
-	r->training = training_build(&r->arena, r->tables);
-	r->origin = origin_build(&r->arena, r->tables);
-	if (r->origin.is_foreign && o.state != STACKS_WALL)
-		return err_set(e, ERR_USAGE,
-			"%s: a %s file does not say which samples were on a CPU or held the GIL",
-			name, r->origin.format);
-	if (c->threads && threads_choose(&r->arena, r->tables, c->threads, NULL, &threads, e) < 0)
-		return not_found(r, e);
-	o.threads = threads.v;
-	o.n_threads = threads.n;
-	r->stacks = stacks_build(&r->arena, r->tables, &o);
-	if (load_exact(r, c, &o, e) < 0)
-		return err_note(e, "%s", name), not_found(r, e);
-	if (parse_order(c->sort                               ? c->sort
-			    : r->exact && !r->exact->is_timed ? "calls"
+	if (recording_run(r->recording, e) < 0)
+		return err_note(e, "%s", r->name);
+	if (recording_select(r->recording, &c->of, &r->selection, e) < 0)
+		return err_note(e, "%s", r->name), not_found(r, e);
+	s = r->selection;
+	if (check_pages(r, c, e) < 0)
+		return err_note(e, "%s", r->name), not_found(r, e);
+	if (row_order_parse(c->sort                           ? c->sort
+			    : s->exact && !s->exact->is_timed ? "calls"
 							      : "self",
-		    r->exact != NULL, &r->order, &r->order_words, e) < 0)
-		return -(int)e->code;
-	if (!r->exact && !r->exact_lines && !r->stacks->n && !r->stacks->n_threads)
+		    s->exact != NULL, &r->order, e) < 0)
+		return err_note(e, "--sort"), not_found(r, e);
+	r->profile = s->profile;
+	if (!r->profile)
 		return 0;
-	r->profile =
-		r->exact ? exact_profile(&r->arena, r->exact) : profile_build(&r->arena, r->stacks);
-	r->probes = probes_build(&r->arena, r->stacks, r->exact ? 0 : r->profile->lost_share);
-	r->endings = endings_build(&r->arena, r->tables, r->stacks, &r->n_endings);
 	if (c->tasks)
-		r->tasks = tasks_build(&r->arena, r->tables, r->stacks);
+		r->tasks = selection_tasks(s);
 	if (c->source) {
-		struct texts *texts = texts_load(&r->arena, r->tables);
+		struct texts *texts = recording_texts(r->recording);
 
-		if (r->origin.is_foreign && r->exact_lines)
-			add_sources(r->exact_lines, texts, r->name);
+		if (r->recording->origin.is_foreign && s->exact_lines)
+			add_sources(s->exact_lines, texts, r->name);
 		r->texts = texts;
 	}
 	return choose_rows(r, c, e) < 0 ? not_found(r, e) : 0;
@@ -327,41 +248,44 @@ static int load_checked(
 
 /* Everything that shows a recording comes through here: what is missing of it is told before any number that rests on it, and
  * also where it is the reason that there is none. */
-static int load(struct result *r, const struct result_choice *c, const char *name, struct err *e)
+static int choose(struct result *r, const struct result_choice *c, struct err *e)
 {
-	int status = load_checked(r, c, name, e);
+	int status = load(r, c, e);
 
-	r->damage = command_tell_damage(&r->arena, r->reader, name);
+	r->damage = arena_strdup(&r->arena, recording_damage(r->recording));
+	command_tell_missing(r->name, r->damage);
 	return status;
 }
 
-int result_open_choice(
-	struct result *r, const char *path, const struct result_choice *c, struct err *e)
+int result_of(
+	struct result *r, struct recording *recording, const struct result_choice *c, struct err *e)
 {
+	*r = (struct result){ .recording = recording, .name = recording->path };
+	return choose(r, c, e);
+}
+
+int result_open(struct result *r, const char *path, const struct result_choice *c, struct err *e)
+{
+	struct recording *recording;
+
 	*r = (struct result){ 0 };
-	return format_open(&r->reader, path, e) < 0 ? -(int)e->code : load(r, c, path, e);
+	return format_load(&recording, path, e) < 0 ? -(int)e->code : result_of(r, recording, c, e);
 }
 
-int result_open(struct result *r, const char *path, const struct stacks_options *o, struct err *e)
-{
-	struct result_choice c = { .stacks = *o, .source = true };
-
-	return result_open_choice(r, path, &c, e);
-}
-
-int result_open_fd(struct result *r, int fd, const struct stacks_options *o, struct err *e)
+int result_open_fd(struct result *r, int fd, const struct result_choice *c, struct err *e)
 {
 	static const char name[] = "the recording in memory";
-	struct result_choice c = { .stacks = *o };
+	struct reader *reader;
 
 	*r = (struct result){ 0 };
-	return reader_open_own(&r->reader, fd, name, e) < 0 ? -(int)e->code : load(r, &c, name, e);
+	if (reader_open_own(&reader, fd, name, e) < 0)
+		return -(int)e->code;
+	return result_of(r, recording_of_reader(reader, name), c, e);
 }
 
 void result_done(struct result *r)
 {
-	tables_free(r->tables);
-	reader_close(r->reader);
+	recording_free(r->recording);
 	arena_done(&r->arena);
 }
 
@@ -381,7 +305,7 @@ static const char *slowdown_words(double share, char ret[static 100])
 
 static void print_fidelity(const struct result *r, const struct result_page *page, struct buf *out)
 {
-	const struct fidelity *f = &r->fidelity;
+	const struct fidelity *f = &r->recording->fidelity;
 	char rate[UNITS_TEXT], asked[UNITS_TEXT], own[UNITS_TEXT], bytes[UNITS_TEXT], text[500];
 	char slowdown[100];
 
@@ -393,7 +317,7 @@ static void print_fidelity(const struct result *r, const struct result_page *pag
 		f->rate_asked_hz > 0 ? units_format(asked, UNIT_HERTZ, f->rate_asked_hz)
 				     : "as many as possible",
 		f->lowered_by > 1 ? ", lowered so that looking costs at most half a core" : "",
-		units_format(own, UNIT_SHARE, f->own_cpu_s / r->usage->wall_s),
+		units_format(own, UNIT_SHARE, f->own_cpu_s / r->recording->usage->wall_s),
 		slowdown_words(f->slowdown, slowdown),
 		units_format(bytes, UNIT_BYTES, (double)f->file_bytes));
 	buf_addc(out, '\n');
@@ -404,7 +328,7 @@ static void print_fidelity(const struct result *r, const struct result_page *pag
 
 static void print_timeline(const struct result *r, const struct result_page *page, struct buf *out)
 {
-	const struct fidelity *f = &r->fidelity;
+	const struct fidelity *f = &r->recording->fidelity;
 	char events[UNITS_TEXT], lost[UNITS_TEXT], text[300];
 
 	snprintf(text, sizeof text,
@@ -423,19 +347,21 @@ static void print_timeline(const struct result *r, const struct result_page *pag
 static void print_origin(const struct result *r, const struct result_page *page, struct buf *out)
 {
 	char value[UNITS_TEXT], samples[UNITS_TEXT];
-	const struct stacks *s = r->stacks;
-	bool has_stacks = !r->exact && !r->exact_lines && r->profile;
+	const struct stacks *s = r->selection->stacks;
+	bool has_stacks = !r->selection->exact && !r->selection->exact_lines && r->profile;
 	struct buf text = BUF_INIT;
 
 	style_begin(out, STYLE_BOLD, page->output.colour);
 	text_add_printable(out, r->name, strlen(r->name));
 	style_end(out, STYLE_BOLD, page->output.colour);
-	buf_printf(out, "  %s file\n", r->origin.format);
-	if (has_stacks && (r->origin.unit != UNIT_COUNT || *r->origin.measure))
-		buf_printf(&text, "%s", units_format(value, r->origin.unit, s->value));
-	if (*r->origin.measure) {
+	buf_printf(out, "  %s file\n", r->recording->origin.format);
+	if (has_stacks &&
+		(r->recording->origin.unit != UNIT_COUNT || *r->recording->origin.measure))
+		buf_printf(&text, "%s", units_format(value, r->recording->origin.unit, s->value));
+	if (*r->recording->origin.measure) {
 		buf_adds(&text, has_stacks ? " of " : "Events are ");
-		text_add_printable(&text, r->origin.measure, strlen(r->origin.measure));
+		text_add_printable(
+			&text, r->recording->origin.measure, strlen(r->recording->origin.measure));
 		buf_adds(&text, has_stacks ? "" : ". ");
 	}
 	if (s->n_samples)
@@ -444,8 +370,9 @@ static void print_origin(const struct result *r, const struct result_page *page,
 	if (has_stacks)
 		buf_printf(&text, ", %zu %s. ", s->n_threads,
 			s->n_threads == 1 ? "thread" : "threads");
-	if (*r->origin.note) {
-		text_add_printable(&text, r->origin.note, strlen(r->origin.note));
+	if (*r->recording->origin.note) {
+		text_add_printable(
+			&text, r->recording->origin.note, strlen(r->recording->origin.note));
 		buf_adds(&text, ". ");
 	}
 	buf_adds(&text,
@@ -460,12 +387,12 @@ static void print_origin(const struct result *r, const struct result_page *page,
 static void print_lines(const struct result *r, const struct result_page *page,
 	const struct profile_view *v, struct buf *out)
 {
-	if (r->exact_lines) {
-		(r->exact_lines->is_timed ? exact_print_lines : counts_print_lines)(
-			r->exact_lines, r->texts, v, out);
+	if (r->selection->exact_lines) {
+		(r->selection->exact_lines->is_timed ? exact_print_lines : counts_print_lines)(
+			r->selection->exact_lines, r->texts, v, out);
 		return;
 	}
-	if (r->exact) /* calls were counted, lines were not */
+	if (r->selection->exact) /* calls were counted, lines were not */
 		return;
 	if (page->source && r->texts && profile_print_source(r->profile, r->texts, v, out))
 		return;
@@ -489,9 +416,9 @@ static void print_legend(const struct result_page *page, struct buf *out)
 
 static void print_regions(const struct result *r, const struct profile_view *v, struct buf *out)
 {
-	regions_print(r->regions, r->usage->wall_s, v, out);
-	if (r->training)
-		training_print(r->training, v, out);
+	regions_print(r->recording->regions, r->recording->usage->wall_s, v, out);
+	if (recording_training(r->recording))
+		training_print(recording_training(r->recording), v, out);
 }
 
 static void print_profile(const struct result *r, const struct result_page *page, struct buf *out)
@@ -502,47 +429,52 @@ static void print_profile(const struct result *r, const struct result_page *page
 		.legend = page->legend,
 		.ci = page->ci,
 		.limit = page->limit,
-		.probes = r->probes,
+		.probes = r->selection->probes,
 		.what = page->what ? page->what : "",
 		.folder = getcwd(folder, sizeof folder) ? folder : NULL };
 	struct profile_view tree = v;
+	const struct ending *endings;
+	size_t n_endings;
 
 	tree.limit = page->tree_limit;
-	if (page->functions && r->exact)
-		exact_print_functions(r->exact, r->profile, r->order_words, page->raw, &v, out);
-	else if (page->functions && !r->exact_lines)
+	if (page->functions && r->selection->exact)
+		exact_print_functions(
+			r->selection->exact, r->profile, r->order.words, page->raw, &v, out);
+	else if (page->functions && !r->selection->exact_lines)
 		profile_print_functions(r->profile, &v, out);
 	if (page->lines)
 		print_lines(r, page, &v, out);
-	if (page->lines && r->opcodes)
-		counts_print_opcodes(r->opcodes, &v, out);
+	if (page->lines && selection_opcodes(r->selection))
+		counts_print_opcodes(selection_opcodes(r->selection), &v, out);
 	if (r->tree)
-		profile_print_tree(r->tree, r->stacks, r->profile, &tree, out);
+		profile_print_tree(r->tree, r->selection->stacks, r->profile, &tree, out);
 	for (size_t i = 0; i < r->callers.n; i++)
-		profile_print_callers(r->callers.v[i], r->stacks, r->profile, &v, out);
+		profile_print_callers(r->callers.v[i], r->selection->stacks, r->profile, &v, out);
 	for (size_t i = 0; i < r->callees.n; i++)
-		profile_print_callees(r->callees.v[i], r->stacks, r->profile, &v, out);
+		profile_print_callees(r->callees.v[i], r->selection->stacks, r->profile, &v, out);
 	for (size_t i = 0; i < r->n_bytecode; i++)
 		bytecode_print(&r->bytecode[i], r->profile, r->texts, page->stack, &v, out);
 	if (page->arguments)
-		arguments_print(r->arguments, &v, out);
+		arguments_print(selection_arguments(r->selection), &v, out);
 	if (page->regions)
 		print_regions(r, &v, out);
 	if (page->threads)
-		profile_print_threads(r->stacks, &v, page->idle, out);
+		profile_print_threads(r->selection->stacks, &v, page->idle, out);
 	if (r->tasks)
-		tasks_print(r->tasks, r->stacks, &v, out);
-	profile_print_idle(r->stacks, &v, out);
-	if (r->exact && !r->origin.is_foreign)
-		exact_print_fidelity(r->exact, &v, out);
-	exact_print_excluded(r->fidelity.excluded, &v, out);
-	if (units_is_known(r->fidelity.timeline_events))
+		tasks_print(r->tasks, r->selection->stacks, &v, out);
+	profile_print_idle(r->selection->stacks, &v, out);
+	if (r->selection->exact && !r->recording->origin.is_foreign)
+		exact_print_fidelity(r->selection->exact, &v, out);
+	exact_print_excluded(r->recording->fidelity.excluded, &v, out);
+	if (units_is_known(r->recording->fidelity.timeline_events))
 		print_timeline(r, page, out);
-	if (!r->origin.is_foreign && *r->fidelity.engine)
+	if (!r->recording->origin.is_foreign && *r->recording->fidelity.engine)
 		print_fidelity(r, page, out);
-	if (page->legend && (page->functions || page->lines) && !r->exact && !r->exact_lines)
+	if (page->legend && (page->functions || page->lines) && !r->selection->exact &&
+		!r->selection->exact_lines)
 		print_legend(page, out);
-	profile_print_endings(r->endings, r->n_endings, r->stacks, &v, out);
+	endings = selection_endings(r->selection, &n_endings);
+	profile_print_endings(endings, n_endings, r->selection->stacks, &v, out);
 }
 
 /* Where nothing was sampled or counted: a program too short for that, or a file that has memory over time, and calls that took it. */
@@ -554,7 +486,7 @@ static void print_regions_alone(
 		.limit = page->limit,
 		.what = "" };
 
-	if (r->regions->n)
+	if (r->recording->regions->n)
 		print_regions(r, &v, out);
 }
 
@@ -565,47 +497,44 @@ void result_print(const struct result *r, const struct result_page *page, struct
 		.tree = page->processes,
 		.legend = page->legend };
 
-	if (page->line_profiler && r->exact_lines) {
-		exact_print_line_profiler(r->exact_lines, r->texts, 1e-6, out);
+	if (page->line_profiler && r->selection->exact_lines) {
+		exact_print_line_profiler(r->selection->exact_lines, r->texts, 1e-6, out);
 		return;
 	}
-	if (r->origin.is_foreign)
+	if (r->recording->origin.is_foreign)
 		print_origin(r, page, out);
-	if (r->origin.is_foreign && r->usage->n_ticks)
-		usage_print_memory(r->usage, &v, out);
-	else if (!r->origin.is_foreign && (page->host || !r->profile))
-		usage_print(r->usage, &r->bound, &v, out);
-	else if (!r->origin.is_foreign)
-		usage_print_head(r->usage, &r->bound, &v, out);
+	if (r->recording->origin.is_foreign && r->recording->usage->n_ticks)
+		usage_print_memory(r->recording->usage, &v, out);
+	else if (!r->recording->origin.is_foreign && (page->host || !r->profile))
+		usage_print(r->recording->usage, &r->recording->bound, &v, out);
+	else if (!r->recording->origin.is_foreign)
+		usage_print_head(r->recording->usage, &r->recording->bound, &v, out);
 	if (r->profile)
 		print_profile(r, page, out);
 	else
 		print_regions_alone(r, page, out);
 }
 
-void result_print_pprof(const struct result *r, bool with_lines, size_t limit, const char *state,
-	const char *what, struct buf *out)
+void result_print_pprof(
+	const struct result *r, bool with_lines, size_t limit, const char *state, struct buf *out)
 {
 	struct arena a = ARENA_INIT;
 	struct buf comment = BUF_INIT;
-	struct by_name rows = by_name_build(&a, r->stacks, with_lines);
-	bool is_foreign = r->origin.is_foreign;
-	struct pprof_text p = { .program = r->usage->command,
-		.type = !is_foreign          ? state
-			: *r->origin.measure ? r->origin.measure
-					     : profile_unit(r->origin.unit),
-		.unit = r->origin.unit,
-		.begun_ns = is_foreign ? 0 : r->reader->begun_realtime_ns,
+	struct by_name rows = by_name_build(&a, r->selection->stacks, with_lines);
+	bool is_foreign = r->recording->origin.is_foreign;
+	struct pprof_text p = { .program = r->recording->usage->command,
+		.type = !is_foreign                     ? state
+			: *r->recording->origin.measure ? r->recording->origin.measure
+							: profile_unit(r->recording->origin.unit),
+		.unit = r->recording->origin.unit,
+		.begun_ns = is_foreign ? 0 : r->recording->reader->begun_realtime_ns,
 		.limit = limit };
 	double longest_s = 0;
 
-	for (size_t i = 0; p.unit == UNIT_SECONDS && i < r->stacks->n_threads; i++)
-		longest_s = fmax(longest_s, r->stacks->threads[i].all);
+	for (size_t i = 0; p.unit == UNIT_SECONDS && i < r->selection->stacks->n_threads; i++)
+		longest_s = fmax(longest_s, r->selection->stacks->threads[i].all);
 	p.duration_ns = (uint64_t)llround(longest_s * 1e9);
-	buf_adds(&comment, what);
-	if (r->stacks->n_folded)
-		buf_adds(&comment, comment.n ? "; left out: " : "left out: ");
-	stacks_describe_idle(r->stacks, &comment);
+	selection_describe(r->selection, &comment);
 	p.comment = buf_str(&comment);
 	pprof_text_print(&p, &rows, out);
 	buf_done(&comment);
@@ -614,48 +543,51 @@ void result_print_pprof(const struct result *r, bool with_lines, size_t limit, c
 
 void result_json_page(const struct result *r, const struct result_page *page, struct buf *out)
 {
+	const struct ending *endings;
 	struct json_writer w;
+	size_t n_endings;
 
 	json_init(&w, out, true);
 	json_object_begin(&w);
 	if (*r->damage)
 		json_kv_string(&w, "damage", r->damage);
-	usage_json(r->usage, &r->bound, &w);
-	if (r->training)
-		training_json(r->training, &w);
-	if (r->regions->n && !r->profile)
-		regions_json(r->regions, &w);
+	usage_json(r->recording->usage, &r->recording->bound, &w);
+	if (recording_training(r->recording))
+		training_json(recording_training(r->recording), &w);
+	if (r->recording->regions->n && !r->profile)
+		regions_json(r->recording->regions, &w);
 	if (r->profile) {
-		profile_json_fidelity(&r->fidelity, &w);
-		profile_json_idle(r->stacks, &w);
-		if (r->exact)
-			exact_json_functions(r->exact, r->profile, &w);
-		if (r->exact_lines)
-			exact_json_lines(r->exact_lines, &w);
-		if (r->opcodes)
-			counts_json_opcodes(r->opcodes, &w);
-		if (!r->exact && !r->exact_lines)
+		profile_json_fidelity(&r->recording->fidelity, &w);
+		profile_json_idle(r->selection->stacks, &w);
+		if (r->selection->exact)
+			exact_json_functions(r->selection->exact, r->profile, &w);
+		if (r->selection->exact_lines)
+			exact_json_lines(r->selection->exact_lines, &w);
+		if (selection_opcodes(r->selection))
+			counts_json_opcodes(selection_opcodes(r->selection), &w);
+		if (!r->selection->exact && !r->selection->exact_lines)
 			profile_json(r->profile, &w);
-		probes_json(r->probes, &w);
-		profile_json_endings(r->endings, r->n_endings, r->stacks, &w);
+		probes_json(r->selection->probes, &w);
+		endings = selection_endings(r->selection, &n_endings);
+		profile_json_endings(endings, n_endings, r->selection->stacks, &w);
 		if (page && page->threads)
-			profile_json_threads(r->stacks, &w);
-		if (r->arguments->n)
-			arguments_json(r->arguments, &w);
-		if (r->regions->n)
-			regions_json(r->regions, &w);
+			profile_json_threads(r->selection->stacks, &w);
+		if (selection_arguments(r->selection)->n)
+			arguments_json(selection_arguments(r->selection), &w);
+		if (r->recording->regions->n)
+			regions_json(r->recording->regions, &w);
 		if (r->tasks)
-			tasks_json(r->tasks, r->stacks, &w);
+			tasks_json(r->tasks, r->selection->stacks, &w);
 		if (r->tree)
-			profile_json_tree(r->tree, r->stacks, &w);
+			profile_json_tree(r->tree, r->selection->stacks, &w);
 		if (r->bytecode)
 			bytecode_json(r->bytecode, r->n_bytecode, &w);
 		if (r->callers.n)
-			profile_json_neighbours(
-				"callers", r->callers.v, r->callers.n, true, r->stacks, &w);
+			profile_json_neighbours("callers", r->callers.v, r->callers.n, true,
+				r->selection->stacks, &w);
 		if (r->callees.n)
-			profile_json_neighbours(
-				"callees", r->callees.v, r->callees.n, false, r->stacks, &w);
+			profile_json_neighbours("callees", r->callees.v, r->callees.n, false,
+				r->selection->stacks, &w);
 	}
 	json_object_end(&w);
 	buf_addc(out, '\n');

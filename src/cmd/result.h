@@ -6,38 +6,25 @@
 
 #include <stdbool.h>
 
-#include "analyze/bound.h"
-#include "analyze/fidelity.h"
-#include "analyze/origin.h"
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
+#include "analyze/recording.h"
 #include "base/arena.h"
 #include "cmd/command.h"
 
-struct arguments;
 struct buf;
 struct calltree_node;
-struct ending;
+struct disassembly;
 struct err;
-struct exact;
-struct exact_lines;
 struct neighbours;
-struct reader;
-struct opcode_counts;
-struct regions;
-struct training;
-struct tables;
 struct tasks;
 struct texts;
 
 /* What is asked of a recording. Texts are borrowed; NULL: not asked. */
 struct result_choice {
-	struct stacks_options stacks; /* its threads are filled from `threads` */
-	const char *threads;          /* tid, #number or name (with * and ?), separated by commas */
-	const char *filter;           /* pattern of rows */
+	struct choice of;
+	const char *filter;            /* pattern of rows */
 	const char *callers, *callees; /* of which functions */
 	const char *bytecode;          /* of which function */
-	const char *sort;              /* one of our keys or of pstats'; NULL: self time */
+	const char *sort;              /* a key of rows (selection.h); NULL: the usual one */
 	bool tree, tasks, source;      /* wanted */
 	bool line_profiler;            /* exact lines must be there */
 };
@@ -49,35 +36,19 @@ struct result_neighbours {
 
 struct result {
 	struct arena arena;
-	const char *name; /* of the file */
+	const char *name; /* of the file, as it was asked for */
 	const char
 		*damage; /* what is missing of it, as damage_describe has it; "" when it is whole */
-	struct reader *reader;
-	struct tables *tables;
-	const struct usage *usage;
-	struct bound bound;
-	const struct stacks *stacks;
-	const struct probes *probes;   /* NULL without samples */
-	const struct profile *profile; /* rows as chosen; NULL without samples */
-	struct fidelity fidelity;
-	struct origin origin;
-	/* Counted one by one; the profile then has the same functions. NULL without such calls, or lines. */
-	const struct exact *exact;
-	const struct exact_lines *exact_lines;
-	const struct opcode_counts *opcodes; /* instructions likewise */
-	const struct arguments *arguments;   /* functions were called with */
-	enum profile_order order;
-	const char *order_words;          /* what that is called */
+	struct recording *recording; /* owned */
+	struct selection *selection;
+	const struct profile *profile; /* rows as chosen; NULL: nothing was sampled or counted */
+	struct row_order order;
 	const struct texts *texts;        /* NULL unless source was wanted */
 	const struct calltree_node *tree; /* NULL unless wanted */
 	const struct tasks *tasks;        /* NULL unless wanted */
-	const struct regions *regions;    /* the program has named */
-	const struct training *training;  /* NULL: it told no steps */
 	struct result_neighbours callers, callees;
 	const struct disassembly *bytecode; /* NULL unless wanted */
 	size_t n_bytecode;
-	const struct ending *endings; /* processes killed by a signal */
-	size_t n_endings;
 };
 
 struct result_page {
@@ -97,22 +68,19 @@ struct result_page {
 	const char *what;  /* which samples are shown, in words; NULL or "" for all */
 };
 
-/* Whether --sort KEY can be had of what counts calls, or does not. */
-int result_check_sort(const char *key, bool has_calls, struct err *e);
-
-/* From a file, or from a descriptor that becomes the result's. What is missing from it is told on stderr. result_done accepts a
+/* From a file, from a descriptor that becomes the result's, or of a recording that is open and becomes its own; also of one that
+ * could not be chosen from. What is missing from it is told on stderr; what matches nothing is ERR_USAGE. result_done accepts a
  * failed one. */
-int result_open(struct result *r, const char *path, const struct stacks_options *o, struct err *e);
-int result_open_fd(struct result *r, int fd, const struct stacks_options *o, struct err *e);
-/* The same with all that can be asked; what matches nothing is ERR_USAGE. */
-int result_open_choice(
-	struct result *r, const char *path, const struct result_choice *c, struct err *e);
+int result_open(struct result *r, const char *path, const struct result_choice *c, struct err *e);
+int result_open_fd(struct result *r, int fd, const struct result_choice *c, struct err *e);
+int result_of(struct result *r, struct recording *recording, const struct result_choice *c,
+	struct err *e);
 void result_done(struct result *r);
 
 void result_print(const struct result *r, const struct result_page *page, struct buf *out);
 /* As pprof -text does; state: which samples count, in pprof's place of the type. */
-void result_print_pprof(const struct result *r, bool with_lines, size_t limit, const char *state,
-	const char *what, struct buf *out);
+void result_print_pprof(
+	const struct result *r, bool with_lines, size_t limit, const char *state, struct buf *out);
 /* Functions and lines are always there; further sections as the page asks (NULL: none). */
 void result_json(const struct result *r, struct buf *out);
 void result_json_page(const struct result *r, const struct result_page *page, struct buf *out);

@@ -228,10 +228,20 @@ static int check_exclude(const struct options *o, struct err *e)
 	return 0;
 }
 
+static int check_sort(const struct options *o, struct err *e)
+{
+	struct row_order ignored;
+
+	if (row_order_parse(o->shared.sort, o->trace, &ignored, e) == 0)
+		return 0;
+	e->code = ERR_USAGE;
+	return err_note(e, "--sort");
+}
+
 static int run_and_show(const struct command *self, const struct options *o, char *const *argv,
 	const char *stem, double rate_hz)
 {
-	static const struct stacks_options all = { .fold_idle = true };
+	static const struct choice all = { 0 };
 	const struct collector *chosen[COLLECTORS_MOST];
 	struct program_options p = { .argv = argv,
 		.collectors = chosen,
@@ -303,7 +313,7 @@ static int run(const struct command *self, int argc, char **argv)
 	else if (check_timeline(&o, &e) == 0 && parse_counts(&o, &e) == 0 &&
 		parse_args(&o, &e) == 0 && parse_budget(&o, &e) == 0 &&
 		check_exclude(&o, &e) == 0 && recorder_rate(o.shared.rate, &rate_hz, &e) == 0 &&
-		(!o.shared.sort || result_check_sort(o.shared.sort, o.trace, &e) == 0))
+		(!o.shared.sort || check_sort(&o, &e) == 0))
 		start_make(&start, argv + first, &e);
 	if (e.code) {
 		start_done(&start);

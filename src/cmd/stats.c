@@ -59,26 +59,27 @@ struct verb {
 /* Calls, or an empty value, and lines, each as far as they were counted. */
 static int load(struct browser *b, const char *path, const struct callstats **ret, struct err *e)
 {
-	static const struct result_choice all = { .source = true };
+	static const struct result_choice all = { .of.idle = true, .source = true };
 	static const struct callstats none;
 	struct arena a = ARENA_INIT;
 	struct result r;
-	int status = result_open_choice(&r, path, &all, e);
+	int status = result_open(&r, path, &all, e);
 
-	if (status == 0 && !r.exact && !r.exact_lines && *r.damage)
+	if (status == 0 && !r.selection->exact && !r.selection->exact_lines && *r.damage)
 		status = err_set(
 			e, ERR_BAD_FILE, "%s: no counted calls could be read: %s", path, r.damage);
-	else if (status == 0 && !r.exact && !r.exact_lines)
+	else if (status == 0 && !r.selection->exact && !r.selection->exact_lines)
 		status = err_set(e, ERR_USAGE,
 			"%s: no calls were counted in it; leadline run --trace counts them, "
 			"leadline report shows what else it holds",
 			path);
 	if (status == 0) /* a copy of its own: the rest goes */
-		*ret = callstats_sum(
-			&b->arena, r.exact ? callstats_build(&a, r.exact) : &none, &none);
+		*ret = callstats_sum(&b->arena,
+			r.selection->exact ? callstats_build(&a, r.selection->exact) : &none,
+			&none);
 	b->is_damaged |= status == 0 && *r.damage;
-	if (status == 0 && r.exact_lines)
-		exact_print_line_profiler(r.exact_lines, r.texts, 1e-6, &b->lines);
+	if (status == 0 && r.selection->exact_lines)
+		exact_print_line_profiler(r.selection->exact_lines, r.texts, 1e-6, &b->lines);
 	result_done(&r);
 	arena_done(&a);
 	return status;

@@ -48,7 +48,7 @@ static const struct opt options_table[] = {
 
 static int show(const struct options *o, const char *path, int fd, struct err *e)
 {
-	static const struct stacks_options all = { 0 };
+	static const struct result_choice all = { .of.idle = true };
 	struct result_page page = { .output = recorder_output(&o->shared),
 		.host = true,
 		.processes = o->tree,
@@ -58,7 +58,7 @@ static int show(const struct options *o, const char *path, int fd, struct err *e
 	int status = result_open_fd(&r, fd, &all, e);
 
 	if (status == 0 && o->posix) {
-		usage_print_posix(r.usage, &text);
+		usage_print_posix(r.recording->usage, &text);
 	} else if (status == 0) {
 		if (!o->shared.report)
 			buf_addc(&text, '\n');

@@ -39,7 +39,7 @@ void opened_init(struct opened *o, const char *name, const void *bytes, size_t n
 		printf("not recognised as %s: %s\n", name, o->e.text);
 	if (o->status < 0)
 		return;
-	assert_int_equal(recording_of_reader(&o->recording, reader, path, &o->e), 0);
+	o->recording = recording_of_reader(reader, path);
 	assert_int_equal(recording_select(o->recording, &all, &o->selection, &o->e), 0);
 	o->stacks = o->selection->stacks;
 	assert_non_null(name);

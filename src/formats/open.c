@@ -112,14 +112,10 @@ int format_open(struct reader **ret, const char *path, struct err *e)
 	return status;
 }
 
-/* As calls in each other, spans of many millions take far longer than as operators, and pictures of them tell less. */
-enum { LARGE_TRACE = 1000000 };
-
-/* NULL where the file is no trace of torch.profiler's. */
-static struct torch *read_trace(const char *path)
+/* NULL where the file is no trace of torch.profiler's, and why. */
+static struct torch *read_trace(const char *path, struct err *why)
 {
 	struct op_events x = { 0 };
-	struct err ignored = ERR_INIT;
 	struct torch *t = NULL;
 	struct stat st;
 
@@ -128,7 +124,7 @@ static struct torch *read_trace(const char *path)
 		return NULL;
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return NULL;
-	if (torch_trace_load_file(&x, path, &ignored) == 0)
+	if (torch_trace_load_file(&x, path, why) == 0)
 		t = torch_of_events(&x);
 	op_events_done(&x);
 	return t;
@@ -136,16 +132,18 @@ static struct torch *read_trace(const char *path)
 
 int format_load(struct recording **ret, const char *path, struct err *e)
 {
-	struct torch *torch = read_trace(path);
+	struct err why = ERR_INIT;
+	struct torch *torch = read_trace(path, &why);
 	struct reader *r = NULL;
 
-	if (torch && torch->x.v.n <= LARGE_TRACE)
-		format_open(&r, path, e);
 	if (torch) {
-		*e = ERR_INIT;
-		return recording_of_trace(ret, torch, r, path, e);
+		*ret = recording_of_trace(torch, path, format_open);
+		return 0;
 	}
 	if (format_open(&r, path, e) < 0)
 		return -(int)e->code;
-	return recording_of_reader(ret, r, path, e);
+	*ret = recording_of_reader(r, path);
+	if (why.code)
+		(*ret)->no_torch = arena_strdup(&(*ret)->arena, why.text);
+	return 0;
 }

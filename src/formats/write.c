@@ -48,10 +48,14 @@ int format_accepts(
 }
 
 /* What a format needs stacks for, and the file has none. */
-static int check_contents(const struct format *f, const struct recording *r, struct err *e)
+static int check_contents(const struct format *f, struct recording *r, struct err *e)
 {
 	bool has_stacks = false, has_ops = r->torch != NULL, has_totals = false;
+	struct err ignored = ERR_INIT; /* what is there decides */
 
+	if (f->takes_ops)
+		return 0;
+	recording_run(r, &ignored);
 	for (size_t i = 0; r->reader && i < r->reader->n_chunks; i++) {
 		uint32_t kind = r->reader->chunks[i].kind;
 
@@ -59,7 +63,7 @@ static int check_contents(const struct format *f, const struct recording *r, str
 		has_ops |= kind == RECORD_op;
 		has_totals |= kind == RECORD_call_total;
 	}
-	if (has_stacks || f->takes_ops)
+	if (has_stacks)
 		return 0;
 	if (has_ops)
 		return err_set(e, ERR_USAGE,

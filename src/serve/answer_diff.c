@@ -111,21 +111,6 @@ bool comparison_is_large(const struct library *l, const struct params *p)
 	return is_large;
 }
 
-static struct diff_source source_of(struct selection *s)
-{
-	struct recording *r = s->recording;
-
-	return (struct diff_source){ .name = r->name,
-		.stacks = s->stacks,
-		.profile = s->profile,
-		.exact = s->exact,
-		.exact_lines = s->exact_lines,
-		.texts = recording_texts(r),
-		.regions = r->regions,
-		.origin = &r->origin,
-		.blocks = s->blocks };
-}
-
 static struct diff_name name_of(struct arena *a, const struct diff_source *s, struct recording *r)
 {
 	struct buf made = BUF_INIT;
@@ -154,7 +139,7 @@ static int build(struct comparison *c, struct library *l, struct params *p, stru
 	if (s[0]->recording == s[1]->recording)
 		return err_set(e, ERR_USAGE, "that is the same recording on both sides");
 	for (int i = 0; i < 2; i++) {
-		sources[i] = source_of(s[i]);
+		sources[i] = diff_source_of(s[i], s[i]->recording->name);
 		c->names[i] = name_of(&c->arena, &sources[i], s[i]->recording);
 	}
 	if (s[0]->stacks->unit == UNIT_BYTES)

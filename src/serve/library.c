@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/torch.h"
 #include "base/err.h"
 #include "formats/format.h"
 #include "serve/answer_parts.h"
@@ -98,15 +99,22 @@ int library_select(struct library *l, struct params *p, enum library_filter filt
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* As calls in each other, spans of many millions take far longer than as operators, and pictures of them tell less. */
+enum { LARGE_TRACE = 1000000 };
+
 /* Makes what every page begins with, so that the first answer is quick, and functions have the same numbers whatever
  * is asked first. */
 static int prepare(struct recording *r, struct err *e)
 {
 	struct selection *s;
 
-	recording_torch(r);
-	if (!r->usage)
+	struct err none = ERR_INIT;
+	struct torch *torch = recording_torch(r);
+
+	if ((torch && torch->x.v.n > LARGE_TRACE) || (torch && recording_run(r, &none) < 0)) {
+		r->read_stacks = NULL;
 		return 0;
+	}
 	if (recording_select(r, &(struct choice){ 0 }, &s, e) < 0)
 		return -(int)e->code;
 	r->n_places = s->stacks->n;
@@ -133,6 +141,10 @@ int library_open(struct library *l, const char *path, struct err *e)
 		return open_results(l, path, e);
 	if (format_load(&r, path, e) < 0)
 		return -(int)e->code;
+	if (prepare(r, e) < 0) {
+		recording_free(r);
+		return err_note(e, "%s", path);
+	}
 	vec_push(&l->recordings, r);
-	return prepare(r, e);
+	return 0;
 }

@@ -164,10 +164,10 @@ def test_bytes_that_no_text_has_do_not_stop_it(tool, tmp_path):
 
 
 BAD = {
-    "no events": ('{"schemaVersion": 1, "deviceProperties": [], "traceEvents": []}', "nothing was profiled"),
+    "no events": ('{"schemaVersion": 1, "deviceProperties": [], "traceEvents": []}', "it holds no spans"),
     "another tool's": ('[{"name": "f", "ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1, "cat": "FEE"}]', "it is of another tool"),
-    "cut before its first event": ('{"schemaVersion": 1, "traceEvents": [ {"ph": "X", "na', "it ends before its first event"),
-    "no trace at all": ("hello\n", "neither an object nor an array"),
+    "cut before its first event": ('{"schemaVersion": 1, "traceEvents": [ {"ph": "X", "na', "the input ends"),
+    "no trace at all": ("hello\n", "neither a recording nor a file of another profiler"),
     "empty": ("", "the file is empty"),
 }
 

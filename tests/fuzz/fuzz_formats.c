@@ -36,12 +36,10 @@ static void use(struct reader *reader, unsigned which, unsigned chosen)
 		.threads = chosen & 16 ? "#1" : NULL };
 	const char *const words = chosen & 32 ? filter : NULL;
 	struct err e = ERR_INIT;
-	struct recording *r = NULL;
+	struct recording *r = recording_of_reader(reader, "fuzz");
 	struct selection *s;
 	struct sink out;
 
-	if (recording_of_reader(&r, reader, "fuzz", &e) < 0)
-		return;
 	sink_init(&out, -1);
 	if (to->write && to != &format_png /* another program's work */ &&
 		format_select(to, r, &c, &words, &s, &e) == 0)
