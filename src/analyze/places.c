@@ -31,10 +31,11 @@ static bool find(const struct places *p, const struct key *key, size_t *ret)
 void places_init(
 	struct places *p, const struct stacks *s, const struct stacks_options *o, uint64_t zero_ns)
 {
-	*p = (struct places){ .s = s,
-		.o = o,
-		.from_ns = zero_ns + (uint64_t)(o->from_s * 1e9),
-		.to_ns = o->to_s > 0 ? zero_ns + (uint64_t)(o->to_s * 1e9) : UINT64_MAX };
+	*p = (struct places){ .s = s, .o = o, .from_ns = zero_ns, .to_ns = UINT64_MAX };
+	if (o)
+		p->from_ns += (uint64_t)(o->from_s * 1e9);
+	if (o && o->to_s > 0)
+		p->to_ns = zero_ns + (uint64_t)(o->to_s * 1e9);
 	for (size_t i = 0; i < s->n; i++) {
 		struct key key = key_of(s, i);
 

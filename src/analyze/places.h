@@ -29,7 +29,8 @@ struct places {
 	const struct stacks_options *o;
 };
 
-/* Of stacks that were built with these options; zero_ns: where times begin, 0 for another tool's. Both are borrowed. */
+/* Of stacks that were built with these options (NULL: only places are asked for); zero_ns: where times begin, 0 for another tool's.
+ * Both are borrowed. */
 void places_init(
 	struct places *p, const struct stacks *s, const struct stacks_options *o, uint64_t zero_ns);
 bool places_of_sample(const struct places *p, const struct rec_sample *x, size_t *ret);

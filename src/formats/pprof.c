@@ -143,12 +143,11 @@ static void put_locations(struct file *f, size_t place)
 
 static void put_samples(struct file *f)
 {
-	static const struct stacks_options any = { 0 };
 	const struct stacks *s = f->wall;
 	struct places on_cpu = { 0 };
 
 	if (f->cpu)
-		places_init(&on_cpu, f->cpu, &any, 0);
+		places_init(&on_cpu, f->cpu, NULL, 0);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct stack_thread *t = &s->threads[s->v[i].thread];
 		size_t at;
