@@ -10,6 +10,7 @@ comma    := ,
 SANITIZE := -Dstatic_tool=false -Db_lundef=false
 CLANG     = CC="$(strip $(shell command -v ccache) clang)"
 PYTEST    = LEADLINE=$(CURDIR)/build/leadline LEADLINE_ASAN=$(CURDIR)/build-asan/leadline $(PYTHON) -m pytest -q
+SIDE_BY_SIDE := $(shell echo $$(($$(nproc) + 1)))
 FUZZ_SECONDS ?= 1200
 FUZZ_TARGETS ?=
 # Meson finds ccache itself where no compiler is named. Debug information may then name another checkout.
@@ -44,10 +45,10 @@ setup-test:
 
 # Unit tests run here under sanitizers only.
 test: setup-test build-all
-	@tools/run_steps check page asan tsan fuzz-short e2e
+	@tools/run_steps check,page,asan,tsan fuzz-short e2e
 
 quick: setup-test unit
-	@$(PYTEST) -p no:benchmark -n 2 --dist loadfile -m "not measured and not alone" -k "(test_golden and static) or (3.13 and not 3.13t and not sanitized)" tests/golden tests/e2e
+	@$(PYTEST) -p no:benchmark -n $(SIDE_BY_SIDE) --dist loadfile -m "not measured and not alone" -k "(test_golden and static) or (3.13 and not 3.13t and not sanitized)" tests/golden tests/e2e
 
 unit: build-all
 	@meson test -C build --no-rebuild --print-errorlogs --suite unit
@@ -79,11 +80,12 @@ fuzz-short:
 fuzz: build-asan
 	@tools/run_fuzz build-asan $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
-# Two files at a time, then one test after the other what measures or looks at the machine: docs/decisions/0040.
+# Files side by side, one more than there are CPUs because tests wait, too; then one test after the other what measures or looks at
+# the machine: docs/decisions/0040.
 e2e: build-all
 	@status=0; \
-	$(PYTEST) --durations=15 --durations-min=5 -p no:benchmark -n 2 --dist loadfile -m "not measured and not alone" tests || status=1; \
-	$(PYTEST) --durations=15 --durations-min=5 -m "measured or alone" tests || status=1; \
+	$(PYTEST) --durations=15 --durations-min=5 -p no:benchmark -n $(SIDE_BY_SIDE) --dist loadfile -m "not alone and (not measured or beside)" tests || status=1; \
+	$(PYTEST) --durations=15 --durations-min=5 -m "alone or (measured and not beside)" tests || status=1; \
 	exit $$status
 
 # The guide's, out of real recordings; whoever changes the page looks at them and commits them.

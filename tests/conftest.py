@@ -32,6 +32,26 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "alone: looks at the machine as a whole, or needs its share of it: runs beside no other test")
 
 
+# Files that take longest for the number of their tests: xdist begins with those that have most, and would end with these.
+LONGEST = ("test_page.py", "test_linetable.py", "test_wheel.py")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Files as units of work, the longest first, so that no worker is left alone with one of them at the end."""
+    from xdist.scheduler import LoadFileScheduling
+
+    place = {name: i for i, name in enumerate(LONGEST)}
+
+    class LongestFirst(LoadFileScheduling):
+        def _assign_work_unit(self, node):
+            first = min(self.workqueue, key=lambda scope: place.get(scope.rpartition("/")[2], len(place)))  # of equal ones the first
+            self.workqueue.move_to_end(first, last=False)
+            super()._assign_work_unit(node)
+
+    return LongestFirst(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
 class Tool:
     """Runs leadline; keyword arguments go to subprocess.run."""
 

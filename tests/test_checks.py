@@ -194,6 +194,37 @@ struct chunk_head {
 | 1 | `STATE_A` | a |
 | 2 | `STATE_B` | b |
 """,
+    "src/wire/session_layout.h": "enum {\n\tSESSION_VERSION = 7,\n};\n",
+    "src/wire/agent_options.h": """enum agent_calls {
+\tAGENT_CALLS_NONE,
+\tAGENT_CALLS_TIMED,
+};
+
+enum { AGENT_MOST = 100 };
+
+struct agent_options {
+\tuint8_t calls; /* enum agent_calls */
+\tuint32_t min_ns;
+\tuint8_t reserved[4]; /* 0 */
+};
+""",
+    "docs/SESSION.md": """# Session
+
+`struct agent_options`, 12 bytes, of version 7.
+
+| offset | bytes | field | type | asks for |
+|---|---|---|---|---|
+| 0 | 1 | `calls` | u8 | a |
+| 4 | 4 | `min_ns` | u32 | b |
+| 8 | 4 | `reserved` | u8[4] | c |
+
+`enum agent_calls`:
+
+| value | name | meaning |
+|---|---|---|
+| 0 | `AGENT_CALLS_NONE` | a |
+| 1 | `AGENT_CALLS_TIMED` | b |
+""",
     "docs/ARCHITECTURE.md": """# Architecture
 
 | folder | may include |
@@ -288,6 +319,11 @@ SPOILED = [  # file, what is there, what comes in its place, what is said
     (FORMAT, "`enum state`:", "`enum mood`:", "tells enum mood"),
     ("src/wire/records.h", "ENCODING_BYTES", "ENCODING_BYTES, ENCODING_RAW", "encodings: misses 'RAW'"),
     ("src/store/columns.h", "1 << 16", "1 << 17", "limits: misses '131072 COLUMNS_MAX_RECORDS'"),
+    # session
+    ("src/wire/agent_options.h", "min_ns;\n", "min_ns;\n\tuint8_t wants_more;\n", "SESSION.md.* misses '8 1 wants_more u8'"),
+    ("src/wire/agent_options.h", "AGENT_CALLS_TIMED,", "AGENT_CALLS_COUNTED,", "enum agent_calls: misses '1 AGENT_CALLS_COUNTED'"),
+    ("docs/SESSION.md", "| 4 | 4 | `min_ns`", "| 1 | 4 | `min_ns`", "struct agent_options: misses '4 4 min_ns u32'"),
+    ("src/wire/session_layout.h", "= 7", "= 8", "docs/SESSION.md: does not say 'of version 8'"),
     # architecture
     (MAP, "| `store` | base, wire (and libzstd) |", "| `store` | base |", "layer table: misses 'store: base, wire'"),
     (MAP, "| `wire` | nothing |\n", "", "layer table: misses 'wire: nothing'"),
@@ -318,7 +354,7 @@ def test_docs_spoiled_in_one_place(project, file, old, new, said):
     assert any(re.search(said, line) for line in found), found
 
 
-@pytest.mark.parametrize("missing", ["build/leadline", "docs/FORMAT.md", "docs/ARCHITECTURE.md",
+@pytest.mark.parametrize("missing", ["build/leadline", "docs/FORMAT.md", "docs/SESSION.md", "docs/ARCHITECTURE.md",
                                      "docs/man/leadline.1.md", "docs/man/leadline-time.1.md"])
 def test_docs_missing(project, missing):
     (project / missing).unlink()
@@ -336,7 +372,7 @@ def test_docs_main_says_it_and_fails(project, monkeypatch, capsys):
     monkeypatch.setattr(check_docs, "__file__", str(project / "tools" / "check_docs.py"))
     monkeypatch.setenv("LEADLINE", str(project / "build" / "leadline"))
     assert check_docs.main() == 0
-    assert capsys.readouterr().out.startswith("docs: 9 pages agree")
+    assert capsys.readouterr().out.startswith("docs: 10 pages agree")
     (project / FORMAT).unlink()
     assert check_docs.main() == 1
     assert "check_docs: docs/FORMAT.md: is missing\n" in capsys.readouterr().err

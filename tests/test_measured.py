@@ -165,3 +165,11 @@ def test_beside_a_load_it_is_only_told(tmp_path):
 def test_where_the_kernel_tells_no_pressure_that_is_said(tmp_path):
     status, _, out = outcome(tmp_path, MANY.format(6), pressure=False)
     assert status == 0 and "is missing: the load is not known" in out and "(pressure not known)" in out
+
+
+def test_workers_count_together(tmp_path):
+    text = "def test_{0}(draw):\n    draw.median('x', draw.number, low={1})\n"
+    status, counts, out = outcome(tmp_path, "".join(text.format(name, low) for name, low in (("a", 1), ("b", 1.5), ("c", 2))), "-n", "2", "--dist", "load")
+    assert (status, counts) == (0, {"passed": 3, "redrawn": 3}), out
+    assert "test_it.py::test_b: x, median of 1: 1 is not within 1.5 … inf" in out
+    assert "2 of 3 measured tests were drawn again; somebody waited for a CPU in 0% of" in out

@@ -2,6 +2,7 @@
 
     manual        docs/man, the README's table and leadline.1.md against `build/leadline help`
     format        docs/FORMAT.md against wire/records.def, wire/records.h, store/container.h, store/columns.h
+    session       docs/SESSION.md against wire/agent_options.h
     architecture  docs/ARCHITECTURE.md against the folders of src/ and the table of check_layers.py
     facts         single numbers that a page repeats
     links         relative links and their anchors, in every *.md
@@ -34,6 +35,7 @@ FACTS = (
     ("src/store/container.h", r"STORE_MAJOR = (\d+)", "docs/FORMAT.md", lambda v: f"`major` | u16 | {v};"),
     ("src/store/container.h", r"STORE_MINOR = (\d+)", "docs/FORMAT.md", lambda v: f"`minor` | u16 | {v};"),
     ("src/store/container.h", r"CHUNK_MAGIC = (\w+)", "docs/FORMAT.md", lambda v: f"`magic` | u32 | {v}:"),
+    ("src/wire/session_layout.h", r"SESSION_VERSION = (\d+)", "docs/SESSION.md", lambda v: f"of version {v}"),
 )
 
 
@@ -255,6 +257,32 @@ def check_records(page: str, code: str) -> Iterator[str]:
                            [f"{row.get('id')} {row.get('name')}" for row in rows])
 
 
+def check_structs(name: str, page: str, code: str) -> Iterator[str]:
+    for struct, fields in defined_structs(code).items():
+        text = told_after(page, f"`struct {struct}`")
+        told = [f"{r.get('offset')} {r.get('bytes')} {r.get('field')} {r.get('type')}" for r in first_table(text)]
+        size = re.search(r"`, (\d+ bytes)", text)
+        yield from differences(name, f"struct {struct}", fields, told + ([size.group(1)] if size else []))
+
+
+def check_enums(name: str, page: str, enums: Dict[str, List[str]]) -> Iterator[str]:
+    for enum, values in enums.items():
+        rows = first_table(told_after(page, f"`enum {enum}`"))
+        yield from differences(name, f"enum {enum}", values, [f"{r.get('value')} {r.get('name')}" for r in rows])
+
+
+def check_session(root: pathlib.Path) -> Iterator[str]:
+    name, code = "docs/SESSION.md", code_of(root / "src" / "wire" / "agent_options.h")
+    page = read(root / name)
+    if page is None:
+        yield f"{name}: is missing"
+        return
+    enums = defined_enums(code)
+    enums.pop("", None)  # bounds
+    yield from check_structs(name, page, code)
+    yield from check_enums(name, page, enums)
+
+
 def check_format(root: pathlib.Path) -> Iterator[str]:
     name, source = "docs/FORMAT.md", root / "src"
     page = read(root / name)
@@ -263,16 +291,10 @@ def check_format(root: pathlib.Path) -> Iterator[str]:
         return
     wire, container = code_of(source / "wire" / "records.h"), code_of(source / "store" / "container.h")
     yield from check_records(page, code_of(source / "wire" / "records.def"))
-    for struct, fields in defined_structs(container).items():
-        text = told_after(page, f"`struct {struct}`")
-        told = [f"{r.get('offset')} {r.get('bytes')} {r.get('field')} {r.get('type')}" for r in first_table(text)]
-        size = re.search(r"`, (\d+ bytes)", text)
-        yield from differences(name, f"struct {struct}", fields, told + ([size.group(1)] if size else []))
+    yield from check_structs(name, page, container)
     enums = {**defined_enums(wire), **defined_enums(container)}
     enums.pop("", None)  # versions and magic are facts
-    for enum, values in enums.items():
-        rows = first_table(told_after(page, f"`enum {enum}`"))
-        yield from differences(name, f"enum {enum}", values, [f"{r.get('value')} {r.get('name')}" for r in rows])
+    yield from check_enums(name, page, enums)
     for enum in set(re.findall(r"^`enum (\w+)`", page, re.MULTILINE)) - set(enums):
         yield f"{name}: tells enum {enum}, which the code does not have"
     limits = defined_enums(code_of(source / "store" / "columns.h")).get("", [])
@@ -380,6 +402,7 @@ def problems(root: pathlib.Path, tool: pathlib.Path) -> Iterator[str]:
     else:
         yield f"{tool} is missing: run 'make build'"
     yield from check_format(root)
+    yield from check_session(root)
     yield from check_architecture(root, ALLOWED)
     yield from check_facts(root)
     yield from check_links(root)

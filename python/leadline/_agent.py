@@ -1,5 +1,6 @@
 """The part of leadline that runs inside this interpreter: an extension the tool unpacks when it begins to trace."""
 
+import errno
 import os
 import sys
 from typing import Any
@@ -27,13 +28,19 @@ def attach(to: str) -> Any:
         if _agent is None:
             _agent = _load(to)
         if not _agent.attach():
-            raise Error("the agent cannot reach the leadline process")
+            raise Error(_why_not(_agent.why()))
     finally:
         if before is None:
             del os.environ["LEADLINE_SESSION"]
         else:
             os.environ["LEADLINE_SESSION"] = before
     return _agent
+
+
+def _why_not(error: int) -> str:
+    if error == errno.EPROTO:
+        return "this interpreter has loaded the agent of another leadline version: restart it"
+    return "the agent cannot reach the leadline process"
 
 
 def _load(session: str) -> Any:

@@ -9,7 +9,6 @@
 #include "agent/link.h"
 #include "agent/memory.h"
 #include "wire/args_area.h"
-#include "wire/session_layout.h"
 
 enum {
 	ARGUMENTS_MOST = 12, /* of a call */
@@ -26,9 +25,7 @@ static _Atomic uint32_t n_sketches; /* of the process */
 
 bool args_are_wanted(void)
 {
-	const struct session_header *h = leadline_link_header();
-
-	return h && (h->agent_options & TRACE_ARGS) && !tree_is_rehearsing();
+	return leadline_link_options().wants_args && !tree_is_rehearsing();
 }
 
 void args_forget(void)

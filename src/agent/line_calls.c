@@ -5,7 +5,6 @@
 #include "agent/compat.h"
 #include "agent/link.h"
 #include "agent/tree.h"
-#include "wire/session_layout.h"
 
 /* Own time of the context up to now, whichever of the two hooks was told of this event first. */
 static uint64_t self_now(const struct trace_node *node, uint64_t now)
@@ -38,9 +37,6 @@ static uint64_t ran(struct lines_frame *f, uint64_t now)
 const struct lines_calls *line_calls(void)
 {
 	static const struct lines_calls traced = { open, ran };
-	const struct session_header *h = leadline_link_header();
 
-	return h && (h->agent_options & TRACE_CALLS) && !(h->agent_options & TRACE_NO_CLOCK)
-		? &traced
-		: NULL;
+	return leadline_link_options().calls == AGENT_CALLS_TIMED ? &traced : NULL;
 }

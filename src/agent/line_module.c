@@ -14,7 +14,6 @@
 #include "agent/link.h"
 #include "agent/quiet.h"
 #include "agent/tree.h"
-#include "wire/session_layout.h"
 #include "wire/trace.h"
 
 enum { NEAR_BYTES = 400 };
@@ -29,12 +28,11 @@ static PyObject *answer(bool yes)
 /* What the session asks for; without options of that kind: times. */
 static unsigned wants(void)
 {
-	const struct session_header *h = leadline_link_header();
-	uint64_t options = h ? h->agent_options : 0;
+	struct agent_options o = leadline_link_options();
 
-	return (options & TRACE_OPCODES ? LINE_WANT_OPCODES : 0) |
-		(options & TRACE_LINE_HITS ? LINE_WANT_HITS : 0) |
-		(options & TRACE_LINES ? LINE_WANT_TIMES : 0);
+	return (o.wants_opcodes ? LINE_WANT_OPCODES : 0) |
+		(o.wants_line_hits ? LINE_WANT_HITS : 0) |
+		(o.wants_line_times ? LINE_WANT_TIMES : 0);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -80,18 +78,17 @@ static void register_end(void)
 /* Functions of ours are not the program's: while one runs, calls are not traced. */
 static void call_own(PyObject *function)
 {
-	const struct session_header *h = leadline_link_header();
-	bool is_traced = h && h->agent_options & TRACE_CALLS;
+	enum agent_calls calls = leadline_link_options().calls;
 	char why[200];
 
-	if (is_traced) {
+	if (calls) {
 		calls_stop();
 		tree_pause();
 	}
 	Py_XDECREF(PyObject_CallObject(function, NULL));
 	PyErr_Clear();
-	if (is_traced)
-		calls_start(false, !(h->agent_options & TRACE_NO_CLOCK), why, sizeof why);
+	if (calls)
+		calls_start(false, calls == AGENT_CALLS_TIMED, why, sizeof why);
 	PyErr_Clear();
 }
 

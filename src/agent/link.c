@@ -48,6 +48,7 @@ struct link {
 	enum clock_mode clock_mode;
 	pid_t pid;
 	struct session_layout layout;
+	struct agent_options options;
 };
 
 /* What a forked child keeps. Written before `link` is set, or while OPENING. */
@@ -261,8 +262,9 @@ static bool is_header_good(const struct session_header *h, uint64_t map_bytes)
 		l.map_bytes == map_bytes && h->map_bytes == map_bytes;
 }
 
-/* A forked child maps its own memory over its parent's. */
-static bool map_memory(int fd, uint64_t map_bytes)
+/* A forked child maps its own memory over its parent's. The options are checked once they are our own: what is in shared memory
+ * may change. */
+static bool map_memory(struct link *l, int fd, uint64_t map_bytes)
 {
 	bool is_again = kept.map && kept.map_bytes == map_bytes;
 	struct stat st;
@@ -276,7 +278,8 @@ static bool map_memory(int fd, uint64_t map_bytes)
 	if (map == MAP_FAILED)
 		return false;
 	madvise(map, map_bytes, MADV_DONTDUMP);
-	if (!is_header_good(map, map_bytes)) {
+	l->options = ((const struct session_header *)map)->agent_options;
+	if (!is_header_good(map, map_bytes) || agent_options_problem(&l->options)) {
 		if (!is_again)
 			munmap(map, map_bytes);
 		return false;
@@ -316,7 +319,7 @@ static int register_process(struct link *l)
 	if (result < 0)
 		return result;
 	errno = EPROTO; /* unless the kernel has a better reason */
-	result = map_beacon(fds[1]) && map_memory(fds[0], reply.map_bytes) ? 0 : -errno;
+	result = map_beacon(fds[1]) && map_memory(l, fds[0], reply.map_bytes) ? 0 : -errno;
 	close_all(fds, 2, 0);
 	if (result == 0)
 		fill_link(l);
@@ -666,6 +669,13 @@ const struct session_header *leadline_link_header(void)
 	struct link *l = atomic_load(&link_page);
 
 	return l && atomic_load(&l->state) == LINK_OPEN ? l->header : NULL;
+}
+
+struct agent_options leadline_link_options(void)
+{
+	struct link *l = atomic_load(&link_page);
+
+	return l && atomic_load(&l->state) == LINK_OPEN ? l->options : (struct agent_options){ 0 };
 }
 
 uint64_t leadline_link_now(void)

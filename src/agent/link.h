@@ -31,13 +31,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/agent_options.h"
+
 struct session_header;
 
 #pragma GCC visibility push(hidden)
 
 /* Says hello to the session LEADLINE_SESSION names. 0, or a negative errno: -ENOENT when there is
- * no session, -ETIMEDOUT when the tool did not answer in time, -ENOMEM and -EMFILE when limits of the process are in the
- * way, -EALREADY after the first call. */
+ * no session, -ETIMEDOUT when the tool did not answer in time, -EPROTO when it is of another version or asks for what makes no
+ * sense, -ENOMEM and -EMFILE when limits of the process are in the way, -EALREADY after the first call. */
 int leadline_link_open(const char *build);
 
 /* The session LEADLINE_SESSION names now takes the place of the former one, also when that has made the link
@@ -71,6 +73,8 @@ bool leadline_link_is_over(void);
 uint32_t leadline_link_epoch(void);
 /* The header in shared memory, NULL while there is none. */
 const struct session_header *leadline_link_header(void);
+/* What the tool asks for, as it stood when it was checked; all 0 while there is no link. */
+struct agent_options leadline_link_options(void);
 /* A stamp in the session's clock; 0 while there is none. */
 uint64_t leadline_link_now(void);
 

@@ -6,7 +6,7 @@
  *
  *	attach()		True when the session LEADLINE_SESSION names has answered; a former one is left
  *	start(after_site)	True when tracing has begun, or will when site is done; else why not
- *	why()			after that: an errno, or 0
+ *	why()			after either: an errno, or 0; EPROTO when the tool is of another version
  *	stop()			takes the hooks out; what was counted stays the tool's, start() goes on */
 #include <errno.h>
 #include <pthread.h>
@@ -72,7 +72,8 @@ static bool begin(void)
 
 static PyObject *attach(PyObject *self, PyObject *unused)
 {
-	bool is_attached = has_begun;
+	bool is_attached;
+	int result;
 
 	(void)self;
 	(void)unused;
@@ -81,7 +82,9 @@ static PyObject *attach(PyObject *self, PyObject *unused)
 		tree_pause();
 		codes_forget();
 		line_codes_forget();
-		is_attached = leadline_link_reopen() == 0 && leadline_link_thread();
+		result = leadline_link_reopen();
+		failed_with = -result;
+		is_attached = result == 0 && leadline_link_thread();
 	} else {
 		is_attached = begin();
 	}
@@ -106,41 +109,41 @@ static const struct trace_cost *tell_cost(void)
 }
 
 /* False: this interpreter cannot. */
-static bool set_budget(uint64_t options, const struct trace_cost *cost)
+static bool set_budget(unsigned percent, const struct trace_cost *cost)
 {
-	if (!(options & TRACE_BUDGET))
+	if (!percent)
 		return true;
 	if (!COMPAT_HAS_BLOCKS) {
 		note("--budget needs Python 3.12 or later, so calls are not traced: --trace counts "
 		     "them all, and without either the program is sampled");
 		return false;
 	}
-	budget_set(options >> TRACE_BUDGET_SHIFT & TRACE_BUDGET_MASK, cost);
+	budget_set(percent, cost);
 	return true;
 }
 
 static PyObject *start(PyObject *self, PyObject *after_site)
 {
-	const struct session_header *h;
+	struct agent_options o;
 	char why[200] = "", text[300];
-	bool is_started;
+	bool is_started, is_timed;
 
 	(void)self;
 	if (!begin() || !leadline_link_is_live() || !tree_start(COMPAT_IS_FREE_THREADED)) {
 		PyErr_Clear();
 		Py_RETURN_FALSE;
 	}
-	h = leadline_link_header();
-	if (!(h->agent_options & TRACE_CALLS)) {
+	o = leadline_link_options();
+	is_timed = o.calls == AGENT_CALLS_TIMED;
+	if (!o.calls) {
 		line_module_start_all();
 		Py_RETURN_TRUE;
 	}
-	if (!(h->agent_options & TRACE_NO_CLOCK) && !set_budget(h->agent_options, tell_cost()))
+	if (is_timed && !set_budget(o.budget_pct, tell_cost()))
 		Py_RETURN_FALSE;
 	if (!tree_start(COMPAT_IS_FREE_THREADED))
 		Py_RETURN_FALSE;
-	is_started = calls_start(PyObject_IsTrue(after_site) == 1,
-		!(h->agent_options & TRACE_NO_CLOCK), why, sizeof why);
+	is_started = calls_start(PyObject_IsTrue(after_site) == 1, is_timed, why, sizeof why);
 	line_module_start_all();
 	PyErr_Clear();
 	if (!is_started) {

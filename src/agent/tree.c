@@ -492,6 +492,7 @@ struct tracer *tree_attach(void)
 bool tree_start(bool without_gil)
 {
 	const struct session_header *h = leadline_link_header();
+	struct agent_options options = leadline_link_options();
 	struct session_layout l;
 
 	if (!h || !session_layout_init(&l, h->n_slots, h->ring_bytes, h->sparse_bytes) ||
@@ -503,8 +504,8 @@ bool tree_start(bool without_gil)
 	is_free_threaded = without_gil;
 	tree_clock = (enum clock_mode)h->clock_mode;
 	tree_ns_per_tick = h->ns_per_tick;
-	tree_has_timeline = h->agent_options & TRACE_TIMELINE;
-	process.timeline_min_ns = h->agent_options >> TRACE_MIN_NS_SHIFT;
+	tree_has_timeline = options.wants_timeline;
+	process.timeline_min_ns = options.timeline_min_ns;
 	return true;
 }
 

@@ -128,6 +128,7 @@ static void look_at_device(struct op_facts *f)
 
 void op_facts_init(struct op_facts *f)
 {
+	f->lines = xcalloc(1, sizeof *f->lines);
 	ops_tree_init(&f->tree, f->x, false);
 	look_at_names(f);
 	look_at_device(f);
@@ -137,6 +138,8 @@ void op_facts_init(struct op_facts *f)
 
 void op_facts_done(struct op_facts *f)
 {
+	map_done(&f->lines->by_name);
+	free(f->lines);
 	free(f->kinds);
 	free(f->device_ns);
 	free(f->device_start);
@@ -183,15 +186,111 @@ const struct ops_row *op_find_row(const struct op_facts *f, const char *begin)
 	return NULL;
 }
 
-const char *op_asked_by(const struct op_facts *f, uint32_t name)
-{
-	const char *text = op_events_name(f->x, name);
+/* ---- lines ----------------------------------------------------------------------------------- */
 
-	for (size_t i = 0; i < f->ops->n; i++)
-		if (strcmp(f->ops->v[i].name, text) == 0 && f->ops->v[i].source &&
-			*f->ops->v[i].source)
-			return arena_printf(f->a, ", most of it from %s", f->ops->v[i].source);
-	return "";
+uint32_t op_asked(const struct op_facts *f, uint32_t node)
+{
+	const struct op_event *e = ops_node(&f->tree, node);
+
+	if (!f->ops->asked)
+		return 0;
+	if (op_is_device(e))
+		node = ops_owner(&f->tree, e);
+	for (unsigned i = 0; i < DEPTH && node != OPS_NONE; i++, node = f->tree.parent[node])
+		if (node < f->tree.n_events && f->ops->asked[node])
+			return f->ops->asked[node];
+	return 0;
+}
+
+void op_add_asked(const struct op_facts *f, uint32_t asked, int64_t ns)
+{
+	struct op_lines *l = f->lines;
+	uint64_t sum = 0;
+
+	l->all_ns += ns;
+	if (!asked || ns <= 0)
+		return;
+	map_find(&l->by_name, asked, &sum);
+	sum += (uint64_t)ns;
+	map_put(&l->by_name, asked, sum);
+	if ((int64_t)sum > l->most_ns) {
+		l->most_ns = (int64_t)sum;
+		l->most = asked;
+	}
+}
+
+void op_add_lines_of(const struct op_facts *f, const char *begin)
+{
+	size_t n = strlen(begin);
+
+	for (size_t i = 0; i < f->x->v.n; i++) {
+		const struct op_event *e = &f->x->v.v[i];
+
+		if (!op_is_device(e) && e->category != OP_PYTHON && op_in_steps(f, e->start_ns) &&
+			strncmp(op_events_name(f->x, e->name), begin, n) == 0)
+			op_add_line(f, (uint32_t)i, e->duration_ns);
+	}
+}
+
+/* No function of its thread had returned when it began, so it may have been running when profiling began. Then torch names it by the
+ * line it was at, which need not have asked for anything. */
+static bool may_have_been_running(const struct op_events *x, uint32_t name)
+{
+	const struct op_event *first = NULL;
+
+	for (size_t i = 0; i < x->v.n; i++) {
+		const struct op_event *e = &x->v.v[i];
+
+		if (e->category == OP_PYTHON && e->name == name &&
+			(!first || e->start_ns < first->start_ns))
+			first = e;
+	}
+	for (size_t i = 0; first && i < x->v.n; i++) {
+		const struct op_event *e = &x->v.v[i];
+
+		if (e->category == OP_PYTHON && e->track == first->track &&
+			e->start_ns + e->duration_ns <= first->start_ns)
+			return false;
+	}
+	return first;
+}
+
+/* "train.py(12): step", as Python functions are named in traces. */
+static void read_place(struct arena *a, const char *name, struct finding *to)
+{
+	for (const char *at = strchr(name, '('); at; at = strchr(at + 1, '(')) {
+		char *end;
+		unsigned long line = at[1] >= '0' && at[1] <= '9' ? strtoul(at + 1, &end, 10) : 0;
+
+		if (at == name || !line || line > INT32_MAX || strncmp(end, "): ", 3) != 0)
+			continue;
+		to->file = arena_strndup(a, name, (size_t)(at - name));
+		to->line = (uint32_t)line;
+		return;
+	}
+}
+
+static bool has_half(const struct op_lines *l)
+{
+	return l->most && l->most_ns >= l->all_ns - l->most_ns;
+}
+
+const char *op_mostly_from(const struct op_facts *f)
+{
+	return has_half(f->lines) ? arena_printf(f->a, ", most of it from %s",
+					    op_events_name(f->x, f->lines->most - 1))
+				  : "";
+}
+
+void op_lines_tell(const struct op_facts *f, struct finding *to)
+{
+	const struct op_lines *l = f->lines;
+
+	if (!has_half(l))
+		return;
+	read_place(f->a, op_events_name(f->x, l->most - 1), to);
+	if (may_have_been_running(f->x, l->most - 1))
+		to->line = 0;
 }
 
 uint32_t op_within(const struct op_facts *f, uint32_t node, uint32_t kinds)

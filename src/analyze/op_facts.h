@@ -2,15 +2,19 @@
  *
  * What the rules of op_advice look at: the analyses of a trace, and a walk's worth of its tree. Private to them.
  *
- * A rule gets its threshold, and says whether it speaks; then it has set the evidence and, where it can be told, the saving. */
+ * A rule gets its threshold, and a finding filled with what its row in the table says. It tells whether it speaks; then it has set the
+ * evidence and, where it can be told, the saving. Each event that it counts it gives to op_add_line, which finds out where most
+ * of the time was asked for. It lowers the confidence where the trace tells less than the row claims. */
 #ifndef ANALYZE_OP_FACTS_H
 #define ANALYZE_OP_FACTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/finding.h"
 #include "analyze/op_advice.h"
 #include "analyze/ops_tree.h"
+#include "base/map.h"
 
 struct op_compile;
 struct op_streams;
@@ -40,6 +44,12 @@ enum op_name_kind {
 	OP_NAME_ZEROES = 1 << 20, /* aten::zero_ and the like */
 };
 
+struct op_lines {           /* where the time of a finding was asked for */
+	struct map by_name; /* number of the place's name + 1 → ns */
+	uint32_t most;      /* that with most of it; 0: none */
+	int64_t most_ns, all_ns;
+};
+
 struct op_facts {
 	struct arena *a;
 	struct op_events *x;
@@ -53,6 +63,7 @@ struct op_facts {
 	int64_t *device_ns;    /* by event: what it launched itself */
 	int64_t *device_start; /* of all that ran there, in order */
 	size_t n_device;
+	struct op_lines *lines; /* of the rule that is at work */
 };
 
 void op_facts_init(struct op_facts *f);
@@ -66,10 +77,23 @@ bool op_is_over(const struct op_facts *f, double seconds, double threshold);
 const char *op_of_steps(const struct op_facts *f, double seconds);
 /* The row of an operator whose name begins so; NULL. */
 const struct ops_row *op_find_row(const struct op_facts *f, const char *begin);
-/* ", most of it from train.py(12): step", where Python functions tell it; else "". */
-const char *op_asked_by(const struct op_facts *f, uint32_t name);
 /* The innermost caller of a node with such a name, itself included; OPS_NONE. */
 uint32_t op_within(const struct op_facts *f, uint32_t node, uint32_t kinds);
+
+/* Where an event was asked for, in what runs on the device the operator that launched it: its name's number + 1; 0: not known. */
+uint32_t op_asked(const struct op_facts *f, uint32_t node);
+/* So much of the finding's time was asked for there, or by this event; a rule without times counts. */
+void op_add_asked(const struct op_facts *f, uint32_t asked, int64_t ns);
+static inline void op_add_line(const struct op_facts *f, uint32_t node, int64_t ns)
+{
+	op_add_asked(f, op_asked(f, node), ns);
+}
+/* Each call of what begins so, by its length. */
+void op_add_lines_of(const struct op_facts *f, const char *begin);
+/* ", most of it from train.py(12): step", where one place has at least half of what was added; else "". */
+const char *op_mostly_from(const struct op_facts *f);
+/* Sets file and line where one place has at least half of what was added. */
+void op_lines_tell(const struct op_facts *f, struct finding *to);
 
 /* No operator called it. */
 bool op_is_top(const struct op_facts *f, uint32_t node);
@@ -80,27 +104,27 @@ static inline uint32_t op_kinds(const struct op_facts *f, const struct op_event 
 }
 
 /* The rules, by what they are about; op_advice.c has the table. */
-bool op_rule_sync(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_blocking_copy(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_made_on_cpu(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_allocator(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_lazy_loading(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_launch_bound(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_small_kernels(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_pointwise(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_layout(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_fragmentation(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_sync(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_blocking_copy(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_made_on_cpu(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_allocator(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_lazy_loading(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_launch_bound(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_small_kernels(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_pointwise(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_layout(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_fragmentation(const struct op_facts *f, double threshold, struct finding *to);
 
-bool op_rule_zero_grad(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_optimizer_loop(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_conv_bias(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_no_grad(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_no_sync(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_recompiles(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_graph_breaks(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_zero_grad(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_optimizer_loop(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_conv_bias(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_no_grad(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_no_sync(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_recompiles(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_graph_breaks(const struct op_facts *f, double threshold, struct finding *to);
 
-bool op_rule_float64(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_float32(const struct op_facts *f, double threshold, struct op_finding *to);
-bool op_rule_odd_sizes(const struct op_facts *f, double threshold, struct op_finding *to);
+bool op_rule_float64(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_float32(const struct op_facts *f, double threshold, struct finding *to);
+bool op_rule_odd_sizes(const struct op_facts *f, double threshold, struct finding *to);
 
 #endif

@@ -65,12 +65,12 @@ static void add_wait(
 	}
 }
 
-/* Waits of the host in operators: those that ask for a value or copy one to the host, and those that copy pinned memory to the device. */
-static void find_waits(const struct op_facts *f, struct waits *asking, struct waits *copying)
+/* Waits of the host in operators: those that ask for a value or copy one to the host, else those that copy pinned memory to the device. */
+static struct waits find_waits(const struct op_facts *f, bool is_asking)
 {
 	uint32_t *copies = copies_of(f);
+	struct waits to = { .name = OPS_NONE };
 
-	*asking = *copying = (struct waits){ .name = OPS_NONE };
 	for (size_t i = 0; i < f->tree.n; i++) {
 		uint32_t node = f->tree.order[i], op = f->tree.parent[node], asks;
 		const struct op_event *e = ops_node(&f->tree, node);
@@ -79,53 +79,59 @@ static void find_waits(const struct op_facts *f, struct waits *asking, struct wa
 			op == OPS_NONE || op >= f->tree.n_events || !op_in_steps(f, e->start_ns))
 			continue;
 		asks = op_within(f, op, OP_NAME_ASKS);
-		if (asks != OPS_NONE || copies[op] & OP_NAME_TO_HOST)
-			add_wait(f, e, asks != OPS_NONE ? asks : op, asking);
-		else if (copies[op] & OP_NAME_FROM_PINNED)
-			add_wait(f, e, op, copying);
+		if (asks != OPS_NONE || copies[op] & OP_NAME_TO_HOST) {
+			if (!is_asking)
+				continue;
+			add_wait(f, e, asks != OPS_NONE ? asks : op, &to);
+			op_add_line(f, node, idle_after(f, e->start_ns + e->duration_ns));
+		} else if (!is_asking && copies[op] & OP_NAME_FROM_PINNED) {
+			add_wait(f, e, op, &to);
+			op_add_line(f, node, e->duration_ns);
+		}
 	}
 	free(copies);
+	return to;
 }
 
-bool op_rule_sync(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_sync(const struct op_facts *f, double threshold, struct finding *to)
 {
-	struct waits asking, copying;
+	struct waits asking;
 	char waited[UNITS_TEXT];
 
 	if (!f->n_device)
 		return false;
-	find_waits(f, &asking, &copying);
+	asking = find_waits(f, true);
 	if (!op_is_over(f, (double)asking.idle_ns / 1e9, threshold))
 		return false;
-	to->saving_s = (double)asking.idle_ns / 1e9;
+	to->saving.value = (double)asking.idle_ns / 1e9;
 	to->evidence = arena_printf(f->a,
 		"the host waited %" PRIu64
 		" times for a value of the device (%s in all, longest in %s%s), "
 		"and after it the device had nothing to do for %s",
 		asking.n, units_format(waited, UNIT_SECONDS, (double)asking.waited_ns / 1e9),
-		op_events_name(f->x, asking.name), op_asked_by(f, asking.name),
-		op_of_steps(f, to->saving_s));
+		op_events_name(f->x, asking.name), op_mostly_from(f),
+		op_of_steps(f, to->saving.value));
 	return true;
 }
 
-bool op_rule_blocking_copy(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_blocking_copy(const struct op_facts *f, double threshold, struct finding *to)
 {
-	struct waits asking, copying;
+	struct waits copying;
 
 	if (!f->n_device)
 		return false;
-	find_waits(f, &asking, &copying);
+	copying = find_waits(f, false);
 	if (!op_is_over(f, (double)copying.waited_ns / 1e9, threshold))
 		return false;
-	to->saving_s = (double)copying.waited_ns / 1e9;
+	to->saving.value = (double)copying.waited_ns / 1e9;
 	to->evidence = arena_printf(f->a,
 		"the host waited for %" PRIu64 " copies of pinned memory to the device for %s%s",
-		copying.n, op_of_steps(f, to->saving_s), op_asked_by(f, copying.name));
+		copying.n, op_of_steps(f, to->saving.value), op_mostly_from(f));
 	return true;
 }
 
 /* A tensor is made on the CPU, and the next thing is that it goes to the device. */
-bool op_rule_made_on_cpu(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_made_on_cpu(const struct op_facts *f, double threshold, struct finding *to)
 {
 	uint32_t *last = xcalloc(f->x->tracks.items.n + 1, sizeof *last), *copies = copies_of(f);
 	uint32_t name = 0;
@@ -147,6 +153,8 @@ bool op_rule_made_on_cpu(const struct op_facts *f, double threshold, struct op_f
 			(outer = op_within(f, node, OP_NAME_MOVES)) != OPS_NONE) {
 			name = made->name;
 			sum += ops_node(&f->tree, outer)->duration_ns + made->duration_ns;
+			op_add_line(f, outer, ops_node(&f->tree, outer)->duration_ns);
+			op_add_line(f, last[e->track] - 1, made->duration_ns);
 			n++;
 			last[e->track] = 0;
 		}
@@ -157,11 +165,11 @@ bool op_rule_made_on_cpu(const struct op_facts *f, double threshold, struct op_f
 	free(copies);
 	if (!op_is_over(f, (double)sum / 1e9, threshold))
 		return false;
-	to->saving_s = (double)sum / 1e9;
+	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64
 		" tensors were made on the CPU (%s) and copied to the device at once, for %s%s",
-		n, op_events_name(f->x, name), op_of_steps(f, to->saving_s), op_asked_by(f, name));
+		n, op_events_name(f->x, name), op_of_steps(f, to->saving.value), op_mostly_from(f));
 	return true;
 }
 
@@ -176,6 +184,7 @@ static uint64_t count_kind(
 		if ((int)e->category == category && op_kinds(f, e) & kind && e->start_ns >= from &&
 			op_in_steps(f, e->start_ns)) {
 			*ret_sum_ns += e->duration_ns;
+			op_add_line(f, (uint32_t)(e - f->x->v.v), e->duration_ns);
 			n++;
 		}
 	return n;
@@ -187,37 +196,37 @@ static int64_t warm_from(const struct op_facts *f)
 	return f->steps->n > 1 ? f->steps->v[0].end_ns : INT64_MIN;
 }
 
-bool op_rule_allocator(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_allocator(const struct op_facts *f, double threshold, struct finding *to)
 {
 	int64_t sum;
 	uint64_t n = count_kind(f, OP_RUNTIME, OP_NAME_ALLOCATES, warm_from(f), &sum);
 
 	if (!op_is_over(f, (double)sum / 1e9, threshold))
 		return false;
-	to->saving_s = (double)sum / 1e9;
+	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
 		"after the first step there were %" PRIu64
 		" calls that allocate or release memory of the device "
 		"(cudaMalloc, cudaFree …), for %s",
-		n, op_of_steps(f, to->saving_s));
+		n, op_of_steps(f, to->saving.value));
 	return true;
 }
 
-bool op_rule_lazy_loading(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_lazy_loading(const struct op_facts *f, double threshold, struct finding *to)
 {
 	int64_t sum;
 	uint64_t n = count_kind(f, OP_OVERHEAD, OP_NAME_LOADS, INT64_MIN, &sum);
 
 	if (!op_is_over(f, (double)sum / 1e9, threshold))
 		return false;
-	to->saving_s = (double)sum / 1e9;
+	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
 		"kernels were loaded when they were first used, %" PRIu64 " times, for %s", n,
-		op_of_steps(f, to->saving_s));
+		op_of_steps(f, to->saving.value));
 	return true;
 }
 
-bool op_rule_launch_bound(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_launch_bound(const struct op_facts *f, double threshold, struct finding *to)
 {
 	const struct op_streams *s = f->streams;
 	char empty[UNITS_TEXT], share[UNITS_TEXT], wait[UNITS_TEXT];
@@ -229,7 +238,7 @@ bool op_rule_launch_bound(const struct op_facts *f, double threshold, struct op_
 	if (is_short <= 0.5 || s->v[0].empty_share <= threshold ||
 		s->v[0].host_wait_s <= threshold * s->v[0].span_s)
 		return false;
-	to->saving_s = fmin(s->v[0].host_wait_s, f->steps->seconds);
+	to->saving.value = fmin(s->v[0].host_wait_s, f->steps->seconds);
 	to->evidence = arena_printf(f->a,
 		"%s of what was launched took less time than its launch; stream %s had nothing "
 		"queued for %s of "
@@ -240,7 +249,25 @@ bool op_rule_launch_bound(const struct op_facts *f, double threshold, struct op_
 	return true;
 }
 
-bool op_rule_small_kernels(const struct op_facts *f, double threshold, struct op_finding *to)
+/* Which calls left multiprocessors without work. */
+static void add_small_kernels(const struct op_facts *f)
+{
+	for (size_t i = 0; i < f->x->v.n; i++) {
+		const struct op_event *e = &f->x->v.v[i];
+		const struct op_device *says =
+			e->category == OP_KERNEL && e->detail && e->detail <= f->x->device.n
+			? &f->x->device.v[e->detail - 1]
+			: NULL;
+
+		if (says && says->blocks_per_sm < 1 &&
+			!op_is_communication(op_events_name(f->x, e->name)))
+			op_add_line(f, (uint32_t)i,
+				(int64_t)((double)e->duration_ns *
+					(1 - fmax(says->blocks_per_sm, 0))));
+	}
+}
+
+bool op_rule_small_kernels(const struct op_facts *f, double threshold, struct finding *to)
 {
 	const struct op_kernel_row *most = NULL;
 	double idle = 0, longest = 0;
@@ -260,7 +287,8 @@ bool op_rule_small_kernels(const struct op_facts *f, double threshold, struct op
 	}
 	if (!most || !op_is_over(f, idle, threshold))
 		return false;
-	to->saving_s = idle;
+	to->saving.value = idle;
+	add_small_kernels(f);
 	to->evidence = arena_printf(f->a,
 		"kernels with fewer blocks than the device has multiprocessors left the rest of "
 		"them without work, "
@@ -272,6 +300,7 @@ bool op_rule_small_kernels(const struct op_facts *f, double threshold, struct op
 
 struct run { /* of kernels on a stream, one after the other */
 	uint32_t n;
+	uint32_t asked; /* op_asked, of all of them; 0: not known, or not the same */
 	int64_t sum_ns, longest_ns;
 };
 
@@ -280,17 +309,18 @@ struct runs {
 	int64_t saved_ns;
 };
 
-static void end_run(struct run *r, struct runs *to)
+static void end_run(const struct op_facts *f, struct run *r, struct runs *to)
 {
 	if (r->n >= RUN) {
 		to->n++;
 		to->n_kernels += r->n;
 		to->saved_ns += r->sum_ns - r->longest_ns;
+		op_add_asked(f, r->asked, r->sum_ns - r->longest_ns);
 	}
 	*r = (struct run){ 0 };
 }
 
-bool op_rule_pointwise(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_pointwise(const struct op_facts *f, double threshold, struct finding *to)
 {
 	size_t n_tracks = f->x->tracks.items.n;
 	struct run *runs = xcalloc(n_tracks + 1, sizeof *runs);
@@ -299,47 +329,50 @@ bool op_rule_pointwise(const struct op_facts *f, double threshold, struct op_fin
 	for (size_t i = 0; i < f->tree.n; i++) {
 		const struct op_event *e = ops_node(&f->tree, f->tree.order[i]);
 		struct run *r = &runs[e->track];
+		uint32_t asked;
 
 		if (!op_is_device(e) || e->category == OP_DEVICE_ANNOTATION)
 			continue;
 		if (!(op_kinds(f, e) & OP_NAME_POINTWISE) || !op_in_steps(f, e->start_ns)) {
-			end_run(r, &all);
+			end_run(f, r, &all);
 			continue;
 		}
+		asked = op_asked(f, f->tree.order[i]);
+		r->asked = r->n && r->asked != asked ? 0 : asked;
 		r->n++;
 		r->sum_ns += e->duration_ns;
 		r->longest_ns = e->duration_ns > r->longest_ns ? e->duration_ns : r->longest_ns;
 	}
 	for (size_t i = 0; i < n_tracks; i++)
-		end_run(&runs[i], &all);
+		end_run(f, &runs[i], &all);
 	free(runs);
 	if (!op_is_over(f, (double)all.saved_ns / 1e9, threshold))
 		return false;
-	to->saving_s = (double)all.saved_ns / 1e9;
+	to->saving.value = (double)all.saved_ns / 1e9;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64
 		" times three or more elementwise kernels ran one after the other (%" PRIu64
 		" of them); all but the longest of each took %s",
-		all.n, all.n_kernels, op_of_steps(f, to->saving_s));
+		all.n, all.n_kernels, op_of_steps(f, to->saving.value));
 	return true;
 }
 
-bool op_rule_layout(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_layout(const struct op_facts *f, double threshold, struct finding *to)
 {
 	int64_t sum;
 	uint64_t n = count_kind(f, OP_KERNEL, OP_NAME_LAYOUT, INT64_MIN, &sum);
 
 	if (!op_is_over(f, (double)sum / 1e9, threshold))
 		return false;
-	to->saving_s = (double)sum / 1e9;
+	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64 " kernels only brought tensors from NCHW to NHWC or back, for %s", n,
-		op_of_steps(f, to->saving_s));
+		op_of_steps(f, to->saving.value));
 	return true;
 }
 
 /* Nearly all memory of the device is the allocator's, and much of that is not in use. */
-bool op_rule_fragmentation(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_fragmentation(const struct op_facts *f, double threshold, struct finding *to)
 {
 	const struct op_memory *worst = NULL;
 	char reserved[UNITS_TEXT], used[UNITS_TEXT], all[UNITS_TEXT];
@@ -356,6 +389,12 @@ bool op_rule_fragmentation(const struct op_facts *f, double threshold, struct op
 			worst = m;
 	if (!worst)
 		return false;
+	to->saving = (struct finding_saving){
+		.value = (double)(worst->reserved_bytes - worst->total_bytes),
+		.unit = UNIT_BYTES,
+		.of = "the device's memory",
+		.whole = (double)f->x->device_bytes,
+	};
 	to->evidence = arena_printf(f->a,
 		"the allocator held %s of the device's %s while %s of it were in use",
 		units_format(reserved, UNIT_BYTES, (double)worst->reserved_bytes),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/op_compile.h"
+#include "analyze/op_compile_told.h"
 #include "analyze/op_facts.h"
 #include "analyze/op_steps.h"
 #include "base/arena.h"
@@ -18,7 +19,7 @@ enum {
 
 /* ---- optimizer ------------------------------------------------------------------------------- */
 
-bool op_rule_zero_grad(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_zero_grad(const struct op_facts *f, double threshold, struct finding *to)
 {
 	uint32_t counted = OPS_NONE;
 	int64_t sum = 0;
@@ -38,16 +39,17 @@ bool op_rule_zero_grad(const struct op_facts *f, double threshold, struct op_fin
 		if (call != counted) {
 			n_calls++;
 			sum += ops_node(&f->tree, call)->duration_ns;
+			op_add_line(f, call, ops_node(&f->tree, call)->duration_ns);
 			counted = call;
 		}
 	}
 	if (!op_is_over(f, (double)sum / 1e9, threshold))
 		return false;
-	to->saving_s = (double)sum / 1e9;
+	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64 " calls of zero_grad filled gradients with zeros (%" PRIu64
 		" times), for %s",
-		n_calls, n, op_of_steps(f, to->saving_s));
+		n_calls, n, op_of_steps(f, to->saving.value));
 	return true;
 }
 
@@ -63,7 +65,7 @@ static bool is_loop(const struct optimizer_call *c)
 }
 
 /* On a device alone: on the CPU there is nothing to be won. */
-bool op_rule_optimizer_loop(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_optimizer_loop(const struct op_facts *f, double threshold, struct finding *to)
 {
 	struct optimizer_call call = { .node = OPS_NONE };
 	uint64_t n = 0, n_operators = 0;
@@ -79,6 +81,8 @@ bool op_rule_optimizer_loop(const struct op_facts *f, double threshold, struct o
 				n++;
 				n_operators += call.n_operators;
 				sum += ops_node(&f->tree, call.node)->duration_ns;
+				op_add_line(
+					f, call.node, ops_node(&f->tree, call.node)->duration_ns);
 				name = op_events_name(f->x, ops_node(&f->tree, call.node)->name);
 			}
 			call = (struct optimizer_call){ .node = node };
@@ -90,26 +94,33 @@ bool op_rule_optimizer_loop(const struct op_facts *f, double threshold, struct o
 	}
 	if (!op_is_over(f, (double)sum / 1e9, threshold))
 		return false;
-	to->saving_s = (double)sum / 1e9;
+	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64 " calls of %s went through the parameters one by one, with %" PRIu64
 		" operators each, for %s",
-		n, name, n_operators / n, op_of_steps(f, to->saving_s));
+		n, name, n_operators / n, op_of_steps(f, to->saving.value));
 	return true;
 }
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
+struct bias {       /* that was added on a thread, and nothing else since */
+	int64_t ns; /* on the device */
+	uint32_t asked;
+};
+
 /* A convolution that adds its bias, and then batch_norm, which takes means away again; the counter of batches may be between them. */
-bool op_rule_conv_bias(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_conv_bias(const struct op_facts *f, double threshold, struct finding *to)
 {
-	int64_t *bias_ns = xcalloc(f->x->tracks.items.n + 1, sizeof *bias_ns), sum = 0;
+	struct bias *biases = xcalloc(f->x->tracks.items.n + 1, sizeof *biases);
+	int64_t sum = 0;
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < f->tree.n; i++) {
 		uint32_t node = f->tree.order[i];
 		const struct op_event *e = ops_node(&f->tree, node);
 		uint32_t kinds = op_kinds(f, e);
+		struct bias *b = &biases[e->track];
 
 		if (e->category != OP_CPU || node >= f->tree.n_events ||
 			!op_in_steps(f, e->start_ns))
@@ -117,31 +128,32 @@ bool op_rule_conv_bias(const struct op_facts *f, double threshold, struct op_fin
 		if (!op_is_top(f, node)) {
 			if (kinds & OP_NAME_ADDS &&
 				op_within(f, node, OP_NAME_CONVOLUTION) != OPS_NONE)
-				bias_ns[e->track] += f->device_ns[node];
+				*b = (struct bias){ b->ns + f->device_ns[node], op_asked(f, node) };
 			continue;
 		}
-		if (kinds & OP_NAME_BATCH_NORM && bias_ns[e->track]) {
-			sum += bias_ns[e->track];
+		if (kinds & OP_NAME_BATCH_NORM && b->ns) {
+			sum += b->ns;
+			op_add_asked(f, b->asked, b->ns);
 			n++;
 		}
 		if (!(kinds & OP_NAME_ADDS))
-			bias_ns[e->track] = 0;
+			*b = (struct bias){ 0 };
 	}
-	free(bias_ns);
+	free(biases);
 	if (!op_is_over(f, (double)sum / 1e9, threshold))
 		return false;
-	to->saving_s = (double)sum / 1e9;
+	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64 " times a convolution added a bias, and the batch norm after it took it "
 		"away again, for %s",
-		n, op_of_steps(f, to->saving_s));
+		n, op_of_steps(f, to->saving.value));
 	return true;
 }
 
 /* ---- autograd -------------------------------------------------------------------------------- */
 
 /* Numbers go on only where autograd keeps something for later. */
-bool op_rule_no_grad(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_no_grad(const struct op_facts *f, double threshold, struct finding *to)
 {
 	uint32_t last = 0;
 	uint64_t n = 0;
@@ -153,6 +165,7 @@ bool op_rule_no_grad(const struct op_facts *f, double threshold, struct op_findi
 			return false;
 		n += i && s->number != last;
 		last = s->number;
+		op_add_line(f, s->event, 1);
 	}
 	if ((double)n < threshold || op_find_row(f, "Optimizer.") ||
 		op_find_row(f, "autograd::engine::evaluate_function"))
@@ -164,7 +177,7 @@ bool op_rule_no_grad(const struct op_facts *f, double threshold, struct op_findi
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-bool op_rule_no_sync(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_no_sync(const struct op_facts *f, double threshold, struct finding *to)
 {
 	uint64_t n_forward = 0, n_steps = 0, n_reduced = 0;
 	double exposed = f->steps->parts_s[OP_PART_COMMUNICATION], share;
@@ -181,7 +194,7 @@ bool op_rule_no_sync(const struct op_facts *f, double threshold, struct op_findi
 	share = 1 - (double)n_steps / (double)n_forward;
 	if (!op_is_over(f, share * exposed, threshold))
 		return false;
-	to->saving_s = share * exposed;
+	to->saving.value = share * exposed;
 	to->evidence = arena_printf(f->a,
 		"gradients of %" PRIu64 " batches were sent %" PRIu64 " times for %" PRIu64
 		" steps of the optimizer; communication that no computation covers took %s",
@@ -191,7 +204,63 @@ bool op_rule_no_sync(const struct op_facts *f, double threshold, struct op_findi
 
 /* ---- torch.compile --------------------------------------------------------------------------- */
 
-bool op_rule_recompiles(const struct op_facts *f, double threshold, struct op_finding *to)
+/* Compilations after the first step were all of frames that had been compiled before. */
+static bool is_all_again(const struct op_facts *f)
+{
+	double later_s = (double)(f->steps->v[0].end_ns - f->x->zero_ns) / 1e9;
+
+	for (size_t i = 0; i < f->compile->n; i++)
+		if (f->compile->v[i].at_s >= later_s && !f->compile->v[i].is_again)
+			return false;
+	return true;
+}
+
+/* The function that was compiled again for at least half of that time, where torch has told its line. */
+static void tell_compiled_again(const struct op_facts *f, struct finding *to)
+{
+	const struct op_compile *c = f->compile;
+	double all_s = 0, most_s = 0;
+	const struct op_told_frame *most = NULL;
+
+	for (size_t i = 0; i < c->n; i++)
+		all_s += c->v[i].is_again ? c->v[i].seconds : 0;
+	for (size_t k = 0; k < c->n_frames; k++) {
+		size_t n = strlen(c->frames[k].id);
+		double seconds = 0;
+
+		for (size_t i = 0; i < c->n; i++)
+			if (c->v[i].is_again && strncmp(c->v[i].id, c->frames[k].id, n) == 0 &&
+				c->v[i].id[n] == '/')
+				seconds += c->v[i].seconds;
+		if (seconds > most_s) {
+			most_s = seconds;
+			most = c->frames[k].told;
+		}
+	}
+	if (most && *most->file && most_s >= all_s / 2) {
+		to->file = most->file;
+		to->line = (uint32_t)(most->line <= INT32_MAX ? most->line : 0);
+	}
+}
+
+/* The place of at least half of the breaks that torch has told. */
+static void tell_break(const struct op_told *told, struct finding *to)
+{
+	const struct op_told_break *most = NULL;
+	uint64_t all = 0;
+
+	for (size_t i = 0; told && i < told->n_breaks; i++) {
+		all += told->breaks[i].n_times;
+		if (!most || told->breaks[i].n_times > most->n_times)
+			most = &told->breaks[i];
+	}
+	if (most && *most->file && most->n_times >= all - most->n_times) {
+		to->file = most->file;
+		to->line = (uint32_t)(most->line <= INT32_MAX ? most->line : 0);
+	}
+}
+
+bool op_rule_recompiles(const struct op_facts *f, double threshold, struct finding *to)
 {
 	double later = 0;
 	size_t n = 0;
@@ -202,7 +271,10 @@ bool op_rule_recompiles(const struct op_facts *f, double threshold, struct op_fi
 	}
 	if (!f->compile->n_again || !op_is_over(f, later, threshold))
 		return false;
-	to->saving_s = later;
+	to->saving.value = later;
+	if (!is_all_again(f))
+		to->confidence = FINDING_BOUND;
+	tell_compiled_again(f, to);
 	to->evidence = arena_printf(f->a,
 		"torch.compile was at work in %zu steps after the first, for %s, and compiled "
 		"%" PRIu64 " frames that it had compiled before",
@@ -210,7 +282,7 @@ bool op_rule_recompiles(const struct op_facts *f, double threshold, struct op_fi
 	return true;
 }
 
-bool op_rule_graph_breaks(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_graph_breaks(const struct op_facts *f, double threshold, struct finding *to)
 {
 	const struct op_compile *c = f->compile;
 
@@ -221,5 +293,6 @@ bool op_rule_graph_breaks(const struct op_facts *f, double threshold, struct op_
 		" calls of compiled code only went on after a graph break%s%s",
 		c->n_breaks, c->n_calls, c->n_places ? ", the first at " : "",
 		c->n_places ? c->breaks[0].where : "");
+	tell_break(c->told, to);
 	return true;
 }

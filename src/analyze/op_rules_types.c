@@ -43,6 +43,7 @@ static struct products find(
 			(is_odd && !ops_shapes_are_odd(shapes->p, shapes->n)))
 			continue;
 		to.n++;
+		op_add_line(f, (uint32_t)i, f->n_device ? device_ns[i] : e->duration_ns);
 		to.host_ns += e->duration_ns;
 		to.device_ns += device_ns[i];
 		if (took >= to.longest_ns) {
@@ -54,7 +55,7 @@ static struct products find(
 	return to;
 }
 
-bool op_rule_float64(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_float64(const struct op_facts *f, double threshold, struct finding *to)
 {
 	struct products p = find(f, OPS_DOUBLE, false, f->device_ns);
 	double seconds = (double)(f->n_device ? p.device_ns : p.host_ns) / 1e9;
@@ -62,11 +63,11 @@ bool op_rule_float64(const struct op_facts *f, double threshold, struct op_findi
 	if (!p.n || !op_is_over(f, seconds, threshold))
 		return false;
 	/* Half would do for bytes and lanes, but caches and devices with few units for float64 bring more. */
-	to->saving_s = seconds;
+	to->saving.value = seconds;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64 " products of matrices worked on float64 for %s, longest %s of %s%s",
 		p.n, op_of_steps(f, seconds), op_events_name(f->x, p.name), p.shapes,
-		op_asked_by(f, p.name));
+		op_mostly_from(f));
 	return true;
 }
 
@@ -87,7 +88,7 @@ static int64_t *without_tensor_cores(const struct op_facts *f)
 }
 
 /* Where nothing uses tensor cores, the rule of that name speaks. */
-bool op_rule_float32(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_float32(const struct op_facts *f, double threshold, struct finding *to)
 {
 	struct products p;
 	int64_t *plain;
@@ -99,28 +100,28 @@ bool op_rule_float32(const struct op_facts *f, double threshold, struct op_findi
 	free(plain);
 	if (!p.n || !op_is_over(f, (double)p.device_ns / 1e9, threshold))
 		return false;
-	to->saving_s = (double)p.device_ns / 1e9;
+	to->saving.value = (double)p.device_ns / 1e9;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64
 		" products of matrices worked on float32, without tensor cores for %s, longest %s "
 		"of %s%s",
-		p.n, op_of_steps(f, to->saving_s), op_events_name(f->x, p.name), p.shapes,
-		op_asked_by(f, p.name));
+		p.n, op_of_steps(f, to->saving.value), op_events_name(f->x, p.name), p.shapes,
+		op_mostly_from(f));
 	return true;
 }
 
-bool op_rule_odd_sizes(const struct op_facts *f, double threshold, struct op_finding *to)
+bool op_rule_odd_sizes(const struct op_facts *f, double threshold, struct finding *to)
 {
 	struct products p = find(f, OPS_HALF, true, f->device_ns);
 
 	if (!p.n || !op_is_over(f, (double)p.device_ns / 1e9, threshold))
 		return false;
-	to->saving_s = (double)p.device_ns / 1e9;
+	to->saving.value = (double)p.device_ns / 1e9;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64 " products of float16 or bfloat16 matrices with a size that is no "
 		"multiple of 8 ran "
 		"for %s, longest %s of %s%s",
-		p.n, op_of_steps(f, to->saving_s), op_events_name(f->x, p.name), p.shapes,
-		op_asked_by(f, p.name));
+		p.n, op_of_steps(f, to->saving.value), op_events_name(f->x, p.name), p.shapes,
+		op_mostly_from(f));
 	return true;
 }

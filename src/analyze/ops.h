@@ -66,6 +66,8 @@ struct ops {
 	bool has_device_time, has_device_memory, has_memory, has_flops, has_shapes;
 	bool has_device; /* one was profiled */
 	bool has_stack, has_source, has_module;
+	const uint32_t *
+		asked; /* ops_count: by event, the name of the function or line that asked for it + 1, as in source; 0: not known; NULL: of none */
 };
 
 /* The events' tracks are adjusted: a runtime call belongs to the thread of its operator. */

@@ -22,6 +22,7 @@ struct own {
 	uint32_t *row;      /* by node */
 	uint32_t *around;   /* by node: the innermost Python function; NULL: there are none */
 	struct ops_python python;
+	uint32_t *asked;    /* by event: ops.asked; NULL: nothing tells it */
 	struct map told[2]; /* row and name → own time: of sources, of modules */
 	struct arena *arena;
 };
@@ -177,10 +178,16 @@ static uint32_t source_kept(const struct op_events *x, uint32_t node)
 
 static void add_python(struct own *o, uint32_t node, uint32_t stack, struct ops_row *r)
 {
-	tell(o, 0, node, source_kept(o->tree.x, node), &r->source);
+	uint32_t kept = source_kept(o->tree.x, node), source = OPS_NONE;
+
+	tell(o, 0, node, kept, &r->source);
+	if (o->around)
+		source = ops_python_source(&o->python, node);
+	if (o->asked)
+		o->asked[node] = (kept != OPS_NONE ? kept : source) + 1; /* OPS_NONE + 1 is 0 */
 	if (!o->around)
 		return;
-	tell(o, 0, node, ops_python_source(&o->python, node), &r->source);
+	tell(o, 0, node, source, &r->source);
 	tell(o, 1, node, ops_python_module(&o->python, node), &r->module);
 	if (stack && !*r->stack)
 		r->stack = arena_strdup(o->arena, intern_get(&o->python.stacks, stack - 1)->p);
@@ -278,12 +285,15 @@ struct ops *ops_count(struct arena *a, struct op_events *x, const struct ops_opt
 	o.row = xcalloc(n + 1, sizeof *o.row);
 	o.around = x->has_python ? xcalloc(n + 1, sizeof *o.around) : NULL;
 	nest(&o);
+	if (x->has_python || x->sources.n)
+		o.asked = arena_new_n(a, uint32_t, o.tree.n_events + 1);
 	o.python = (struct ops_python){ .tree = &o.tree, .around = o.around };
 	launch(&o, n);
 	ops_rows_init(&rows, a, &o.tree, options);
 	count_rows(&o, &rows, options->n_stack);
 	launch_rows(&o, &rows);
 	ops = ops_rows_take(&rows);
+	ops->asked = o.asked;
 	keep_texts(a, ops);
 	find_percentiles(&o, ops);
 	own_done(&o);

@@ -71,7 +71,8 @@ void choice_describe(const struct choice *c, struct buf *to)
 		add_words(to, "stacks with ", c->shape.keep.v[i]);
 }
 
-int row_order_parse(const char *key, bool has_calls, struct row_order *ret, struct err *e)
+int row_order_parse(
+	const char *option, const char *key, bool has_calls, struct row_order *ret, struct err *e)
 {
 	static const struct {
 		const char *key;
@@ -99,15 +100,15 @@ int row_order_parse(const char *key, bool has_calls, struct row_order *ret, stru
 			continue;
 		if (!has_calls && keys[i].of.order >= PROFILE_CALLS)
 			return err_set(e, ERR_UNSUPPORTED,
-				"sort %s: samples do not count calls; leadline run --trace does",
-				key);
+				"%s %s: samples do not count calls; leadline run --trace does",
+				option, key);
 		*ret = keys[i].of;
 		return 0;
 	}
 	return err_set(e, ERR_USAGE,
-		"sort wants self, total, calls, name, or pstats' tottime, cumtime, ncalls, "
+		"%s wants self, total, calls, name, or pstats' tottime, cumtime, ncalls, "
 		"pcalls, filename, line, stdname, nfl, not '%.100s'",
-		key);
+		option, key);
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */

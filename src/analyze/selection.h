@@ -57,8 +57,9 @@ struct row_order {
 	const char *words; /* "cumulative time" */
 };
 
-/* NULL: the key that is usual. ERR_USAGE: there is none of that name; ERR_UNSUPPORTED: it needs counted calls. */
-int row_order_parse(const char *key, bool has_calls, struct row_order *ret, struct err *e);
+/* option: how it is called in errors, as "--sort". key NULL: the usual one. ERR_USAGE: there is none of that name; ERR_UNSUPPORTED: it needs counted calls. */
+int row_order_parse(
+	const char *option, const char *key, bool has_calls, struct row_order *ret, struct err *e);
 
 /* ---- what was chosen of it ------------------------------------------------------------------- */
 

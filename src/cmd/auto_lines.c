@@ -6,14 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/frames.h"
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
-#include "base/arena.h"
+#include "analyze/recording.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "store/reader.h"
-#include "store/tables.h"
+#include "formats/format.h"
 #include "store/writer.h"
 #include "wire/session_layout.h"
 #include "base/banned.h"
@@ -83,24 +79,18 @@ static int tell_agents(const struct buf *patterns, struct err *e)
 }
 
 /* True when there was enough to choose from. */
-static bool choose(struct auto_lines *a, struct reader *r, struct err *e)
+static bool choose(struct auto_lines *a, struct recording *r, struct err *e)
 {
-	static const struct stacks_options all = { .fold_idle = true };
-	struct arena arena = ARENA_INIT;
 	struct buf patterns = BUF_INIT;
-	struct tables *t;
+	struct selection *s;
 	bool is_chosen = false;
 
-	if (tables_load(&t, r, e) == 0) {
-		const struct stacks *s = stacks_build(&arena, t, &all);
-
-		if (s->n_samples >= SAMPLES_LEAST)
-			pick(a, s, profile_build(&arena, s), &patterns);
+	if (recording_select(r, &(struct choice){ 0 }, &s, e) == 0 &&
+		s->stacks->n_samples >= SAMPLES_LEAST) {
+		pick(a, s->stacks, s->profile, &patterns);
 		is_chosen = patterns.n && tell_agents(&patterns, e) == 0;
-		tables_free(t);
 	}
 	buf_done(&patterns);
-	arena_done(&arena);
 	return is_chosen;
 }
 
@@ -108,20 +98,20 @@ static bool on_hook(void *ctx, uint64_t now_ns)
 {
 	struct auto_lines *a = ctx;
 	struct err ignored = ERR_INIT;
-	struct reader *r;
+	struct recording *r;
 
 	a->begun_ns = a->begun_ns ? a->begun_ns : now_ns;
 	if (a->chosen_ns || now_ns - a->begun_ns < WATCH_MS * MS)
 		return true;
 	writer_flush(a->writer);
-	if (reader_open(&r, a->path, &ignored) < 0)
+	if (format_load(&r, a->path, &ignored) < 0)
 		return true;
 	buf_clear(&a->names);
 	if (choose(a, r, &ignored)) {
 		a->chosen_ns = now_ns;
 		a->hook.interval_ns = 0; /* that was all */
 	}
-	reader_close(r);
+	recording_free(r);
 	return true;
 }
 

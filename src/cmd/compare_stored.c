@@ -6,12 +6,13 @@
 #include <unistd.h>
 
 #include "analyze/distribution.h"
+#include "analyze/recording.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "formats/format.h"
 #include "formats/results.h"
-#include "store/reader.h"
 #include "store/tables.h"
 #include "base/banned.h"
 
@@ -100,16 +101,16 @@ struct steps {
 static int load_steps(
 	struct arena *a, const char *path, const char *unit, struct steps *to, struct err *e)
 {
-	struct reader *r = NULL;
-	struct tables *t = NULL;
-	char damage[DAMAGE_TEXT];
+	struct recording *r = NULL;
 	struct record_iter it;
-	int status = reader_open(&r, path, e);
+	int status = format_load(&r, path, e);
 
 	to->host = to->damage = "";
-	if (status == 0 && tables_load(&t, r, e) < 0)
-		status = err_note(e, "%s", path);
+	if (status == 0 && !r->tables && (status = recording_run(r, e)) < 0)
+		err_note(e, "%s", path);
 	if (status == 0) {
+		struct tables *t = r->tables;
+
 		it = record_iter(t, RECORD_region);
 		for (const struct rec_region *g; (g = record_next(&it));) {
 			if (strcmp(tables_string(t, g->name), unit) != 0)
@@ -123,12 +124,9 @@ static int load_steps(
 			if (strcmp(tables_string(t, m->key), "host") == 0)
 				to->host = arena_strndup(a, m->value.p, m->value.n);
 		record_iter_done(&it);
-		reader_check(r);
-		damage_describe(&r->damage, damage);
-		to->damage = arena_strdup(a, damage);
+		to->damage = arena_strdup(a, recording_damage(r));
 	}
-	tables_free(t);
-	reader_close(r);
+	recording_free(r);
 	if (status == 0 && to->v.n < UNPAIRED_STEPS && *to->damage)
 		status = err_set(e, ERR_BAD_FILE,
 			"%s: %zu regions '%s' could be read, at least %d are wanted: %s", path,

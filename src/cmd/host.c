@@ -31,8 +31,8 @@
 #include "collect/rows.h"
 #include "store/writer.h"
 #include "sys/proc.h"
+#include "wire/agent_options.h"
 #include "wire/session_layout.h"
-#include "wire/trace.h"
 #include "base/banned.h"
 
 enum { ANSWER_MS = 10000 };
@@ -366,7 +366,8 @@ static int record(struct host *h, const struct host_request *q, struct err *e)
 				: q->lines               ? COLLECT_LINES
 							 : COLLECT_SAMPLES,
 			chosen),
-		.trace_options = q->trace ? TRACE_CALLS : TRACE_LINES,
+		.agent_options = { .calls = q->trace ? AGENT_CALLS_TIMED : AGENT_CALLS_NONE,
+			.wants_line_times = !q->trace },
 		.exclude = q->exclude && *q->exclude ? q->exclude : NULL,
 		.hook = &h->hook,
 		.is_single = !q->children };

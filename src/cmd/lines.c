@@ -21,7 +21,7 @@
 #include "collect/program.h"
 #include "formats/format.h"
 #include "view/exact.h"
-#include "wire/trace.h"
+#include "wire/agent_options.h"
 #include "base/banned.h"
 
 struct options {
@@ -154,7 +154,7 @@ static int run_program(const struct command *self, const struct options *o, char
 	struct program_options p = { .argv = argv,
 		.collectors = chosen,
 		.n_collectors = collectors_pick(COLLECT_LINES, chosen),
-		.trace_options = TRACE_LINES,
+		.agent_options = { .wants_line_times = true },
 		.lines = o->targets };
 	struct program_result result;
 	struct err e = ERR_INIT;

@@ -226,11 +226,12 @@ static int load(struct result *r, const struct result_choice *c, struct err *e)
 	s = r->selection;
 	if (check_pages(r, c, e) < 0)
 		return err_note(e, "%s", r->name), not_found(r, e);
-	if (row_order_parse(c->sort                           ? c->sort
+	if (row_order_parse("--sort",
+		    c->sort                                   ? c->sort
 			    : s->exact && !s->exact->is_timed ? "calls"
 							      : "self",
 		    s->exact != NULL, &r->order, e) < 0)
-		return err_note(e, "--sort"), not_found(r, e);
+		return not_found(r, e);
 	r->profile = s->profile;
 	if (!r->profile)
 		return 0;

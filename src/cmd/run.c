@@ -20,7 +20,7 @@
 #include "cmd/torch_full.h"
 #include "collect/collector.h"
 #include "collect/program.h"
-#include "wire/trace.h"
+#include "wire/agent_options.h"
 #include "base/banned.h"
 
 struct options {
@@ -28,8 +28,8 @@ struct options {
 	const char *python, *module, *lines, *exclude, *trace_how, *counts, *budget, *torch;
 	uint64_t min_duration_ns;
 	bool trace, count, sample, args, has_torch, torch_daemon;
-	uint64_t counted; /* enum trace_option, of counts */
-	uint64_t budget_pct;
+	bool count_lines, count_opcodes; /* of counts */
+	uint8_t budget_pct;
 };
 
 enum { SCRIPT_BYTES = 4 << 20 };
@@ -124,7 +124,7 @@ static int parse_budget(struct options *o, struct err *e)
 		return err_set(e, ERR_USAGE,
 			"--budget is for calls alone, without --trace=timeline, --count and "
 			"--lines");
-	o->budget_pct = pct;
+	o->budget_pct = (uint8_t)pct;
 	o->trace = true;
 	return 0;
 }
@@ -142,11 +142,12 @@ static int parse_args(struct options *o, struct err *e)
 /* The words of --count=WHAT. */
 static int parse_counts(struct options *o, struct err *e)
 {
-	static const struct {
+	const struct {
 		const char *word;
-		uint64_t option;
-	} words[] = { { "calls", 0 }, { "lines", TRACE_LINE_HITS }, { "opcodes", TRACE_OPCODES } };
-	const char *at = o->counts ? o->counts : "calls";
+		bool *flag;
+	} words[] = { { "calls", &o->count }, { "lines", &o->count_lines },
+		{ "opcodes", &o->count_opcodes } };
+	const char *at = o->counts ? o->counts : "";
 
 	while (*at) {
 		size_t n = strcspn(at, ","), i = 0;
@@ -158,7 +159,7 @@ static int parse_counts(struct options *o, struct err *e)
 				"--count wants calls, lines, opcodes or several of them with "
 				"commas, not '%.*s'",
 				(int)n, at);
-		o->counted |= words[i].option;
+		*words[i].flag = true;
 		at += n + (at[n] == ',');
 	}
 	return 0;
@@ -180,17 +181,25 @@ static unsigned wanted(const struct options *o)
 	bool is_exact = o->trace || o->count || o->lines;
 
 	return (is_light(o) ? COLLECT_OPS : 0) | (o->trace || o->count ? COLLECT_CALLS : 0) |
-		(o->lines || o->counted ? COLLECT_LINES : 0) | COLLECT_SAMPLES |
-		(is_exact || is_light(o) ? 0 : COLLECT_REGIONS);
+		(o->lines || o->count_lines || o->count_opcodes ? COLLECT_LINES : 0) |
+		COLLECT_SAMPLES | (is_exact || is_light(o) ? 0 : COLLECT_REGIONS);
 }
 
-static uint64_t trace_options(const struct options *o)
+static struct agent_options agent_options(const struct options *o)
 {
-	return (o->trace || o->count ? TRACE_CALLS : 0) |
-		(o->count && !o->trace ? TRACE_NO_CLOCK : 0) | (o->lines ? TRACE_LINES : 0) |
-		(o->trace_how ? TRACE_TIMELINE | o->min_duration_ns << TRACE_MIN_NS_SHIFT : 0) |
-		o->counted | (o->args ? TRACE_ARGS : 0) | (is_light(o) ? TRACE_TORCH : 0) |
-		(o->budget_pct ? TRACE_BUDGET | o->budget_pct << TRACE_BUDGET_SHIFT : 0);
+	return (struct agent_options){
+		.calls = o->trace  ? AGENT_CALLS_TIMED
+			: o->count ? AGENT_CALLS_COUNTED
+				   : AGENT_CALLS_NONE,
+		.wants_timeline = o->trace_how != NULL,
+		.timeline_min_ns = (uint32_t)o->min_duration_ns,
+		.wants_args = o->args,
+		.budget_pct = o->budget_pct,
+		.wants_line_times = o->lines != NULL,
+		.wants_line_hits = o->count_lines,
+		.wants_opcodes = o->count_opcodes,
+		.wants_torch = is_light(o),
+	};
 }
 
 /* Whether the script, the first word that is one, imports leadline: then it finds the package, installed or not. A program that
@@ -232,10 +241,10 @@ static int check_sort(const struct options *o, struct err *e)
 {
 	struct row_order ignored;
 
-	if (row_order_parse(o->shared.sort, o->trace, &ignored, e) == 0)
+	if (row_order_parse("--sort", o->shared.sort, o->trace, &ignored, e) == 0)
 		return 0;
 	e->code = ERR_USAGE;
-	return err_note(e, "--sort");
+	return -(int)e->code;
 }
 
 static int run_and_show(const struct command *self, const struct options *o, char *const *argv,
@@ -246,7 +255,7 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 	struct program_options p = { .argv = argv,
 		.collectors = chosen,
 		.n_collectors = collectors_pick(wanted(o), chosen),
-		.trace_options = trace_options(o),
+		.agent_options = agent_options(o),
 		.is_standby = (o->trace || o->count || o->lines) && !o->sample && !is_auto(o),
 		.wants_package = imports_leadline(argv),
 		.lines = o->lines,

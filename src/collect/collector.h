@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/agent_options.h"
+
 struct err;
 struct sources;
 struct tree;
@@ -36,15 +38,15 @@ struct collect_context {
 	struct tree *tree;
 	double rate_hz;          /* of samplers; 0: as often as possible */
 	struct sources *sources; /* told of source files; NULL: nobody wants them */
-	uint64_t trace_options;  /* enum trace_option, of agents */
-	bool is_standby;         /* samples are wanted only where no agent comes */
-	bool *has_agents;        /* one has come; set by whoever meets them */
-	bool wants_package;      /* the program may import leadline, installed or not */
+	struct agent_options agent_options;
+	bool is_standby;    /* samples are wanted only where no agent comes */
+	bool *has_agents;   /* one has come; set by whoever meets them */
+	bool wants_package; /* the program may import leadline, installed or not */
 	const char
 		*torch_full; /* what torch's profiler shall do in it: bootstrap.h; NULL: nothing */
 	const char *
-		exclude; /* with TRACE_CALLS: patterns of files and functions that are not traced; NULL: none */
-	const char *lines; /* with TRACE_LINES: patterns of functions, separated by commas */
+		exclude; /* with calls: patterns of files and functions that are not traced; NULL: none */
+	const char *lines; /* with wants_line_times: patterns of functions, separated by commas */
 };
 
 /* What a user asks for; a collector without any of it is always there. */

@@ -389,7 +389,7 @@ static int start_collectors(struct running *r, struct err *e)
 		.tree = r->tree,
 		.rate_hz = r->o->rate_hz,
 		.sources = r->sources,
-		.trace_options = r->o->trace_options,
+		.agent_options = r->o->agent_options,
 		.is_standby = r->o->is_standby,
 		.has_agents = &r->has_agents,
 		.wants_package = r->o->wants_package,

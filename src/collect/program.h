@@ -25,6 +25,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "wire/agent_options.h"
+
 struct collector;
 struct err;
 struct writer;
@@ -46,11 +48,11 @@ struct program_options {
 	pid_t pid;         /* program_follow: whom to follow */
 	const struct collector *const *collectors;
 	size_t n_collectors;
-	double rate_hz;         /* of samplers; 0: as often as possible */
-	uint64_t trace_options; /* enum trace_option, of agents */
-	bool is_standby;        /* programs that no agent gets into are sampled, others are not */
-	const char *lines;      /* whose lines they count: collector.h */
-	const char *exclude;    /* what they do not trace: collector.h */
+	double rate_hz; /* of samplers; 0: as often as possible */
+	struct agent_options agent_options;
+	bool is_standby;     /* programs that no agent gets into are sampled, others are not */
+	const char *lines;   /* whose lines they count: collector.h */
+	const char *exclude; /* what they do not trace: collector.h */
 	const char
 		*torch_full;  /* what torch's profiler shall do in it: bootstrap.h; NULL: nothing */
 	bool wants_package;   /* the program may import leadline, installed or not */

@@ -349,18 +349,19 @@ static void write_number(struct writer *w, const char *key, uint64_t number)
 /* Patterns; NULL: lines are not counted. */
 static const char *lines_of(const struct collect_context *c)
 {
-	return !(c->trace_options & TRACE_LINES) ? NULL : c->lines ? c->lines : "";
+	return !c->agent_options.wants_line_times ? NULL : c->lines ? c->lines : "";
 }
 
 static int trace_start(void **ret_state, const struct collect_context *c, struct err *e)
 {
+	const struct agent_options *a = &c->agent_options;
 	struct trace *t = xcalloc(1, sizeof *t);
 	struct session_options o = { .clock_mode = clock_choose(NULL),
 		.sparse_bytes = AREA_BYTES,
-		.ring_bytes = c->trace_options & (TRACE_TIMELINE | TRACE_TORCH) ? 1 << 20 : 1 << 18,
+		.ring_bytes = a->wants_timeline || a->wants_torch ? 1 << 20 : 1 << 18,
 		.n_slots = 1024,
 		.wait_max_ns = 1000 * MS,
-		.agent_options = c->trace_options };
+		.agent_options = *a };
 
 	t->c = *c;
 	t->options = o;
@@ -379,21 +380,19 @@ static int trace_start(void **ret_state, const struct collect_context *c, struct
 			&(struct bootstrap_options){ .with_agents = true,
 				.lines = lines_of(c),
 				.exclude = c->exclude,
-				.torch = c->trace_options & TRACE_TORCH },
+				.torch = a->wants_torch },
 			e) < 0) {
 		regions_file_done(&t->regions);
 		session_close(t->session);
 		free(t);
 		return -(int)e->code;
 	}
-	if (c->trace_options & TRACE_CALLS)
-		writer_meta(
-			c->writer, "trace", c->trace_options & TRACE_NO_CLOCK ? "counts" : "calls");
-	if (c->trace_options & TRACE_TIMELINE)
-		write_number(c->writer, "min_duration_ns", c->trace_options >> TRACE_MIN_NS_SHIFT);
-	if (c->trace_options & TRACE_BUDGET)
-		write_number(c->writer, "budget_percent",
-			c->trace_options >> TRACE_BUDGET_SHIFT & TRACE_BUDGET_MASK);
+	if (a->calls)
+		writer_meta(c->writer, "trace", a->calls == AGENT_CALLS_TIMED ? "calls" : "counts");
+	if (a->wants_timeline)
+		write_number(c->writer, "min_duration_ns", a->timeline_min_ns);
+	if (a->budget_pct)
+		write_number(c->writer, "budget_percent", a->budget_pct);
 	if (c->exclude)
 		writer_meta(c->writer, "exclude", c->exclude);
 	if (lines_of(c))
@@ -455,6 +454,7 @@ static void trace_enough(void *state)
 /* Nobody came, for a reason that is known or not. Where only operators were wanted, samples are there all the same. */
 static void write_no_process(struct trace *t, const char *limit)
 {
+	static const struct agent_options only_torch = { .wants_torch = 1 };
 	static const char why[] = "no interpreter took the agent in; python -I, -E and -S, and "
 				  "launchers that set PYTHONPATH anew, keep it out",
 			  sampled[] = "Such programs are sampled from outside after their first "
@@ -463,12 +463,12 @@ static void write_no_process(struct trace *t, const char *limit)
 
 	snprintf(t->torch.cannot, sizeof t->torch.cannot, "%s", *limit ? limit : why);
 	buf_printf(&text, "%s. %s", *limit ? limit : why, sampled);
-	if (!t->n_notes && t->c.trace_options != TRACE_TORCH)
+	if (!t->n_notes && memcmp(&t->c.agent_options, &only_torch, sizeof only_torch) != 0)
 		writer_meta(t->c.writer, "no_trace", buf_str(&text));
 	buf_done(&text);
 }
 
-/* Processes whose own limits kept the agent out have said hello, or could not even do that. */
+/* Processes whose own limits kept the agent out have said hello, or could not even do that; agents of another version have. */
 static void tell_processes(struct trace *t)
 {
 	const struct session_stats *stats = session_stats(t->session);
@@ -478,6 +478,10 @@ static void tell_processes(struct trace *t)
 
 	session_layout_init(&l, t->options.n_slots, t->options.ring_bytes, t->options.sparse_bytes);
 	n_limited = bootstrap_limited(session_dir(t->session), l.map_bytes, &limit);
+	if (!limit.n && stats->n_other_version)
+		buf_adds(&limit,
+			"the program had loaded the agent of another leadline version, which was "
+			"refused: start it again");
 	if (stats->n_processes <= n_limited) {
 		write_no_process(t, buf_str(&limit));
 	} else {

@@ -194,6 +194,12 @@ static void refuse(struct session *s, int fd, int why, const char *text)
 	send_reply(fd, &reply, NULL, 0);
 }
 
+static void refuse_version(struct session *s, int fd)
+{
+	s->stats.n_other_version++;
+	refuse(s, fd, EPROTO, "the agent is of another version than the tool");
+}
+
 /* Makes the process's memory and sends it. */
 static int hand_over(struct session *s, int fd, struct process *p, struct err *e)
 {
@@ -263,7 +269,7 @@ static void conn_read(struct session *s, struct conn *c)
 	if (n != (ssize_t)sizeof hello || hello.magic != SESSION_MAGIC)
 		refuse(s, c->fd, EPROTO, "not a hello");
 	else if (hello.version != SESSION_VERSION)
-		refuse(s, c->fd, EPROTO, "the agent is of another version than the tool");
+		refuse_version(s, c->fd);
 	else
 		admit(s, c->fd, &hello);
 	conn_close(c);
@@ -401,6 +407,9 @@ static int take_options(struct session *s, const struct session_options *o, stru
 		return err_set(e, ERR_USAGE,
 			"session limits out of bounds: %u processes, waits of %llu ns",
 			s->o.n_processes_max, (unsigned long long)s->o.wait_max_ns);
+	if (agent_options_problem(&o->agent_options))
+		return err_set(e, ERR_USAGE, "agent options out of bounds: %s",
+			agent_options_problem(&o->agent_options));
 	/* Growing a memfd beyond it would kill us with SIGXFSZ. */
 	if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < s->layout.map_bytes)
 		return err_set(e, ERR_SYSTEM,

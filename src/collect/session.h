@@ -24,6 +24,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "wire/agent_options.h"
 #include "wire/clock.h"
 
 struct buf;
@@ -38,11 +39,11 @@ struct session_options {
 	uint32_t ring_bytes;   /* per thread: 1 MiB; a power of two, 4 KiB … 64 MiB */
 	uint64_t sparse_bytes; /* per process: 64 MiB; at most 4 GiB */
 	uint64_t wait_max_ns;  /* full ring: 0 = drop and count; else wait so long; at most 10 s */
-	uint32_t n_processes_max;   /* at a time: 4096; at most 65536 */
-	enum clock_mode clock_mode; /* of all stamps: clock_choose() */
-	uint64_t agent_options;     /* bits handed to the agents */
-	uint64_t ns_per_tick;       /* of that clock, × 2^32, for the agents: 2^32 */
-	bool without_pidfd;         /* for tests: as on kernels before 5.3 */
+	uint32_t n_processes_max;           /* at a time: 4096; at most 65536 */
+	enum clock_mode clock_mode;         /* of all stamps: clock_choose() */
+	struct agent_options agent_options; /* handed to the agents */
+	uint64_t ns_per_tick;               /* of that clock, × 2^32, for the agents: 2^32 */
+	bool without_pidfd;                 /* for tests: as on kernels before 5.3 */
 	/* Called for each hello before it is answered; fills the (zeroed) room for struct
 	 * py_layout. A negative result refuses the process. May be NULL. */
 	int (*fill_layout)(void *ctx, const struct session_process *p, void *room, size_t n_bytes);
@@ -109,8 +110,9 @@ struct session_stats {
 	uint64_t n_processes, n_threads; /* ever */
 	struct session_counts counts;
 	uint64_t n_homeless, n_sparse_failed;
-	uint64_t n_abandoned; /* rings with garbage */
-	uint64_t n_refused;   /* connections that did not become a process, given-up ones too */
+	uint64_t n_abandoned;     /* rings with garbage */
+	uint64_t n_refused;       /* connections that did not become a process, given-up ones too */
+	uint64_t n_other_version; /* of them: agents of another version than the tool */
 };
 
 int session_open(struct session **ret_session, const struct session_options *o, struct err *e);

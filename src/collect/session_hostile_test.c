@@ -518,6 +518,7 @@ static void rude_clients_do_not_block_the_door(void **state)
 	rig_turn(&g);
 	assert_int_equal(raw_receive(fd, fds), EPROTO);
 	close(fd);
+	assert_int_equal(session_stats(g.s)->n_other_version, 1);
 	for (int i = 0; i < 100; i++) { /* says hello and does not wait */
 		fd = raw_connect();
 		raw_send(fd, 1);

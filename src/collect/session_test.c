@@ -30,9 +30,13 @@
 
 static const char *own_path; /* of this program, for exec */
 
-static const struct session_options small = {
-	.n_slots = 8, .ring_bytes = 16 << 10, .sparse_bytes = 1 << 20, .agent_options = 0x5a
-};
+static const struct session_options small = { .n_slots = 8,
+	.ring_bytes = 16 << 10,
+	.sparse_bytes = 1 << 20,
+	.agent_options = { .calls = AGENT_CALLS_TIMED,
+		.wants_timeline = 1,
+		.timeline_min_ns = UINT32_MAX,
+		.wants_torch = 1 } };
 
 static size_t count_fds(void)
 {
@@ -48,6 +52,13 @@ static size_t count_fds(void)
 
 /* ---- hello and records ---- */
 
+static bool has_options(const struct agent_options *wanted)
+{
+	struct agent_options o = leadline_link_options();
+
+	return memcmp(&o, wanted, sizeof o) == 0;
+}
+
 static int target_hello(struct rig_wires *w, void *arg)
 {
 	size_t n_fds = count_fds();
@@ -55,12 +66,13 @@ static int target_hello(struct rig_wires *w, void *arg)
 	(void)w;
 	(void)arg;
 	RIG_CHECK(!rig_emit(0, 0)); /* no link yet: quiet, no crash */
+	RIG_CHECK(!leadline_link_options().calls);
 	errno = 77;
 	RIG_CHECK(leadline_link_open("CPython 3.12.1\n\x80 test") == 0);
 	RIG_CHECK(leadline_link_open("again") == -EALREADY);
 	RIG_CHECK(count_fds() == n_fds);
 	RIG_CHECK(leadline_link_is_live() && leadline_link_epoch() == 1);
-	RIG_CHECK(leadline_link_header()->agent_options == 0x5a);
+	RIG_CHECK(has_options(&small.agent_options));
 	RIG_CHECK(leadline_link_header()->py_layout[3] == 9);
 	RIG_CHECK(leadline_link_now() > 0);
 	for (uint64_t i = 0; i < 50; i++)
@@ -128,6 +140,75 @@ static void an_end_is_noticed_without_pidfds(void **state)
 	assert_int_equal(rig_find(&g, pid, 1)->streams[3].n, 50);
 	assert_int_equal(rig_wait(&g, pid), 0);
 	rig_close(&g);
+}
+
+/* What the agent has taken stays, whatever becomes of the shared one. */
+static int target_scribbling(struct rig_wires *w, void *arg)
+{
+	struct session_header *h;
+
+	(void)w;
+	(void)arg;
+	RIG_CHECK(leadline_link_open("scribbling") == 0);
+	h = (void *)(uintptr_t)leadline_link_header();
+	memset(&h->agent_options, 0xff, sizeof h->agent_options);
+	RIG_CHECK(has_options(&small.agent_options));
+	return 0;
+}
+
+static void options_in_shared_memory_are_read_once(void **state)
+{
+	struct rig_wires w;
+	struct rig g;
+
+	(void)state;
+	rig_open(&g, &small);
+	assert_int_equal(rig_wait(&g, rig_spawn(&w, target_scribbling, NULL)), 0);
+	assert_true(rig_until(&g, NULL, NULL));
+	rig_close(&g);
+}
+
+static int target_misled(struct rig_wires *w, void *arg)
+{
+	(void)w;
+	(void)arg;
+	RIG_CHECK(leadline_link_open("misled") == -EPROTO);
+	RIG_CHECK(!leadline_link_is_live() && !leadline_link_options().calls);
+	RIG_CHECK(!rig_emit(0, 0));
+	return 0;
+}
+
+/* A tool that asks for what makes no sense: the byte at *ctx of the options is another. */
+static int spoil_options(void *ctx, const struct session_process *p, void *room, size_t n)
+{
+	unsigned char *header = (unsigned char *)room - offsetof(struct session_header, py_layout);
+
+	(void)p;
+	(void)n;
+	header[offsetof(struct session_header, agent_options) + *(size_t *)ctx] = 101;
+	return 0;
+}
+
+static void an_agent_does_not_do_what_makes_no_sense(void **state)
+{
+	static const size_t places[] = { offsetof(struct agent_options, calls),
+		offsetof(struct agent_options, wants_args),
+		offsetof(struct agent_options, budget_pct),
+		offsetof(struct agent_options, wants_torch), sizeof(struct agent_options) - 1 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		struct session_options o = small;
+		struct rig_wires w;
+		struct rig g;
+
+		o.fill_layout = spoil_options;
+		o.ctx = (void *)(uintptr_t)&places[i];
+		rig_open(&g, &o);
+		assert_int_equal(rig_wait(&g, rig_spawn(&w, target_misled, NULL)), 0);
+		assert_true(rig_until(&g, NULL, NULL));
+		rig_close(&g);
+	}
 }
 
 static int target_refused(struct rig_wires *w, void *arg)
@@ -603,11 +684,13 @@ static int target_fork(struct rig_wires *w, void *arg)
 		pid_t grandchild;
 
 		RIG_CHECK(!leadline_link_header() && leadline_link_epoch() == 0);
+		RIG_CHECK(!leadline_link_options().calls);
 		for (uint64_t i = 0; i < 40; i++)
 			RIG_CHECK(rig_emit(1, i));
 		RIG_CHECK(leadline_link_epoch() == 2);
 		/* Where the parent's was: a stale pointer cannot reach the parent. */
 		RIG_CHECK(leadline_link_header() == header);
+		RIG_CHECK(has_options(&small.agent_options));
 		grandchild = fork();
 		if (grandchild == 0) {
 			for (uint64_t i = 0; i < 50; i++)
@@ -969,6 +1052,8 @@ static void options_have_bounds(void **state)
 		{ .n_slots = 4096, .ring_bytes = 64 << 20 },
 		{ .wait_max_ns = 10000000001u },
 		{ .n_processes_max = 65537 },
+		{ .agent_options = { .calls = AGENT_CALLS_TIMED, .budget_pct = 101 } },
+		{ .agent_options = { .wants_timeline = 1 } },
 	};
 	struct rlimit old, low = { 1 << 20, RLIM_INFINITY };
 	struct session_options defaults = { 0 };
@@ -998,6 +1083,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_process_says_hello_and_its_records_arrive),
 		cmocka_unit_test(an_end_is_noticed_without_pidfds),
 		cmocka_unit_test(a_process_can_be_refused),
+		cmocka_unit_test(options_in_shared_memory_are_read_once),
+		cmocka_unit_test(an_agent_does_not_do_what_makes_no_sense),
 		cmocka_unit_test(an_agent_without_a_tool_gives_up_in_time),
 		cmocka_unit_test(a_full_ring_drops_and_counts_exactly),
 		cmocka_unit_test(an_exact_session_waits_and_loses_nothing),

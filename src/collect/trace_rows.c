@@ -124,7 +124,7 @@ static void write_line(
 		.callees_ns = trace_to_ns(t, c->total > c->own ? c->total - c->own : 0),
 		.max_ns = trace_to_ns(t, c->max) };
 
-	if (!(t->c.trace_options & TRACE_LINES)) /* counted without a clock */
+	if (!t->c.agent_options.wants_line_times) /* counted without a clock */
 		r.total_ns = r.own_ns = r.callees_ns = r.max_ns = RECORD_UNKNOWN;
 	if (line == 0) /* a function has no time of its own beside its lines' */
 		r.own_ns = r.callees_ns = RECORD_UNKNOWN;

@@ -69,19 +69,19 @@ struct trace {
 	bool has_cost;
 	struct trace_cost cost;  /* of an event, as the first process measured it */
 	uint64_t n_paces, paces; /* the CPU's pace, of processes that have ended */
-	struct tick_map ticks;   /* with TRACE_TORCH */
+	struct tick_map ticks;   /* with wants_torch */
 	struct trace_torch torch;
 	bool is_over; /* what is to be recorded is */
 };
 
 static inline bool trace_has_timeline(const struct trace *t)
 {
-	return t->c.trace_options & TRACE_TIMELINE;
+	return t->c.agent_options.wants_timeline;
 }
 
 static inline bool trace_has_torch(const struct trace *t)
 {
-	return t->c.trace_options & TRACE_TORCH;
+	return t->c.agent_options.wants_torch;
 }
 
 /* A duration in the session's clock. */

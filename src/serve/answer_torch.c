@@ -2,6 +2,7 @@
  * Answer "torch": the pages of a PyTorch trace, with the keys that `leadline report --json` has for them. */
 #include <string.h>
 
+#include "analyze/finding.h"
 #include "analyze/op_advice.h"
 #include "analyze/op_compile.h"
 #include "analyze/op_modules.h"

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "analyze/finding.h"
 #include "analyze/op_advice.h"
 #include "analyze/op_events.h"
 #include "analyze/op_steps.h"
@@ -12,6 +13,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "view/finding.h"
 #include "view/ops.h"
 #include "view/style.h"
 #include "base/banned.h"
@@ -71,48 +73,36 @@ static void print_parts(const struct op_steps *s, const struct ops_view *v, stru
 	table_free(table);
 }
 
-static void print_together(const struct op_advice *advice, size_t n, const struct op_steps *s,
-	const struct ops_view *v, struct buf *out)
+/* Savings of time alone: nothing else is added up. */
+static size_t count_savings(const struct op_advice *advice)
 {
-	char saving[UNITS_TEXT], share[UNITS_TEXT];
-	struct buf text = BUF_INIT;
+	size_t n = 0;
 
-	if (n > 1)
-		buf_printf(&text,
-			"Savings overlap and do not add up: together at most %s (%s of the "
-			"steps). ",
-			units_format(saving, UNIT_SECONDS, advice->together_s),
-			units_format(share, UNIT_SHARE, advice->together_s / s->seconds));
-	buf_printf(&text, "'leadline help %s' explains %s.", advice->v[0].rule,
-		advice->n > 1 ? "the first, and so on" : "it");
-	style_wrap(out, buf_str(&text), 0, v->width);
-	buf_done(&text);
+	for (size_t i = 0; i < advice->n; i++)
+		n += units_is_known(advice->v[i].saving.value) &&
+			advice->v[i].saving.unit == UNIT_SECONDS;
+	return n;
 }
 
 static void print_advice(const struct op_advice *advice, const struct op_steps *s,
 	const struct ops_view *v, struct buf *out)
 {
-	size_t n_known = 0;
+	char saving[UNITS_TEXT], share[UNITS_TEXT];
+	struct buf text = BUF_INIT;
 
 	if (!advice->n)
 		return;
 	style_add(out, STYLE_BOLD, v->colour, "\nWhat to change\n");
-	for (size_t i = 0; i < advice->n; i++) {
-		const struct op_finding *f = &advice->v[i];
-		struct buf text = BUF_INIT;
-		char saving[UNITS_TEXT], share[UNITS_TEXT];
-
-		buf_printf(&text, "%zu. %s: %s. ", i + 1, f->rule, f->evidence);
-		if (units_is_known(f->saving_s))
-			buf_printf(&text, "At most %s can be saved (%s of the steps). ",
-				units_format(saving, UNIT_SECONDS, f->saving_s),
-				units_format(share, UNIT_SHARE, f->saving_s / s->seconds));
-		buf_printf(&text, "To do: %s.", f->change);
-		style_wrap(out, buf_str(&text), 3, v->width);
-		buf_done(&text);
-		n_known += units_is_known(f->saving_s);
+	findings_print(advice->v, advice->n, v->colour, v->width, out);
+	if (count_savings(advice) > 1) {
+		buf_printf(&text,
+			"Savings overlap and do not add up: together at most %s (%s of the "
+			"steps).",
+			units_format(saving, UNIT_SECONDS, advice->together_s),
+			units_format(share, UNIT_SHARE, advice->together_s / s->seconds));
+		style_wrap(out, buf_str(&text), 0, v->width);
 	}
-	print_together(advice, n_known, s, v, out);
+	buf_done(&text);
 }
 
 /* How the steps were found, after their number. */
@@ -257,14 +247,8 @@ void op_overview_json(const struct op_events *x, const struct op_steps *steps,
 	json_kv_double(w, "peak_bytes", steps->peak_bytes ? (double)steps->peak_bytes : NAN);
 	json_key(w, "advice");
 	json_array_begin(w);
-	for (size_t i = 0; i < advice->n; i++) {
-		json_object_begin(w);
-		json_kv_string(w, "rule", advice->v[i].rule);
-		json_kv_string(w, "evidence", advice->v[i].evidence);
-		json_kv_string(w, "change", advice->v[i].change);
-		json_kv_double(w, "saving_s", advice->v[i].saving_s);
-		json_object_end(w);
-	}
+	for (size_t i = 0; i < advice->n; i++)
+		finding_json(&advice->v[i], w);
 	json_array_end(w);
 	json_kv_double(w, "together_s", advice->together_s);
 	json_kv_double(w, "steps_per_s",

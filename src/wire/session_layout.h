@@ -26,8 +26,10 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "wire/agent_options.h"
 #include "wire/ring.h"
 
 #define SESSION_ENV    "LEADLINE_SESSION"  /* names the session's directory */
@@ -35,7 +37,7 @@
 #define SESSION_MAGIC  0x656e696c6461656cu /* "leadline" */
 
 enum {
-	SESSION_VERSION = 2, /* of everything in this file and ring.h; both sides must agree */
+	SESSION_VERSION = 3, /* of this file, agent_options.h and ring.h; both sides must agree */
 	SESSION_PAGE_BYTES = 4096,
 	SESSION_BUILD_BYTES = 128,
 	SESSION_TEXT_BYTES = 128,
@@ -84,9 +86,8 @@ struct session_header {
 	/* Written by the tool before the target sees it. */
 	uint64_t magic;
 	uint32_t version;
-	uint32_t clock_mode;    /* enum clock_mode, for all stamps of this session */
-	uint64_t agent_options; /* bits; their meaning is the agents' */
-	uint32_t process_id;    /* the tool's number for this hello, from 1 */
+	uint32_t clock_mode; /* enum clock_mode, for all stamps of this session */
+	uint32_t process_id; /* the tool's number for this hello, from 1 */
 	uint32_t n_slots;
 	uint32_t ring_bytes; /* per slot */
 	uint32_t reserved;
@@ -94,6 +95,7 @@ struct session_header {
 	uint64_t map_bytes;   /* of the whole */
 	uint64_t wait_max_ns; /* full ring: wait so long for room, then drop; 0 = drop at once */
 	uint64_t ns_per_tick; /* of the session's clock, × 2^32; exact enough for histograms */
+	struct agent_options agent_options;
 
 	/* Written by the target, n_released by the tool. */
 	_Alignas(64) _Atomic uint32_t n_claimed; /* slots ever in use; may run past n_slots */
@@ -108,6 +110,10 @@ struct session_header {
 };
 
 _Static_assert(sizeof(struct session_header) <= SESSION_PAGE_BYTES, "header: one page");
+_Static_assert(
+	offsetof(struct session_header, agent_options) == 64, "options: a cache line of their own");
+_Static_assert(
+	offsetof(struct session_header, n_claimed) == 128, "… and none of what targets write");
 _Static_assert(sizeof(struct session_beacon) <= SESSION_PAGE_BYTES, "beacon: one page");
 
 /* FREE → TAKEN → LIVE → ENDED by the target, ENDED → FREE by the tool when it has read the ring to

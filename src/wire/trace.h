@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tracing agent (src/agent) and the tool (collect/py_trace.c) agree on beyond the session: the
- * options, the records in the rings, and how counters lie in the sparse area of a process.
+ * What the tracing agent (src/agent) and the tool (collect/py_trace.c) agree on beyond the session and
+ * its options (agent_options.h): the records in the rings, and how counters lie in the sparse area of a process.
  *
  * The sparse area is an array of granules of TRACE_GRANULE_BYTES, each with a head of its own and full of
  * items of one kind. A granule belongs to one thread of the target, which alone writes it; the tool copies
@@ -22,27 +22,6 @@
 #define WIRE_TRACE_H
 
 #include <stdint.h>
-
-/* ---- options: bits of session_header.agent_options ------------------------------------------- */
-enum trace_option {
-	TRACE_CALLS = 1 << 0,    /* calls of Python and C functions */
-	TRACE_NO_CLOCK = 1 << 1, /* count only */
-	TRACE_LINES = 1 << 2,    /* lines of selected functions (line_area.h) */
-	TRACE_TIMELINE = 1 << 8, /* with TRACE_CALLS: every call in the order of time (events.h) */
-	TRACE_LINE_HITS = 1
-		<< 9, /* how often lines ran, without a clock; of all functions unless TRACE_LINES selects */
-	TRACE_BUDGET = 1
-		<< 11, /* with TRACE_CALLS: within a share of the program's time (budget_area.h) */
-	TRACE_OPCODES = 1 << 10, /* how often instructions ran (line_area.h), likewise */
-	TRACE_ARGS = 1 << 12,  /* with TRACE_CALLS: what functions are called with (args_area.h) */
-	TRACE_TORCH = 1 << 13, /* operators of PyTorch (op_area.h) */
-};
-
-/* The upper half of the options: calls shorter than so many ns are not part of the timeline. */
-enum { TRACE_MIN_NS_SHIFT = 32 };
-
-/* Bits 16 to 23: that share in percent. */
-enum { TRACE_BUDGET_SHIFT = 16, TRACE_BUDGET_MASK = 0xff };
 
 /* ---- records in the rings -------------------------------------------------------------------- */
 enum trace_record {

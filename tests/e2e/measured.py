@@ -4,11 +4,13 @@ A test that asks for `draw` is measured (it gets the mark of that name). It hand
 its end, each bar is applied to the observations of all its draws together. If one is missed, the test raises Missed and is
 drawn again, DRAWS times at most, with fresh fixtures. Whatever else goes wrong in it (a failed assertion, an error, a
 time-out, a miss in its last draw) fails it at once: see docs/decisions/0040.
+
+One with the mark `beside` holds its bars on a busy machine, too: it runs side by side with what measures nothing.
 """
 import math
 import statistics
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -127,6 +129,12 @@ class Tally:
     def are_too_many(self):
         return self.tests >= ENOUGH and len(self.redrawn) > MOST_REDRAWN * self.tests
 
+    def merge(self, other):
+        """What another process has counted, as asdict() made it."""
+        self.tests += other["tests"]
+        self.redraws += map(tuple, other["redraws"])
+        self.add(other["seconds"], other["waited"])
+
     def add(self, seconds, stalled):
         self.seconds += seconds
         self.waited = None if stalled is None or self.waited is None else self.waited + stalled
@@ -138,6 +146,7 @@ TALLY = pytest.StashKey[Tally]()
 def pytest_configure(config):
     config.stash[TALLY] = Tally()
     config.addinivalue_line("markers", "measured: holds a measured value against a bar (set by the fixture `draw`)")
+    config.addinivalue_line("markers", "beside: measured, and holds its bars beside other tests")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
@@ -194,8 +203,18 @@ def pytest_report_teststatus(report):
     return ("redrawn", "R", ("REDRAWN", {"yellow": True})) if report.outcome == "redrawn" else None
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    """A worker of xdist has ended: its tally, unless it crashed."""
+    if "tally" in getattr(node, "workeroutput", ()):
+        node.config.stash[TALLY].merge(node.workeroutput["tally"])
+
+
 def pytest_sessionfinish(session):
     tally = session.config.stash[TALLY]
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["tally"] = asdict(tally)
+        return  # whoever started us tells
     if tally.are_too_many and tally.is_quiet and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

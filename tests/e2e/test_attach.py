@@ -12,8 +12,6 @@ import pytest
 from conftest import running, wait_for_bytes, wait_until
 from interpreters import EXPECTED, inside, require
 
-pytestmark = pytest.mark.alone
-
 SPIN = ("import sys, time\ndef spin(n):\n    for i in range(n): i * i\n"
         "print('ready', flush=True)\nend = time.time() + float(sys.argv[1])\n"
         "while time.time() < end: spin(20000)\n")
@@ -43,7 +41,7 @@ def names(result):
 
 
 @pytest.mark.parametrize("label", EXPECTED)
-def test_a_running_program_is_recorded_and_goes_on(draw, tool, label, script, tmp_path):
+def test_a_running_program_is_recorded_and_goes_on(tool, label, script, tmp_path):
     with inside(label, script) as path, running(*require(label).command(path, 30)) as p:
         r = tool("attach", "-d", "0.5", p.pid, cwd=tmp_path)
         assert r.returncode == 0, r.stderr
@@ -53,10 +51,11 @@ def test_a_running_program_is_recorded_and_goes_on(draw, tool, label, script, tm
     result = report(tool, tmp_path / "spin_around.lead")
     assert "spin" in names(result)
     assert result["wall_s"] > 0.4
-    draw.median("samples", result["fidelity"]["samples"], low=51)
+    assert result["fidelity"]["samples"] > 50  # of 500
     assert result["exit_status"] is None
 
 
+@pytest.mark.beside
 def test_figures_count_from_the_beginning_of_the_recording(draw, tool, python, script, tmp_path):
     with running(python, "-c", "import time\nt = time.process_time()\nwhile time.process_time() - t < 2: pass\n"
                  "print('ready', flush=True)\ntime.sleep(60)") as p:
@@ -344,6 +343,7 @@ def test_a_virtual_environment(tool, python, script, tmp_path):
     assert r.returncode == 0 and "spin" in names(report(tool, tmp_path / "a.lead")), r.stderr
 
 
+@pytest.mark.beside
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a namespace")
 def test_a_pid_namespace(draw, tool, python, tmp_path):
     """Its threads have other numbers for themselves than the kernel has for us: states are found all the same."""
@@ -383,7 +383,7 @@ def test_attaching_at_any_moment_of_a_short_life(tool, label, tmp_path):
             assert interpreter.root != "/" and "it is not Python" in r.stderr, r.stderr
 
 
-def test_a_target_that_execs_and_forks_while_it_is_recorded(draw, tool, python, tmp_path):
+def test_a_target_that_execs_and_forks_while_it_is_recorded(tool, python, tmp_path):
     code = ("import os, sys, time\nprint('ready', flush=True) if len(sys.argv) < 2 else None\nn = int(sys.argv[1]) if len(sys.argv) > 1 else 0\n"
             "t = time.time() + 0.05\nwhile time.time() < t: sum(range(1000))\n"
             "if os.fork() == 0: os._exit(0)\n"
@@ -393,4 +393,4 @@ def test_a_target_that_execs_and_forks_while_it_is_recorded(draw, tool, python, 
     with running(python, script) as p:
         r = tool("attach", "-o", tmp_path / "a.lead", p.pid)
     assert r.returncode == 0, r.stderr
-    draw.median("samples", report(tool, tmp_path / "a.lead")["fidelity"]["samples"], low=101)
+    assert report(tool, tmp_path / "a.lead")["fidelity"]["samples"] > 100  # of 1 000

@@ -169,6 +169,7 @@ def recorded(tmp_path_factory):
     return record
 
 
+@pytest.mark.beside
 def test_real_runs(draw, tool, recorded):
     """By shares, so that what else the machine does cancels out."""
     a, again, slower = recorded(20000), recorded(20000), recorded(60000)

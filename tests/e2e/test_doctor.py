@@ -14,8 +14,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.alone
-
 LEADLINE = Path(os.environ.get("LEADLINE") or Path(__file__).resolve().parents[2] / "build" / "leadline")
 ANSWERS = {"yes", "partly", "no"}
 IDS = {

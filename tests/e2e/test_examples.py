@@ -1,6 +1,7 @@
 """The programs in examples/: documented alike, listed in the README, and each one runs."""
 
 import ast
+import functools
 import importlib.util
 import os
 import re
@@ -90,6 +91,12 @@ def run_or_skip(program, tmp_path):
     return done.stdout
 
 
+@pytest.fixture(scope="module")
+def first_run(tmp_path_factory):
+    """run_or_skip() in a folder of its own, once for each program."""
+    return functools.cache(lambda program: run_or_skip(program, tmp_path_factory.mktemp("first")))
+
+
 def test_there_are_examples():
     assert len(PROGRAMS) >= 15
 
@@ -132,15 +139,15 @@ def test_parses_as_python_3_8(program):
 
 
 @every_program
-def test_runs(program, tmp_path):
-    output = run_or_skip(program, tmp_path)
+def test_runs(program, first_run):
+    output = first_run(program)
     assert output.endswith("\n") and output.count("\n") == 1
     assert 10 < len(output) < 160
 
 
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p != "asyncio_mixed.py"])  # that one counts its timers
-def test_prints_the_same_again(program, tmp_path):
-    first, second = (re.sub(r"[\d.]+ s\b", "_ s", run_or_skip(program, tmp_path)) for _ in range(2))
+def test_prints_the_same_again(program, tmp_path, first_run):
+    first, second = (re.sub(r"[\d.]+ s\b", "_ s", output) for output in (first_run(program), run_or_skip(program, tmp_path)))
     assert first == second
 
 

@@ -11,8 +11,6 @@ import pytest
 from consumers import module
 from interpreters import EXPECTED, require, shared_folder
 
-pytestmark = pytest.mark.alone
-
 ROOT = Path(__file__).resolve().parents[2]
 LEADLINE = Path(os.environ.get("LEADLINE") or ROOT / "build" / "leadline")
 NODES = LEADLINE.parent / "tests" / "nodes"

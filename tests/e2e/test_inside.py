@@ -269,3 +269,30 @@ def test_a_limit_of_one_process_among_others_is_a_note(tmp_path):
     r = subprocess.run([LEADLINE, "run", "--trace", "-o", tmp_path / "x.lead", "--", "sh", "-c", command], capture_output=True, text=True, timeout=SECONDS)
     assert r.returncode == 0 and r.stdout == "1\n2\n", r
     assert "Tracing: the address space of process" in r.stderr and "limited to 390 MiB" in r.stderr, r
+
+
+# ---- agents of another version
+
+# Says hello as the agent of an older or newer leadline would, and shows how it is answered.
+STRANGER = """
+import os, socket, struct, sys
+
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect(os.environ["LEADLINE_SESSION"] + "/socket")
+s.send(struct.pack("=8sIiiIQ128s", b"leadline", int(sys.argv[2]), os.getpid(), os.getppid(), 0, 1, b"cpython 3.13.0"))
+data, ancillary, _, _ = s.recvmsg(1000, 1000)
+_, _, refused, _, text = struct.unpack("=8sIiQ128s", data)
+with open(sys.argv[1], "w") as said:
+    said.write("%s: %s, %d descriptors" % (os.strerror(refused), text.rstrip(bytes(1)).decode(), len(ancillary)))
+"""
+
+
+@pytest.mark.parametrize("version", ("2", "1000"))
+def test_an_agent_of_another_version_is_refused_and_named(tmp_path, version):
+    (tmp_path / "program.py").write_text(STRANGER)
+    r = subprocess.run([LEADLINE, "run", "--trace", "-o", tmp_path / "x.lead", "--", require("3.13").exe, "-I", tmp_path / "program.py", tmp_path / "said", version],
+                       capture_output=True, text=True, timeout=SECONDS)
+    assert r.returncode == 0, r
+    assert (tmp_path / "said").read_text() == "Protocol error: the agent is of another version than the tool, 0 descriptors"
+    told = [line for line in r.stderr.splitlines() if line.startswith("No calls were traced")]
+    assert len(told) == 1 and "the agent of another leadline version, which was refused: start it again" in told[0], r.stderr

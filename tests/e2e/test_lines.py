@@ -122,6 +122,7 @@ down(4)
 """
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("label", EXPECTED)
 def test_recursive_lines_have_their_time(draw, label):
     """Five activations: 0.02 s before and 0.01 s after each call of the next. The call's line is open all the while."""
@@ -160,6 +161,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("label", EXPECTED)
 def test_coroutines_in_turn_have_their_time(draw, label):
     """Both stand on one line, before and after an await in its middle: 0.1 s in all. Sleeping is nobody's time."""
@@ -362,7 +364,6 @@ main()
 """
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("label", ("3.8", "3.11", "3.13", "3.13t", "3.15"))
 def test_auto(label):
     """The hottest function is found by sampling, and its lines are counted from then on."""
@@ -402,7 +403,6 @@ def lines_of(label, *options):
     return {mark: rows[number] for mark, number in marks.items()}
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("label", EXPECTED)
 def test_with_calls_traced_all_callees_are_told_apart(label):
     """Functions whose lines nobody counts, and C functions; without --trace they are not watched, and their time is the line's."""

@@ -10,8 +10,6 @@ import zlib
 import pytest
 from conftest import LEADLINE, ROOT
 
-pytestmark = pytest.mark.alone
-
 nbclient = pytest.importorskip("nbclient", reason="needs nbclient: run tools/setup test")
 v4 = pytest.importorskip("nbformat").v4
 

@@ -9,8 +9,6 @@ import sys
 import pytest
 from conftest import LEADLINE, ROOT
 
-pytestmark = pytest.mark.alone
-
 pytest.importorskip("pytest_benchmark", reason="needs pytest-benchmark: run tools/setup test")
 
 SUITE = """

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 from interpreters import require, shared_folder
 
-pytestmark = pytest.mark.alone
-
 ROOT = Path(__file__).resolve().parents[2]
 LEADLINE = Path(os.environ.get("LEADLINE") or ROOT / "build" / "leadline")
 SECONDS = 60

@@ -13,8 +13,6 @@ import pytest
 from conftest import wait_for_bytes
 from interpreters import require
 
-pytestmark = pytest.mark.alone
-
 BIAS = conftest.ROOT / "tests" / "targets" / "bias.py"
 
 
@@ -31,6 +29,7 @@ def script(tmp_path):
     return path
 
 
+@pytest.mark.alone
 def test_a_script_is_run_with_the_chosen_python(tool, script, python, tmp_path):
     r = tool("run", "--python", python, script, "300", "5", cwd=tmp_path)
     assert r.returncode == 5 and r.stdout == "done\n"
@@ -187,6 +186,7 @@ def test_a_killed_program_shows_its_last_stacks(draw, tool, python, tmp_path):
     draw.median("age, s", killed[0]["threads"][0]["age_s"], high=0.2)
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.12"])
 def test_threads_that_fight_for_the_gil(draw, tool, label, tmp_path):
     python = require(label).exe
@@ -223,6 +223,7 @@ def test_threads_have_the_ids_the_system_gave_them(tool, label, namespace, tmp_p
         assert tids == set(r.stdout.split())
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.12"])
 def test_forked_children_are_sampled(tool, label, tmp_path):
     code = ("import os\ndef parent():\n    os.wait()\n    for i in range(3_000_000): pass\n"
@@ -255,6 +256,7 @@ def test_mistakes_get_one_clear_line(tool, args, status, words, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.alone
 def test_what_is_not_python_still_gets_host_figures(tool, tmp_path):
     r = tool("run", "-o", tmp_path / "x.lead", tool.storm, "busy", "0.3")
     assert r.returncode == 0 and "CPU-bound" in r.stderr
@@ -411,7 +413,7 @@ def test_recordings_of_one_name_at_the_same_time(tool, tmp_path):
     assert all(tool("report", f).returncode == 0 for f in tmp_path.iterdir())
 
 
-def test_as_an_ordinary_user(draw, tool, tmp_path):
+def test_as_an_ordinary_user(tool, tmp_path):
     prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
     folder = tmp_path / "u"
     folder.mkdir()
@@ -425,11 +427,11 @@ def test_as_an_ordinary_user(draw, tool, tmp_path):
     r = subprocess.run([*prefix, copy, "run", "--json=r.json", require("3.13").exe, "bias.py", "2"], cwd=folder, capture_output=True, text=True)
     assert r.returncode == 0, r.stderr
     report = json.loads((folder / "r.json").read_text())
-    draw.median("samples", report["fidelity"]["samples"], low=501)
+    assert report["fidelity"]["samples"] > 500  # of 2 000
     assert any(f["name"] == "fib" for f in report["functions"])
 
 
-def test_children_are_recorded_into_the_same_file(draw, tool, python, tmp_path):
+def test_children_are_recorded_into_the_same_file(tool, python, tmp_path):
     code = ("import multiprocessing as m\ndef child(n):\n    t = 0\n    for i in range(n): t += i\n    return t\n"
             "if __name__ == '__main__':\n    ps = [m.Process(target=child, args=(8_000_000,)) for _ in range(2)]\n"
             "    [p.start() for p in ps]; [p.join() for p in ps]\n")
@@ -440,10 +442,11 @@ def test_children_are_recorded_into_the_same_file(draw, tool, python, tmp_path):
     assert r.returncode == 0, r.stderr
     report = json.loads(tool("report", "--json", record).stdout)
     child = next(f for f in report["functions"] if f["name"] == "child")
-    draw.median("samples", child["self_samples"], low=101)
+    assert child["self_samples"] > 100  # of 600
     assert "child" in tool("export", record, "--format", "collapsed").stdout
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.15"])
 def test_samples_know_their_asyncio_task(draw, tool, label, tmp_path):
     """Two tasks take turns of 5 ms and 15 ms on one loop; the truth is what they measure themselves."""

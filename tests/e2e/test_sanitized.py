@@ -24,7 +24,7 @@ def test_run(tmp_path, label, kind):
     if python.root != "/":
         script = "/tmp/leadline-bias.py"
         open(python.root + script, "w").write(BIAS.read_text())
-    r = sanitized("run", "-o", tmp_path / "x.lead", "--rate=10k", *python.command(str(script), "1", kind))
+    r = sanitized("run", "-o", tmp_path / "x.lead", "--rate=10k", *python.command(str(script), "0.5", kind))
     assert r.returncode == 0, r.stderr
     assert sanitized("report", tmp_path / "x.lead").returncode == 0
     assert sanitized("export", tmp_path / "x.lead", "--format", "collapsed").returncode == 0

@@ -317,9 +317,9 @@ def test_each_rule_speaks_when_its_threshold_is_passed_and_not_before(tool, tmp_
     path = tmp_path / "t.json"
     found = advice(tool, write(path, training()))
     assert set(found) == {"dataloader", "communication", "idle-device"}
-    assert found["dataloader"]["saving_s"] == pytest.approx(4 * 1000.5e-6) and "num_workers" in found["dataloader"]["change"]
-    assert found["communication"]["saving_s"] == pytest.approx(4 * 1200.125e-6)
-    assert found["idle-device"]["saving_s"] == pytest.approx(overview(tool, path)["seconds"] - overview(tool, path)["busy_s"])
+    assert found["dataloader"]["saving"]["value"] == pytest.approx(4 * 1000.5e-6) and "num_workers" in found["dataloader"]["change"]
+    assert found["communication"]["saving"]["value"] == pytest.approx(4 * 1200.125e-6)
+    assert found["idle-device"]["saving"]["value"] == pytest.approx(overview(tool, path)["seconds"] - overview(tool, path)["busy_s"])
     assert [a["rule"] for a in overview(tool, path)["advice"]] == ["idle-device", "communication", "dataloader"]  # what saves most comes first
     changed = {
         "tensor-cores": training(gemm="sm80_xmma_gemm_f32f32_ffma"),
@@ -332,7 +332,7 @@ def test_each_rule_speaks_when_its_threshold_is_passed_and_not_before(tool, tmp_
     assert "data-parallel" not in advice(tool, write(path, training(forward="DataParallel.forward"), devices=1))
     assert "dataloader" not in advice(tool, write(path, training(load="prepare")))
     longer = [dict(e, dur=e["dur"] * 3) if e["name"].startswith("Memcpy") else e for e in training(copy="Memcpy HtoD (Pageable -> Device)")]
-    assert advice(tool, write(path, longer))["pageable"]["saving_s"] == pytest.approx(4 * 750e-6)
+    assert advice(tool, write(path, longer))["pageable"]["saving"]["value"] == pytest.approx(4 * 750e-6)
 
 
 def test_advice_needs_its_data(tool):

@@ -1,4 +1,7 @@
 """Each rule of `report --overview` speaks on a made-up training that has what it looks for, says what could be saved, and is silent on one that nearly has it."""
+import re
+import shlex
+
 import conftest
 import pytest
 from torch_traces import Trace, page
@@ -147,7 +150,44 @@ def typed(kind, length, shapes=((64, 128), (128, 64)), kernel="simt_sgemm"):
     return training(lambda t, at, k: t.kernel(kernel, t.op("aten::mm", at + 8000, 20, **args), at + 8005, at + 8100, length, **{"blocks per SM": 4, "est. achieved occupancy %": 50}))
 
 
+def kernel_names(t, old, new):
+    for event in t.events:
+        event["name"] = new if event["name"] == old else event["name"]
+    return t
+
+
+def waiting(length):
+    return training(lambda t, at, k: t.mark("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at + 8100, length))
+
+
+def parallel(name="DataParallel.forward", **properties):
+    t = training(lambda t, at, k: t.mark(name, at + 8100, 100))
+    t.properties.update(properties)
+    return t
+
+
+def sending(length):
+    return training(lambda t, at, k: t.kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", t.op("c10d::allreduce_", at + 200, 20), at + 201, at + 8100, length, stream=20))
+
+
+def filled(used):
+    return training(lambda t, at, k: t.memory(at + 8100, 1024, 0x1000 + k, total=used << 30, reserved=79 << 30))
+
+
+TWO = {"deviceProperties": [{"id": i, **DEVICE} for i in range(2)]}
+
 CASES = {  # rule: what makes it speak, the saving of all steps in µs, what nearly does
+    "dataloader": (waiting(600), 3 * 600, [waiting(400)]),
+    "data-parallel": (parallel(**TWO), None, [parallel()]),
+    "backend": (parallel("DistributedDataParallel.forward", distributedInfo={"backend": "gloo", "rank": 0, "world_size": 2}), None,
+                [parallel("DistributedDataParallel.forward", distributedInfo={"backend": "nccl", "rank": 0, "world_size": 2})]),
+    "communication": (sending(1200), 3 * 1200, [sending(900)]),
+    "idle-device": (training(lambda t, at, k: t.kernel("sm90_xmma_gemm_bf16", t.op("aten::mm", at + 100, 50), at + 110, at + 1000, 4000), busy=False), 3 * 6000,
+                    [training(lambda t, at, k: None)]),
+    "tensor-cores": (kernel_names(training(lambda t, at, k: None), "sm90_xmma_gemm_bf16", "simt_sgemm"), 3 * 7000, [training(lambda t, at, k: None)]),
+    "memory": (filled(76), None, [filled(70)]),
+    "pageable": (training(lambda t, at, k: t.add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at + 8150, 600, 0, 7, correlation=0, **{"External id": t.op("aten::copy_", at + 8100, 700)})), 3 * 600,
+                 [training(lambda t, at, k: t.add("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 8150, 600, 0, 7, correlation=0, **{"External id": t.op("aten::copy_", at + 8100, 700)}))]),
     "float64": (typed("double", 600), 3 * 600, [typed("double", 400), typed("float", 400), typed("c10::Half", 600)]),
     "float32": (typed("float", 600), 3 * 600, [typed("float", 400), typed("c10::BFloat16", 600), typed("float", 600, kernel="sm90_xmma_gemm_f32f32_tf32")]),
     "odd-sizes": (typed("c10::BFloat16", 600, ((64, 127), (127, 64))), 3 * 600, [typed("c10::BFloat16", 600), typed("c10::Half", 400, ((64, 127), (127, 64))), typed("float", 400, ((64, 127), (127, 64)))]),
@@ -159,7 +199,7 @@ CASES = {  # rule: what makes it speak, the saving of all steps in µs, what nea
     "small-kernels": (small(2400), 3 * 2400 * 0.9, [small(2000)]),
     "pointwise": (pointwise(300), 3 * 600, [pointwise(200), pointwise(600, 2)]),
     "layout": (layout(250), 3 * 250, [layout(150)]),
-    "fragmentation": (fragmented(40), None, [fragmented(60)]),
+    "fragmentation": (fragmented(40), 30 << 30, [fragmented(60)]),
     "zero-grad": (zeroing(150), 3 * 150, [zeroing(80), zeroing(150, fills=False)]),
     "optimizer-loop": (optimizing(30), 3 * 600, [optimizing(29), optimizing(30, "aten::_foreach_addcdiv_")]),
     "conv-bias": (convolving(60), 3 * 60, [convolving(40), convolving(60, "aten::relu")]),
@@ -178,13 +218,26 @@ def test_a_training_with_nothing_to_say_about_it_gets_no_advice(tool, tmp_path):
     assert advice(tool, tmp_path, training(lambda t, at, k: None)) == {}
 
 
+def page_of(rule):
+    return (conftest.ROOT / "docs" / "advice" / f"{rule}.md").read_text()
+
+
 @pytest.mark.parametrize("rule", CASES)
 def test_a_rule_speaks_when_its_threshold_is_passed_and_not_before(tool, tmp_path, rule):
     speaks, saving, silent = CASES[rule]
     found = advice(tool, tmp_path, speaks)
     assert set(found) == {rule}
-    assert found[rule]["saving_s"] == (None if saving is None else pytest.approx(saving / 1e6, rel=1e-3))
+    told = found[rule]["saving"]
+    if rule == "fragmentation":
+        assert told == {"value": saving, "unit": "bytes", "of": "the device's memory", "whole": DEVICE["totalGlobalMem"]}
+    elif saving is None:
+        assert told is None
+    else:
+        assert told == {"value": pytest.approx(saving / 1e6, rel=1e-3), "unit": "s", "of": "the steps", "whole": pytest.approx(STEPS * STEP / 1e6)}
     assert found[rule]["evidence"] and found[rule]["change"]
+    assert found[rule]["title"] and f"# {found[rule]['title']}\n" in page_of(rule)
+    assert f"**Confidence:** `{found[rule]['confidence']}`" in page_of(rule)
+    assert found[rule]["file"] is None and found[rule]["line"] is None
     for events in silent:
         assert rule not in advice(tool, tmp_path, events)
 
@@ -193,22 +246,123 @@ def test_launches_that_take_longer_than_their_work(tool, tmp_path):
     found = advice(tool, tmp_path, launching(3))
     assert {"launch-bound"} <= set(found) <= {"launch-bound", "idle-device"}
     # from the first launch's work to the last one's, 299 gaps of 97 µs
-    assert found["launch-bound"]["saving_s"] == pytest.approx(299 * 97e-6, rel=0.01)
+    assert found["launch-bound"]["saving"]["value"] == pytest.approx(299 * 97e-6, rel=0.01)
     assert "launch-bound" not in advice(tool, tmp_path, launching(6))
 
 
 def test_each_case_is_a_rule_with_a_page():
     source = (conftest.ROOT / "src" / "analyze" / "op_advice.c").read_text()
     rules = [line.split('"')[1] for line in source[source.index("rules[] = {"):].splitlines() if line.startswith('\t{ "')]
-    assert set(CASES) | {"launch-bound"} <= set(rules)
+    assert set(CASES) | {"launch-bound"} == set(rules)
     for rule in rules:
         assert f"Rule `{rule}` of" in (conftest.ROOT / "docs" / "advice" / f"{rule}.md").read_text()
 
 
+SHOWN = {  # what must stand in the page that a finding names
+    "dataloader": "dataloader", "data-parallel": "DataParallel.forward", "backend": "DistributedDataParallel.forward", "communication": "communication", "idle-device": "busy",
+    "tensor-cores": "simt_sgemm", "float64": "[64, 128]", "float32": "[64, 128]", "odd-sizes": "[64, 127]", "memory": "peak 76.0 GiB", "pageable": "Pageable", "sync": "cudaStreamSynchronize",
+    "blocking-copy": "cudaStreamSynchronize", "made-on-cpu": "aten::zeros", "allocator": "cudaMalloc", "lazy-loading": "Lazy Function Loading", "launch-bound": "took less time than the launch",
+    "small-kernels": "few_blocks", "pointwise": "elementwise_kernel", "layout": "nchwToNhwc", "fragmentation": "reserved", "zero-grad": "Optimizer.zero_grad", "optimizer-loop": "Optimizer.step#Adam",
+    "conv-bias": "aten::conv2d", "no-grad": "aten::linear", "no-sync": "c10d::allreduce_", "recompiles": "0", "graph-breaks": "graph break",
+}
+
+
+def commands_of(found, before, after):
+    for command in found["proof"]["shows"], found["proof"]["proves"]:
+        words = shlex.split(command)
+        assert words[0] == "leadline"
+        yield [{"FILE": before, "AFTER": after}.get(word, word) for word in words[1:]]
+
+
+@pytest.mark.parametrize("rule", SHOWN)
+def test_what_a_finding_names_as_proof_shows_it(tool, tmp_path, rule):
+    """Both commands run as they stand; the first has in it what the finding is about."""
+    before = (launching(3) if rule == "launch-bound" else CASES[rule][0]).write(tmp_path / "before.json")
+    after = training(lambda t, at, k: None).write(tmp_path / "after.json")
+    found = next(a for a in page(tool, before, "--overview")["overview"]["advice"] if a["rule"] == rule)
+    shows, proves = commands_of(found, before, after)
+    shown, proved = tool(*shows), tool(*proves)
+    assert (shown.returncode, proved.returncode) == (0, 0), shown.stderr + proved.stderr
+    assert proved.stdout
+    said = shown.stdout + tool(*shows, "--json").stdout
+    assert SHOWN[rule] in said
+
+
+def test_each_rule_has_a_proof_that_is_tried():
+    assert set(SHOWN) == set(CASES) | {"launch-bound"}
+
+
+def from_python(extra, *functions):
+    """The training with a module whose profiler has started, and functions at (begin, length) of each step."""
+    def more(t, at, k):
+        if k == 0:
+            t.python("train.py(90): <module>", 100, 50000)
+            t.python("torch/profiler/profiler.py(8): start", 110, 20)
+        for name, begin, length in functions:
+            t.python(name, at + begin, length)
+        extra(t, at, k)
+    return training(more)
+
+
+def zeroed(*lengths):
+    """Calls of zero_grad one after the other, 400 µs from one begin to the next."""
+    def extra(t, at, k):
+        for i, length in enumerate(lengths):
+            t.mark("Optimizer.zero_grad#SGD.zero_grad", at + 8100 + 400 * i, length)
+            t.op("aten::zero_", at + 8105 + 400 * i, 10)
+    return extra
+
+
 def test_where_it_was_asked_for_is_told_where_python_functions_are(tool, tmp_path):
     events = sync(600)
-    events.python("train.py(40): log", 1000 + 8050, 400)
-    assert "train.py(40): log" in advice(tool, tmp_path, events)["sync"]["evidence"]
+    events.python("train.py(90): <module>", 100, 50000)
+    events.python("torch/profiler/profiler.py(8): start", 110, 20)
+    for k in range(STEPS):
+        events.python("train.py(40): log", 1000 + STEP * k + 8050, 400)
+    path = events.write(tmp_path / "t.json")
+    found = page(tool, path, "--overview")["overview"]["advice"][0]
+    assert "train.py(40): log" in found["evidence"] and (found["file"], found["line"]) == ("train.py", 40)
+    assert "1. Waiting for values of the device (sync, bound)\n   train.py:40\n   The host waited 3 times" in tool("report", "--overview", path).stdout
+
+
+def test_a_finding_points_at_no_line_that_has_less_than_half_of_its_time(tool, tmp_path):
+    functions = [("train.py(40): a", 8050, 390), ("train.py(50): b", 8450, 390), ("train.py(60): c", 8850, 390)]
+    for lengths, place in [((210, 100, 100), ("train.py", 40)), ((100, 300, 100), ("train.py", 50)), ((150, 150, 150), (None, None))]:
+        found = advice(tool, tmp_path, from_python(zeroed(*lengths), *functions))["zero-grad"]
+        assert (found["file"], found["line"]) == place, lengths
+    module = advice(tool, tmp_path, from_python(zeroed(150)))["zero-grad"]
+    assert (module["file"], module["line"]) == ("train.py", None)  # torch names it by where it was when profiling began
+    built_in = advice(tool, tmp_path, from_python(zeroed(150), ("<built-in method zero_grad>", 8050, 390)))["zero-grad"]
+    assert (built_in["file"], built_in["line"]) == ("train.py", None)
+
+
+def test_little_data_makes_every_finding_a_heuristic(tool, tmp_path):
+    assert advice(tool, tmp_path, layout(250))["layout"]["confidence"] == "measured"
+    short = layout(250)
+    short.events = [e for e in short.events if e["ts"] < 1000 + 2 * STEP]  # two steps
+    assert advice(tool, tmp_path, short)["layout"]["confidence"] == "heuristic"
+    path = layout(600).write(tmp_path / "cut.json")
+    path.write_text(path.read_text()[:-100])
+    (found,) = page(tool, path, "--overview")["overview"]["advice"]
+    assert (found["rule"], found["confidence"]) == ("layout", "heuristic")
+
+
+def test_levels_mean_the_same_in_report_page_and_manual(tool, tmp_path):
+    source = (conftest.ROOT / "src" / "analyze" / "finding.c").read_text()
+    names, meanings = (re.findall(r'\] =\s+"([^"]+)"', part) for part in source.split("finding_confidence_meanings")[:2])
+    assert names == ["measured", "bound", "heuristic"] and len(meanings) == 3
+    page_text = (conftest.ROOT / "ui" / "src" / "model" / "finding.ts").read_text()
+    manual = (conftest.ROOT / "docs" / "man" / "leadline-report.1.md").read_text()
+    for name, meaning in zip(names, meanings):
+        assert f'{name}: "{meaning}"' in page_text and f"| `{name}` | {meaning}" in manual
+    said = " ".join(tool("report", "--overview", layout(250).write(tmp_path / "t.json")).stdout.split())
+    assert f"measured: {meanings[0]} 'leadline help layout' explains it." in said and "bound:" not in said  # only the levels that are there
+
+
+def test_a_file_name_cannot_write_to_the_terminal(tool, tmp_path):
+    events = from_python(zeroed(150), ("evil\x1b[31m\n.py(40): a", 8050, 390))
+    out = tool("report", "--overview", events.write(tmp_path / "t.json")).stdout
+    assert ".py:40\n" in out and "\x1b" not in out
 
 
 def test_savings_that_overlap_are_bounded_together(tool, tmp_path):
@@ -219,7 +373,7 @@ def test_savings_that_overlap_are_bounded_together(tool, tmp_path):
         t.kernel("void cudnn::ops::nchwToNhwcKernel<float>", t.op("aten::cudnn_convolution", at + 8300, 20), at + 8301, at + 8400, 500, **{"blocks per SM": 4, "est. achieved occupancy %": 50})
     path = training(extra, busy=False).write(tmp_path / "t.json")
     overview = page(tool, path, "--overview")["overview"]
-    savings = {a["rule"]: a["saving_s"] for a in overview["advice"] if a["saving_s"] is not None}
+    savings = {a["rule"]: a["saving"]["value"] for a in overview["advice"] if a["saving"] is not None}
     idle = overview["seconds"] - overview["busy_s"]
     assert {"idle-device", "launch-bound", "layout"} <= set(savings) and savings["idle-device"] == pytest.approx(idle)
     device = savings["layout"] + savings.get("tensor-cores", 0)

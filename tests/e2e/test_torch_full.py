@@ -7,8 +7,6 @@ import time
 import pytest
 from conftest import LEADLINE, ROOT
 
-pytestmark = pytest.mark.alone
-
 TRAIN = """
 import time, torch
 from torch.profiler import profile, record_function, schedule

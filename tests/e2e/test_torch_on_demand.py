@@ -10,8 +10,6 @@ import tempfile
 import pytest
 from conftest import LEADLINE, ROOT, wait_until
 
-pytestmark = pytest.mark.alone
-
 TRAIN = """
 import time, torch
 net = torch.nn.Sequential(torch.nn.Linear(20, 30), torch.nn.ReLU(), torch.nn.Linear(30, 5))

@@ -13,8 +13,6 @@ import conftest
 import pytest
 from interpreters import EXPECTED, require, shared_folder
 
-pytestmark = pytest.mark.alone
-
 TARGETS = conftest.ROOT / "tests" / "targets"
 TRAINING = TARGETS / "torch_ops.py"
 STANDIN = TARGETS / "standin_program.py"

@@ -261,6 +261,7 @@ for thread in threads:
 """
 
 
+@pytest.mark.beside
 @pytest.mark.parametrize("label", EXPECTED)
 def test_all_threads_are_traced_however_they_were_made(draw, label):
     t = trace(label, THREADS)
@@ -371,7 +372,6 @@ for p in all: p.communicate()
             "(PYTHONPATH set anew, or python -I, -E, -S): nothing of them is counted") in t.result.stderr
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("launcher", (["-I"], ["-E"]))
 def test_what_cannot_be_traced_is_sampled(launcher, tmp_path):
     python = require("3.13").exe

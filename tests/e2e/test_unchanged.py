@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from interpreters import EXPECTED, cache, require, shared_folder
 
-pytestmark = pytest.mark.alone
-
 ROOT = Path(__file__).resolve().parents[2]
 LEADLINE = Path(os.environ.get("LEADLINE") or ROOT / "build" / "leadline")
 MODULES = [f"test.{name}" for name in (

@@ -46,6 +46,8 @@ CASES = {
     "stats_traced": ["stats", "traced.lead", "-c", "strip", "-c", "sort ncalls name", "-c", "callers 6", "-c", "callees count"],
     "torch_overview": ["report", "--color=never", "--overview", H200],
     "torch_overview_json": ["report", "--json", "--overview", "--limit=3", H200],
+    "torch_findings": ["report", "--color=never", "--overview", "findings.pt.trace.json"],
+    "torch_findings_json": ["report", "--json", "--overview", "findings.pt.trace.json"],
     "torch_ops": ["report", "--color=never", "--ops", "-n", "8", H200],
     "torch_ops_by_shape": ["report", "--color=never", "--ops", "--group-by-shape", "-n", "8", H200],
     "torch_steps": ["report", "--color=never", "--steps", H200],

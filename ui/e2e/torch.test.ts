@@ -102,7 +102,7 @@ test("the overview, kernels, steps and streams have the report's numbers", async
 		await go(page, `#/torch?r=${r}`);
 		const parts = () => page.$$eval("b[data-part]", (found) => Object.fromEntries(found.map((b) => [(b as HTMLElement).dataset.part, Number((b as HTMLElement).dataset.value)])));
 		await expect.poll(parts, { timeout: PATIENCE_MS }).toEqual(Object.fromEntries(Object.entries(all.overview.parts_s).filter(([, value]) => Number(value) > 0)));
-		expect(await page.$$eval(".advice > li > b", (found) => found.map((b) => b.textContent))).toEqual(all.overview.advice.map((one: { rule: string }) => one.rule));
+		expect(await page.$$eval(".advice > li > b", (found) => found.map((b) => b.textContent))).toEqual(all.overview.advice.map((one: { title: string }) => one.title));
 		const facts = await page.$$eval("[data-fact]", (found) => Object.fromEntries(found.map((dd) => [(dd as HTMLElement).dataset.fact, Number((dd as HTMLElement).dataset.value)])));
 		if (all.overview.kernel_s) expect([facts.busy, facts["SM efficiency"], facts.occupancy]).toEqual([all.overview.busy_s, all.overview.sm_efficiency, all.overview.occupancy]);
 		await go(page, `#/torch?r=${r}&pane=steps`);
@@ -285,14 +285,45 @@ test("what the training reached, what all advice saves together, and the page of
 	const facts = () => page.$$eval("[data-fact]", (found) => Object.fromEntries(found.map((one) => [(one as HTMLElement).dataset.fact, Number((one as HTMLElement).dataset.value)])));
 	await expect.poll(facts, { timeout: PATIENCE_MS }).toMatchObject({ "steps/s": overview.steps_per_s, "FLOP/s": work.flops_per_s, MFU: work.mfu, together: overview.together_s });
 	expect(await page.locator("dt", { hasText: "MFU" }).textContent()).toContain(work.peak);
-	expect(overview.together_s).toBeLessThan(overview.advice.reduce((sum: number, one: { saving_s: number | null }) => sum + (one.saving_s ?? 0), 0));
+	expect(overview.together_s).toBeLessThan(overview.advice.reduce((sum: number, one: { saving: { value: number } | null }) => sum + (one.saving?.value ?? 0), 0));
 	for (const one of overview.advice) {
-		const item = page.locator(".advice > li", { has: page.locator("b", { hasText: one.rule }) }).first();
+		const item = page.locator(`.advice > li[data-rule="${one.rule}"]`);
+		expect(await item.locator(".confidence").textContent()).toBe(one.confidence);
+		expect(await item.locator(".saving").getAttribute("data-value")).toBe(String(one.saving.value));
+		expect(await item.locator(".proof code").allTextContents()).toEqual([one.proof.shows, one.proof.proves].map((command: string) => command.replace("FILE", trace("h200_conv"))));
+		expect(await item.locator(".place").allTextContents()).toEqual(one.file === null ? [] : [one.line === null ? one.file : `${one.file}:${one.line}`]);
 		await item.locator("summary").click();
 		await item.locator(".prose >> text=It speaks when").waitFor();
 	}
 	expect([errors, await seriousIn(page, false)]).toEqual([[], []]);
 	await page.context().close();
+});
+
+test("a finding shows its place, which leads to the source where the recording holds it", async () => {
+	const one = await serve(join(DATA, "findings.pt.trace.json"));
+	const { page, errors } = await open(browser, one.url);
+	const places = () => page.$$eval(".advice > li", (all) => all.map((li) => li.querySelector(".place")?.textContent ?? ""));
+	await expect.poll(places, { timeout: PATIENCE_MS }).toEqual(["train.py:40", "data/model.py:12", "", "train.py"]);
+	expect(await page.$$eval(".advice .confidence", (all) => all.map((level) => level.textContent))).toEqual(["bound", "measured", "bound", "heuristic"]);
+	expect(await page.$$eval(".advice .saving", (all) => all.map((saving) => saving.textContent))).toEqual(["at most 1.80 ms, 6.0 % of the steps", "at most 750 µs, 2.5 % of the steps", "at most 30.0 GiB, 37.5 % of the device's memory"].map((text) => text.replace(/(\d) /g, "$1\u00a0")));
+	expect(await page.locator(".advice .place a").count()).toBe(0); // a trace holds no source
+	/* As if it were a recording with the text of one of the files. */
+	await page.route(/api\/overview/, async (route) => {
+		const answer = await route.fetch();
+		const json = await answer.json();
+		await route.fulfill({ response: answer, json: { ...json, views: { ...json.views, source: "" } } });
+	});
+	const file = { file: "/work/train.py", self: 0, total: 0, n_lines: 90, has_text: true, is_library: false };
+	await page.route(/api\/files/, (route) => route.fulfill({ json: { files: [file, { ...file, file: "/work/data/model.py", has_text: false }] } }));
+	await page.reload();
+	await page.locator(".advice .place a").first().waitFor();
+	expect(await page.locator(".advice .place a").allTextContents()).toEqual(["train.py:40", "train.py"]);
+	expect(await seriousIn(page, false)).toEqual([]);
+	await page.locator(".advice .place a").first().click();
+	await expect.poll(() => new URL(page.url()).hash, { timeout: PATIENCE_MS }).toMatch(/^#\/source\?.*file=%2Fwork%2Ftrain\.py&line=40$/);
+	expect(errors).toEqual([]);
+	await page.context().close();
+	await one.stop();
 });
 
 test("a recording that holds operators shows the same, and no view it cannot fill", async () => {

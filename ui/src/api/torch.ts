@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Shapes of api/torch: what the pages of a PyTorch trace are made of; keys as `leadline report --json` has them.
+import { Finding } from "./types";
 
 export const PARTS = ["kernel", "memcpy", "memset", "communication", "runtime", "dataloader", "compile", "cpu", "other"] as const;
 export type Part = (typeof PARTS)[number];
 export type Parts = Record<Part, number>;
-
-export interface Advice {
-	rule: string;
-	evidence: string;
-	change: string;
-	saving_s: number | null;
-}
 
 export interface TorchOverview {
 	/** Which panes can be filled: ""; else why not. */
@@ -35,7 +29,7 @@ export interface TorchOverview {
 		sm_efficiency: number | null;
 		occupancy: number | null;
 		peak_bytes: number | null;
-		advice: Advice[];
+		advice: Finding[];
 		/** What all of it saves at most: savings overlap. */
 		together_s?: number | null;
 		steps_per_s?: number | null;

@@ -3,6 +3,25 @@
 
 export type Unit = "s" | "bytes" | "count" | "share";
 
+export type Confidence = "measured" | "bound" | "heuristic";
+
+/** What should be changed; keys as `leadline report --json` has them. */
+export interface Finding {
+	/** Its page in docs/advice. */
+	rule: string;
+	title: string;
+	/** Where at least half of it comes from; null: not known. */
+	file: string | null;
+	line: number | null;
+	evidence: string;
+	change: string;
+	/** At most, of what, and how much there is of that; null: cannot be told. */
+	saving: { value: number; unit: Unit; of: string; whole: number | null } | null;
+	confidence: Confidence;
+	/** Commands; FILE is what the finding is of, AFTER what was recorded with the change. */
+	proof: { shows: string; proves: string };
+}
+
 /** f, qualified name, file, first line, kind */
 export type FunctionRow = [number, string, string, number, Kind];
 

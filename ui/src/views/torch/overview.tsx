@@ -3,7 +3,7 @@
 import { PARTS, Steps, TorchOverview } from "../../api/torch";
 import { amount, digits, percent, plural, ticks } from "../../model/format";
 import { columnsOf } from "../../model/torch";
-import { Prose } from "../../parts/prose";
+import { Findings } from "../../parts/findings";
 import { Wait } from "../../parts/states";
 import { useAnswer, usePlace, useSize, useStore } from "../../store";
 import { PART_NAMES, PartBar } from "./parts";
@@ -91,21 +91,11 @@ function Device({ overview }: { overview: TorchOverview["overview"] }) {
 function Recommendations({ data }: { data: TorchOverview }) {
 	const { overview } = data;
 	if (!overview.advice.length) return <p class="soft">No rule that this trace can decide has anything to say.</p>;
-	const known = overview.advice.filter((one) => one.saving_s !== null).length;
+	const known = overview.advice.filter((one) => one.saving?.unit === "s").length;
 	return (
 		<>
 			{known > 1 && overview.together_s != null && <p class="soft">Savings overlap and do not add up: together at most <b data-fact="together" data-value={overview.together_s}>{amount(overview.together_s, "s")}</b>, {percent(overview.together_s / overview.seconds)} of the steps.</p>}
-			<ol class="advice">
-				{overview.advice.map((one) => (
-					<li key={one.rule}>
-						<b>{one.rule}</b>{" "}
-						{one.saving_s !== null && <span class="saving num" data-value={one.saving_s}>at most {amount(one.saving_s, "s")}, {percent(one.saving_s / overview.seconds)} of the steps</span>}
-						<p class="evidence">{one.evidence}.</p>
-						<p><span class="soft">To do:</span> {one.change}.</p>
-						{data.advice_pages?.[one.rule] && <details class="small"><summary>More of this rule</summary><Prose text={data.advice_pages[one.rule]} /></details>}
-					</li>
-				))}
-			</ol>
+			<Findings findings={overview.advice} pages={data.advice_pages ?? {}} />
 		</>
 	);
 }

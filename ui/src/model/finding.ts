@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Findings: what their levels mean, which file of the recording they point at, and their commands for this recording. Pure.
+import { Confidence, Finding, SourceFile } from "../api/types";
+
+/** As leadline report explains them. */
+export const MEANINGS: Record<Confidence, string> = {
+	measured: "the change does away with what was measured",
+	bound: "the change takes away a part of what was measured; a second run tells how much",
+	heuristic: "judged by names, counts or estimates, or by little data",
+};
+
+/** "train.py:40"; "": no place is known. */
+export function placeOf(finding: Finding): string {
+	if (!finding.file) return "";
+	return finding.line === null ? finding.file : `${finding.file}:${finding.line}`;
+}
+
+/** The file whose text the recording holds, by its whole path: traces shorten names. "": there is none, or more than one may be meant. */
+export function textOf(finding: Finding, files: SourceFile[]): string {
+	const name = finding.file;
+	if (!name) return "";
+	const exact = files.find((one) => one.has_text && one.file === name);
+	const found = exact ? [exact] : files.filter((one) => one.has_text && one.file.endsWith(`/${name}`));
+	return found.length === 1 ? found[0].file : "";
+}
+
+function quoted(path: string): string {
+	const safe = path.startsWith("-") ? `./${path}` : path;
+	return /^[\w@%+=:,./-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;
+}
+
+/** A command of a finding with the file it is of in its place, for a shell. */
+export function commandOf(command: string, path: string): string {
+	return path ? command.split(" ").map((word) => (word === "FILE" ? quoted(path) : word)).join(" ") : command;
+}
