@@ -148,13 +148,15 @@ def run(*args):
     return subprocess.run([conftest.LEADLINE, *map(str, args)], capture_output=True, text=True, timeout=120)
 
 
-def options_of(files, name, filter, which=-1):
-    """LAST: the last process of the recording, or another one of its threads' processes."""
+def pids_of(files, name):
+    threads = json.loads(run("report", files[name], "--idle", "--threads", "--json").stdout).get("threads") or [{"pid": 1}]
+    return list(dict.fromkeys(str(t["pid"]) for t in threads))
+
+
+def options_of(files, name, filter):
+    """LAST: the last process of the recording."""
     options = FILTERS[filter]
-    if "LAST" in options:
-        threads = json.loads(run("report", files[name], "--idle", "--threads", "--json").stdout).get("threads") or [{"pid": 1}]
-        options = [str(threads[which]["pid"]) if o == "LAST" else o for o in options]
-    return options
+    return [pids_of(files, name)[-1] if o == "LAST" else o for o in options]
 
 
 REPORTS = {}
@@ -647,8 +649,8 @@ def test_a_filter_changes_what_is_written(files, format, filter):
     if (format, filter) == ("cpuprofile", "idle"):
         pytest.skip("it is of the busiest thread, which is not idle")
     for name in ("orders", "two", "calls"):
-        for which in {0, -1} if "LAST" in FILTERS[filter] else {0}:
-            options = [o.replace("#1", "#2") for o in options_of(files, name, filter, which)]
+        for pid in pids_of(files, name):
+            options = [pid if o == "LAST" else o.replace("#1", "#2") for o in FILTERS[filter]]
             code, data, _ = exported(files, name, format, options)
             changed.append(code == 0 and data != exported(files, name, format, [])[1])
     assert any(changed), changed
