@@ -76,16 +76,14 @@ static int open_for(const struct format *f, const char *path, struct recording *
 
 /* What a recording cannot say was asked for on the command line. What is not there may be lost: how it would be recorded is no
  * answer then. */
-static int explain(struct recording *r, const struct format *f, const struct choice *c,
+static int explain(struct recording *r, const struct format *f, const struct options *o,
 	const char *path, struct err *e)
 {
-	bool names_any = c->threads || c->processes;
-
 	if (e->code == ERR_UNSUPPORTED) {
 		e->code = ERR_USAGE;
 		err_note(e, "%s", path);
 	}
-	if (e->code == ERR_USAGE && !names_any && r && recording_is_partial(r))
+	if (e->code == ERR_USAGE && !choosing_is_any(&o->choosing) && r && recording_is_partial(r))
 		return err_set(e, ERR_BAD_FILE, "%s: nothing of what %s holds could be read", path,
 			f->name);
 	return -(int)e->code;
@@ -124,7 +122,7 @@ static int export_to(const struct format *f, const char *path, const struct opti
 	if (status == 0)
 		tell_left_out(s, path);
 	else
-		status = explain(r, f, c, path, e);
+		status = explain(r, f, o, path, e);
 	if (status < 0 && !o->output && e->sys == EPIPE)
 		status = 0; /* who reads it has enough */
 	recording_free(r);

@@ -161,7 +161,7 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 	int status = spans_build_time(&t.spans, &t.a, s, e);
 
 	if (status == 0) {
-		t.used = used_build(&t.a, t.spans->stacks);
+		t.used = used_build_spans(&t.a, t.spans);
 		put_names(&t);
 		put_threads(&t, used_command(s));
 		status = spans_close(t.spans, e);

@@ -166,7 +166,7 @@ static int write_file(struct selection *s, struct sink *out, bool is_evented, st
 		arena_done(&p.a);
 		return status;
 	}
-	p.used = used_build(&p.a, p.spans->stacks);
+	p.used = used_build_spans(&p.a, p.spans);
 	is_evented |= !p.spans->stacks->n_samples && p.spans->stacks->unit == UNIT_SECONDS;
 	p.frames = arena_new_n(&p.a, struct stack_frame, STACKS_DEPTH);
 	json_init(&p.w, &out->text, false);

@@ -9,6 +9,7 @@
 
 struct arena;
 struct selection;
+struct spans;
 struct stacks;
 
 struct used {
@@ -18,6 +19,8 @@ struct used {
 };
 
 struct used used_build(struct arena *a, const struct stacks *s);
+/* Those that a replay tells, too. */
+struct used used_build_spans(struct arena *a, const struct spans *s);
 
 /* The program's command line, "" where it is not known. */
 const char *used_command(const struct selection *s);
