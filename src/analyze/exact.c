@@ -121,27 +121,31 @@ static bool is_called(const struct nodes *nodes, const struct node *n)
 	return n->parent && !n->is_thread && !nodes->v[n->parent - 1].is_thread;
 }
 
-/* Depth first, so that what is active is what is on the path. Children of a node are neighbours (nodes are
- * breadth first); `next` goes through them. */
+/* Depth first, so that what is active is what is on the path. `next` goes through the children of a node, which are no
+ * neighbours where library code between them and it was left out. */
 static void walk(struct builder *b)
 {
 	size_t n = b->nodes->n, at = 0;
-	uint32_t *next = xcalloc(n + 2, sizeof *next), *end = xcalloc(n + 2, sizeof *end),
+	uint32_t *next = xcalloc(n + 2, sizeof *next), *sibling = xcalloc(n + 2, sizeof *sibling),
 		 *rows = xcalloc(n + 2, sizeof *rows), *edges = xcalloc(n + 2, sizeof *edges);
 
-	for (size_t i = n; i-- > 0;)
-		next[b->nodes->v[i].parent] = (uint32_t)i;
+	for (size_t i = n; i-- > 0;) {
+		sibling[i + 1] = next[b->nodes->v[i].parent];
+		next[b->nodes->v[i].parent] = (uint32_t)i + 1;
+	}
 	for (size_t i = 0; i < n; i++) {
 		const struct node *x = &b->nodes->v[i];
 
-		end[x->parent] = (uint32_t)i + 1;
 		rows[i + 1] = x->is_thread ? 0 : row_of(b, x->function);
 		edges[i + 1] =
 			is_called(b->nodes, x) ? edge_of(b, rows[x->parent], rows[i + 1]) : NO_EDGE;
 	}
 	for (;;) { /* at: index + 1 of the node that is active, 0: the root */
-		if (next[at] < end[at]) {
-			at = next[at]++ + 1;
+		uint32_t child = next[at];
+
+		if (child) {
+			next[at] = sibling[child];
+			at = child;
 			enter(b, &b->nodes->v[at - 1], rows[at], edges[at]);
 		} else if (at) {
 			leave(b, &b->nodes->v[at - 1], rows[at], edges[at]);
@@ -151,7 +155,7 @@ static void walk(struct builder *b)
 		}
 	}
 	free(next);
-	free(end);
+	free(sibling);
 	b->rows_of = rows;
 	free(edges);
 }

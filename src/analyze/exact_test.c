@@ -231,6 +231,41 @@ static void time_of_the_library_is_its_callers_when_only_mine_counts(void **stat
 	rig_done(&m);
 }
 
+static void rig_call(
+	struct rig *m, int function, uint64_t id, uint64_t parent, uint64_t total, uint64_t own)
+{
+	rig_node(m, 0, function,
+		(struct rec_node){ .id = (uint32_t)id,
+			.parent = (uint32_t)parent,
+			.calls = 1,
+			.inclusive_ns = total * MS,
+			.self_ns = own * MS });
+}
+
+/* m calls c, which calls d, and the library, which calls b: without the library d lies between what m calls. */
+static void what_the_library_calls_counts_once_when_only_mine_counts(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	m.files['L'] = "/usr/lib/python3.12/json/encoder.py";
+	rig_call(&m, 'm', 1, 0, 10, 1);
+	rig_call(&m, 'c', 2, 1, 4, 1);
+	rig_call(&m, 'L', 3, 1, 5, 2);
+	rig_call(&m, 'd', 4, 2, 3, 3);
+	rig_call(&m, 'b', 5, 3, 3, 3);
+	rig_finish(&m);
+	x = build_again(&m, (struct nodes_options){ .only_mine = true });
+	assert_int_equal(x->n_functions, 4);
+	assert_ms(x->self, 10);
+	assert_int_equal(x->calls, 4);
+	assert_ms(get(x, "d")->cost.self, 3);
+	assert_ms(get(x, "m")->cost.total, 10);
+	rig_done(&m);
+}
+
 static void neighbours_have_the_calls_between_the_two(void **state)
 {
 	const struct neighbours *n;
@@ -541,6 +576,7 @@ int main(void)
 		cmocka_unit_test(threads_have_stacks_of_their_own),
 		cmocka_unit_test(what_a_thread_does_outside_of_functions_is_nobodys),
 		cmocka_unit_test(time_of_the_library_is_its_callers_when_only_mine_counts),
+		cmocka_unit_test(what_the_library_calls_counts_once_when_only_mine_counts),
 		cmocka_unit_test(neighbours_have_the_calls_between_the_two),
 		cmocka_unit_test(the_last_record_of_a_context_counts),
 		cmocka_unit_test(resumptions_are_counted_apart),

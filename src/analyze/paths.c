@@ -290,8 +290,7 @@ const struct paths *paths_build(struct arena *a, const struct stacks *s, size_t 
 		.n_states =
 			1 + (s->nodes->n ? s->nodes->n : tables_count(s->tables, RECORD_stack)) };
 	struct paths *p = arena_new(a, struct paths);
-	uint32_t *of_place = arena_new_n(a, uint32_t, s->n + 1),
-		 *of_stack = s->shape ? NULL : arena_new_n(a, uint32_t, b.n_states), library = 0;
+	uint32_t *of_place = arena_new_n(a, uint32_t, s->n + 1), library = 0;
 
 	b.states = xcalloc(b.n_states, sizeof *b.states);
 	b.states[0].is_known = true;
@@ -304,17 +303,11 @@ const struct paths *paths_build(struct arena *a, const struct stacks *s, size_t 
 
 		of_place[i] = finish(&b, &x, &library);
 	}
-	for (size_t i = 0; of_stack && i < b.n_states; i++)
-		of_stack[i] = b.states[i].path;
-	if (frames_most && shorten(&b, of_place, frames_most))
-		of_stack = NULL;
-	if (!of_stack)
+	if ((frames_most && shorten(&b, of_place, frames_most)) || s->shape)
 		prune(&b, of_place);
 	*p = (struct paths){ .v = arena_copy(a, b.v.v, b.v.n * sizeof *b.v.v),
 		.n = b.v.n,
 		.of_place = of_place,
-		.of_stack = of_stack,
-		.n_stacks = of_stack ? b.n_states : 0,
 		.frames = arena_copy(a, b.frames.v, b.frames.n * sizeof *b.frames.v) };
 	vec_done(&b.v);
 	vec_done(&b.frames);

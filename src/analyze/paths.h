@@ -39,10 +39,6 @@ struct paths {
 	const struct path *v;
 	size_t n;                 /* at least 1 */
 	const uint32_t *of_place; /* by place: its leaf; 0: the stack does not count */
-	/* By row of the stack table, or node + 1, without a place's own leaf; 0: no place has it. NULL with a
-	 * shape, and where stacks were shortened. */
-	const uint32_t *of_stack;
-	size_t n_stacks;
 	const struct stack_frame *frames;
 };
 

@@ -39,31 +39,36 @@ static bool folds_idle(const struct choice *c)
 	return !c->idle && !c->threads && c->state == STACKS_WALL;
 }
 
+/* Patterns and names come from the user: they are made printable. */
+static void add_words(struct buf *to, const char *before, const char *text)
+{
+	buf_printf(to, "%s%s", to->n ? ", " : "", before);
+	text_add_printable(to, text, strlen(text));
+}
+
 void choice_describe(const struct choice *c, struct buf *to)
 {
 	static const char *const words[] = { "", "on a CPU", "holding the GIL", "not on a CPU" };
 	char from[UNITS_TEXT], until[UNITS_TEXT];
-	const char *parts[5] = { words[c->state], c->only_mine ? "only mine" : "",
-		c->idle && c->state == STACKS_WALL ? "with idle threads" : "" };
-	struct buf thread = BUF_INIT, range = BUF_INIT;
 
-	if (c->threads) {
-		buf_adds(&thread, "thread ");
-		text_add_printable(&thread, c->threads, strlen(c->threads));
-	}
+	if (c->state != STACKS_WALL)
+		add_words(to, "", words[c->state]);
+	if (c->only_mine)
+		add_words(to, "", "only mine");
+	if (c->idle && c->state == STACKS_WALL)
+		add_words(to, "", "with idle threads");
+	if (c->threads)
+		add_words(to, "thread ", c->threads);
+	if (c->processes)
+		add_words(to, "process ", c->processes);
 	if (c->from_s > 0 || c->to_s > 0) {
 		units_format(from, UNIT_SECONDS, c->from_s);
 		units_format(until, UNIT_SECONDS, c->to_s);
-		buf_printf(&range, "%s to %s", c->from_s > 0 ? from : "start",
+		buf_printf(to, "%s%s to %s", to->n ? ", " : "", c->from_s > 0 ? from : "start",
 			c->to_s > 0 ? until : "end");
 	}
-	parts[3] = buf_str(&thread);
-	parts[4] = buf_str(&range);
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (*parts[i])
-			buf_printf(to, "%s%s", to->n ? ", " : "", parts[i]);
-	buf_done(&thread);
-	buf_done(&range);
+	for (size_t i = 0; i < c->shape.keep.n; i++)
+		add_words(to, "stacks with ", c->shape.keep.v[i]);
 }
 
 int row_order_parse(
@@ -173,6 +178,9 @@ static int refuse(const struct selection *s, struct err *e)
 		return err_set(e, ERR_UNSUPPORTED,
 			"a %s file does not say which samples were on a CPU or held the GIL",
 			r->origin.format);
+	if (!s->exact && !s->stacks->has_times && (o->from_s > 0 || o->to_s > 0))
+		return err_set(e, ERR_UNSUPPORTED,
+			"a %s file does not say when its samples were taken", r->origin.format);
 	if (s->exact && (o->state != STACKS_WALL || o->from_s > 0 || o->to_s > 0))
 		return err_set(e, ERR_UNSUPPORTED,
 			"traced calls are sums over the whole run: states and ranges of time need "
@@ -186,7 +194,11 @@ static int refuse(const struct selection *s, struct err *e)
 static int fill(struct selection *s, const struct choice *c, struct err *e)
 {
 	struct recording *r = s->recording;
+	struct buf what = BUF_INIT;
 
+	choice_describe(c, &what);
+	s->what = arena_strdup(&s->arena, buf_str(&what));
+	buf_done(&what);
 	if (resolve(s, c, e) < 0)
 		return -(int)e->code;
 	s->stacks = stacks_build(&s->arena, r->tables, &s->options);
@@ -371,6 +383,25 @@ const struct ending *selection_endings(struct selection *s, size_t *ret_n)
 			endings_build(&s->arena, s->recording->tables, s->stacks, &s->n_endings);
 	*ret_n = s->n_endings;
 	return s->endings;
+}
+
+const struct stacks *selection_stacks_on_cpu(struct selection *s)
+{
+	struct stacks_options o = s->options;
+
+	o.state = STACKS_CPU;
+	o.fold_idle = false; /* what they did on a CPU was work */
+	o.blocks = NULL;
+	return stacks_build(&s->arena, s->recording->tables, &o);
+}
+
+void selection_describe(const struct selection *s, struct buf *to)
+{
+	buf_adds(to, s->what);
+	if (!s->stacks->n_folded)
+		return;
+	buf_adds(to, to->n ? "; left out: " : "left out: ");
+	stacks_describe_idle(s->stacks, to);
 }
 
 const struct stacks *selection_stacks_within(struct selection *s, size_t frames_most)

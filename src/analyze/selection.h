@@ -70,6 +70,7 @@ struct selection {
 	struct arena arena;
 	struct stacks_options options; /* as the stacks were built */
 	struct shape *shape;
+	const char *what; /* choice_describe */
 	const struct stacks *stacks;
 	const struct exact *exact; /* NULL: not counted call by call, or the shape needs stacks */
 	const struct exact_lines *exact_lines; /* NULL: not counted line by line */
@@ -106,6 +107,10 @@ const struct arguments *selection_arguments(struct selection *s);
 const struct tasks *selection_tasks(struct selection *s);
 /* Of processes that a signal killed. */
 const struct ending *selection_endings(struct selection *s, size_t *ret_n);
+/* The same choice, counting only what was on a CPU. */
+const struct stacks *selection_stacks_on_cpu(struct selection *s);
+/* "on a CPU; left out: 2 idle threads and waits for work, 40 % of all samples", for files that are made of it; "" for all. */
+void selection_describe(const struct selection *s, struct buf *to);
 /* The same stacks for what writes each whole: all together have no more frames than this (stacks.h). */
 const struct stacks *selection_stacks_within(struct selection *s, size_t frames_most);
 

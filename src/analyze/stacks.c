@@ -52,7 +52,7 @@ struct builder {
 
 /* ---- gathering ------------------------------------------------------------------------------- */
 
-static bool has_state(enum stacks_state state, unsigned bits)
+bool stacks_has_state(enum stacks_state state, unsigned bits)
 {
 	switch (state) {
 	case STACKS_WALL:
@@ -171,7 +171,7 @@ static void gather_one(struct builder *b, const struct rec_sample *s)
 	if (is_in_time)
 		note_thread(&b->threads.v[r->index - 1], s);
 	settle(b, r, half);
-	if (is_in_time && has_state(b->o->state, s->state)) {
+	if (is_in_time && stacks_has_state(b->o->state, s->state)) {
 		place = place_of(b, r, s);
 		b->places.v[place].n_samples++;
 		b->s->n_shortened += (s->state & SAMPLE_SHORTENED) != 0;
@@ -240,8 +240,10 @@ static void weigh(struct builder *b)
 
 	b->from_ns = (uint64_t)(b->o->from_s * 1e9);
 	b->to_ns = b->o->to_s > 0 ? (uint64_t)(b->o->to_s * 1e9) : UINT64_MAX;
-	for (const struct rec_weight *w; (w = record_next(&it));)
+	for (const struct rec_weight *w; (w = record_next(&it));) {
+		b->s->has_times |= w->t_ns > 0;
 		weigh_one(b, w, per_value);
+	}
 	record_iter_done(&it);
 }
 
@@ -353,6 +355,7 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 
 	s->unit = origin.unit;
 	s->is_foreign = origin.is_foreign;
+	s->has_times = !origin.is_foreign;
 	s->frames = o->frames ? o->frames : frames_new(a, t);
 	s->nodes = nodes_build(a, t, s->frames,
 		&(struct nodes_options){

@@ -37,6 +37,7 @@
 
 struct arena;
 struct blocks;
+struct buf;
 struct paths;
 struct shape;
 struct tables;
@@ -108,6 +109,7 @@ struct stacks {
 	bool only_mine;
 	struct shape *shape;
 	bool is_foreign; /* another tool's figures */
+	bool has_times;  /* … which say when; samples always do */
 	enum unit unit;  /* of all values: seconds, bytes or a count */
 	struct frames *frames;
 	const struct paths *paths; /* of the places */
@@ -118,6 +120,11 @@ struct stacks {
 /* Never NULL; n = 0 without samples. */
 const struct stacks *stacks_build(
 	struct arena *a, struct tables *t, const struct stacks_options *o);
+
+/* What fold_idle left out: "2 idle threads and waits for work, 40 % of all samples"; nothing where it was nothing. */
+void stacks_describe_idle(const struct stacks *s, struct buf *to);
+/* Whether a sample with these bits (enum sample_state) counts. */
+bool stacks_has_state(enum stacks_state state, unsigned bits);
 
 /* The frames of a place, leaf first, at most STACKS_DEPTH; returns their number. */
 size_t stacks_frames(const struct stacks *s, size_t place, struct stack_frame to[STACKS_DEPTH]);

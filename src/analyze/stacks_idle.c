@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/stacks.h"
+#include "base/buf.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -111,6 +112,21 @@ void stacks_find_idle(const struct stacks *s, struct stack_thread *threads)
 	free(seconds);
 	free(top_s);
 	free(known);
+}
+
+void stacks_describe_idle(const struct stacks *s, struct buf *to)
+{
+	char share[UNITS_TEXT];
+
+	if (!s->n_folded)
+		return;
+	units_format(share, UNIT_SHARE, (double)s->n_folded / (double)(s->n_samples + s->n_folded));
+	if (s->n_idle_threads)
+		buf_printf(to, "%zu idle %s and waits for work", s->n_idle_threads,
+			s->n_idle_threads == 1 ? "thread" : "threads");
+	else
+		buf_adds(to, "threads that wait for work");
+	buf_printf(to, ", %s of all samples", share);
 }
 
 static bool is_folded(const struct stacks *s, const struct stack_place *p, answers known)

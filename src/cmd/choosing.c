@@ -6,6 +6,12 @@
 #include "base/err.h"
 #include "base/banned.h"
 
+bool choosing_is_any(const struct choosing *o)
+{
+	return o->thread || o->process || o->filter || o->from_ns || o->has_to || o->state ||
+		o->only_mine || o->idle;
+}
+
 int choosing_parse(const struct choosing *o, struct choice *ret, struct err *e)
 {
 	if (o->has_to && o->to_ns <= o->from_ns)

@@ -65,6 +65,8 @@ struct choosing {
 			FIELD(choosing.to_ns), FIELD(choosing.has_to), NULL                       \
 	}
 
+/* Whether any of them was given. */
+bool choosing_is_any(const struct choosing *o);
 /* The filter is left to whoever shows rows, or chooses stacks by it. */
 int choosing_parse(const struct choosing *o, struct choice *ret, struct err *e);
 

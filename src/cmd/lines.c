@@ -134,8 +134,7 @@ static int finish(struct recorder *r, const struct options *o, double unit_s, st
 		return status;
 	status = result_open(&result, r->path, &choice, e);
 	if (status == 0 && result.selection->exact_lines && r->format)
-		status = format_save(
-			r->format, result.recording->tables, &format_defaults, r->other_path, e);
+		status = recorder_export(r, result.recording, e);
 	if (status == 0)
 		tell(r, &result, result.selection->exact_lines != NULL);
 	if (status == 0 && o->view && result.selection->exact_lines) {

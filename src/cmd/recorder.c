@@ -10,6 +10,7 @@
 
 #include "analyze/arguments.h"
 #include "analyze/op_collected.h"
+#include "analyze/recording.h"
 #include "analyze/regions.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -327,10 +328,15 @@ int recorder_emit(const struct recorder_options *o, const struct buf *report,
 	return status;
 }
 
-static int export(const struct recorder *r, const struct result *result, struct err *e)
+int recorder_export(const struct recorder *r, struct recording *recording, struct err *e)
 {
-	return format_save(
-		r->format, result->recording->tables, &format_defaults, r->other_path, e);
+	static const struct choice usual = { 0 };
+	static const char *const no_filter = NULL;
+	struct selection *s;
+
+	if (format_select(r->format, recording, &usual, &no_filter, &s, e) < 0)
+		return -(int)e->code;
+	return format_save(r->format, s, &format_defaults, r->other_path, e);
 }
 
 /* What is missing of exact counts. Notes come from the program: they are made printable. */
@@ -381,7 +387,7 @@ static int show(const struct recorder *r, const struct recorder_options *o, stru
 
 	page.output = recorder_output(o);
 	if (status == 0 && r->format)
-		status = export(r, &result, e);
+		status = recorder_export(r, result.recording, e);
 	if (status == 0) {
 		if (!o->report)
 			buf_addc(&text, '\n');

@@ -26,6 +26,7 @@ struct buf;
 struct err;
 struct format;
 struct program_result;
+struct recording;
 struct choice;
 struct writer;
 struct writer_options;
@@ -137,6 +138,8 @@ void recorder_discard(struct recorder *r);
 
 /* The page for this output: colours and width of the terminal, none of them for --report FILE. */
 struct output recorder_output(const struct recorder_options *o);
+/* Writes the other tool's file that was asked for. */
+int recorder_export(const struct recorder *r, struct recording *recording, struct err *e);
 /* Sends both where the options say. */
 int recorder_emit(const struct recorder_options *o, const struct buf *report,
 	const struct buf *json, struct err *e);

@@ -520,6 +520,7 @@ void result_print_pprof(
 	const struct result *r, bool with_lines, size_t limit, const char *state, struct buf *out)
 {
 	struct arena a = ARENA_INIT;
+	struct buf comment = BUF_INIT;
 	struct by_name rows = by_name_build(&a, r->selection->stacks, with_lines);
 	bool is_foreign = r->recording->origin.is_foreign;
 	struct pprof_text p = { .program = r->recording->usage->command,
@@ -534,7 +535,10 @@ void result_print_pprof(
 	for (size_t i = 0; p.unit == UNIT_SECONDS && i < r->selection->stacks->n_threads; i++)
 		longest_s = fmax(longest_s, r->selection->stacks->threads[i].all);
 	p.duration_ns = (uint64_t)llround(longest_s * 1e9);
+	selection_describe(r->selection, &comment);
+	p.comment = buf_str(&comment);
 	pprof_text_print(&p, &rows, out);
+	buf_done(&comment);
 	arena_done(&a);
 }
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "analyze/callgraph.h"
-#include "analyze/exact.h"
 #include "analyze/graph_layout.h"
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/text.h"
@@ -234,9 +234,9 @@ static void add_arrow(struct page *p, size_t i)
 	buf_adds(p->out, "</g>\n");
 }
 
-static void add_head(struct page *p, struct tables *t, struct graph_point size)
+static void add_head(struct page *p, const struct selection *s, struct graph_point size)
 {
-	const char *command = used_command(&p->a, t), *title = *command ? command : "call graph";
+	const char *command = used_command(s), *title = *command ? command : "call graph";
 	double width = fmax(size.x + 2 * MARGIN + 20, 640);
 	char total[UNITS_TEXT];
 
@@ -247,9 +247,11 @@ static void add_head(struct page *p, struct tables *t, struct graph_point size)
 	svg_text(p->out, title, (size_t)fmin(HEAD_CHARACTERS, width / 9));
 	buf_printf(p->out,
 		"</text>\n<text class=\"d\" x=\"%d\" y=\"40\">%s; boxes: total (self); %zu "
-		"functions below %.3g %% left out</text>\n",
+		"functions below %.3g %% left out",
 		MARGIN, units_format(total, p->s->unit, p->g->value), p->g->n_left_out,
 		p->graph.node_share * 100);
+	svg_choice(p->out, s);
+	buf_adds(p->out, "</text>\n");
 	buf_adds(p->out,
 		"<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
 		"markerWidth=\"9\" "
@@ -257,27 +259,24 @@ static void add_head(struct page *p, struct tables *t, struct graph_point size)
 		"<path d=\"M0,0 L8,4 L0,8 z\" fill=\"#444\"/></marker></defs>\n");
 }
 
-static int write(struct tables *t, struct sink *out, struct err *e)
+static int write(struct selection *s, struct sink *out, struct err *e)
 {
-	static const struct stacks_options options = { .fold_idle = true };
 	struct page p = { .a = ARENA_INIT, .o = out->options, .out = &out->text };
-	const struct exact *exact;
 	struct graph_point size;
 
 	(void)e;
 	p.theme = theme_find(p.o->colormap);
-	p.s = stacks_build(&p.a, t, &options);
+	p.s = s->stacks;
 	p.graph = p.o->graph;
-	exact = exact_build(&p.a, t, p.s->frames, p.s->nodes);
-	p.g = callgraph_build(&p.a, p.s, exact, &p.graph);
+	p.g = callgraph_build(&p.a, p.s, s->exact, &p.graph);
 	if (p.g->n_nodes > BOXES_MOST && p.g->value > 0) {
 		p.graph.node_share = p.g->nodes[BOXES_MOST].total / p.g->value * 1.000001;
-		p.g = callgraph_build(&p.a, p.s, exact, &p.graph);
+		p.g = callgraph_build(&p.a, p.s, s->exact, &p.graph);
 	}
 	for (size_t i = 0; i < p.g->n_nodes; i++)
 		p.most_self = fmax(p.most_self, p.g->nodes[i].self);
 	lay_out(&p, &size);
-	add_head(&p, t, size);
+	add_head(&p, s, size);
 	for (size_t i = 0; i < p.g->n_edges; i++, sink_flush(out))
 		add_arrow(&p, i);
 	for (size_t i = 0; i < p.g->n_nodes; i++, sink_flush(out))
@@ -292,5 +291,6 @@ const struct format format_callgraph_svg = {
 	.suffixes = { ".callgraph.svg", ".graph.svg" },
 	.summary = "the call graph as one picture, laid out without Graphviz",
 	.takes_totals = true,
+	.is_graph = true,
 	.write = write,
 };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyze/paths.h"
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/intern.h"
@@ -274,19 +275,23 @@ static void add_rows(struct file *f)
 	}
 }
 
-static void add_head(struct file *f, const char *command)
+static void add_head(struct file *f, const struct selection *s)
 {
 	const char *event = f->s->unit == UNIT_SECONDS ? "ns"
 		: f->s->unit == UNIT_BYTES             ? "Bytes"
 						       : "Count";
-	struct buf *out = &f->out->text;
+	struct buf *out = &f->out->text, what = BUF_INIT;
 
+	selection_describe(s, &what);
 	buf_adds(out,
 		"# callgrind format\nversion: 1\ncreator: leadline " LEADLINE_VERSION "\ncmd: ");
-	add_text(out, command);
+	add_text(out, used_command(s));
 	buf_adds(out, "\n" CALLGRIND_ESCAPES "\n");
 	if (*sink_damage(f->out))
 		buf_printf(out, "desc: Damage: %s\n", sink_damage(f->out));
+	if (what.n)
+		buf_printf(out, "desc: Chosen: %s\n", buf_str(&what));
+	buf_done(&what);
 	buf_adds(out, "positions: line\n");
 	buf_printf(out, "event: %s : %s\n", event,
 		f->s->unit == UNIT_SECONDS ? "time in nanoseconds" : event);
@@ -299,17 +304,16 @@ static void add_head(struct file *f, const char *command)
 	buf_addc(out, '\n');
 }
 
-static int write(struct tables *t, struct sink *out, struct err *e)
+static int write(struct selection *s, struct sink *out, struct err *e)
 {
-	static const struct stacks_options all = { 0 };
 	struct arena a = ARENA_INIT;
-	struct file f = { .s = stacks_build(&a, t, &all), .out = out, .a = &a };
+	struct file f = { .s = s->stacks, .out = out, .a = &a };
 
 	(void)e;
 	f.n_numbers = 2 * (uint32_t)frames_n_functions(f.s->frames);
 	f.has_name = arena_new_n(&a, bool, f.n_numbers + f.s->n_threads);
 	gather(&f);
-	add_head(&f, used_command(&a, t));
+	add_head(&f, s);
 	add_rows(&f);
 	buf_printf(&out->text, "\ntotals: %" PRIu64, f.value);
 	if (f.samples)

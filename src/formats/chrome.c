@@ -5,6 +5,7 @@
  * called whom. Times are µs from the recording's begin on, with the nanoseconds behind the point. */
 #include "formats/chrome.h"
 
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/json_write.h"
@@ -124,6 +125,8 @@ static void put_threads(struct trace *t, const char *command)
 		const struct stack_thread *x = &s->threads[i];
 		uint32_t pid = x->pid ? x->pid : 1, tid = x->tid ? x->tid : (uint32_t)i + 1;
 
+		if (!spans_has_thread(t->spans, i))
+			continue;
 		name_it(t, "process_name", pid, tid, command);
 		name_it(t, "thread_name", pid, tid, used_thread_name(&t->a, s, i));
 		t->thread = arena_printf(&t->a, ",\"pid\":%u,\"tid\":%u", pid, tid);
@@ -131,10 +134,24 @@ static void put_threads(struct trace *t, const char *command)
 	}
 }
 
-static int write(struct tables *tables, struct sink *out, struct err *e)
+static void put_choice(const struct selection *s, struct sink *out)
+{
+	struct json_writer w;
+	struct buf what = BUF_INIT;
+
+	selection_describe(s, &what);
+	if (what.n) {
+		buf_adds(&out->text, ",\"chosen\":");
+		json_init(&w, &out->text, false);
+		json_string(&w, buf_str(&what));
+	}
+	buf_done(&what);
+}
+
+static int write(struct selection *s, struct sink *out, struct err *e)
 {
 	struct trace t = { .a = ARENA_INIT, .out = out };
-	int status = spans_build_time(&t.spans, &t.a, tables, e);
+	int status = spans_build_time(&t.spans, &t.a, s, e);
 
 	if (status == 0) {
 		buf_adds(&out->text,
@@ -142,8 +159,9 @@ static int write(struct tables *tables, struct sink *out, struct err *e)
 			"\"leadline " LEADLINE_VERSION "\"");
 		if (*sink_damage(out)) /* words of ours: nothing in them needs an escape */
 			buf_printf(&out->text, ",\"damage\":\"%s\"", sink_damage(out));
+		put_choice(s, out);
 		buf_adds(&out->text, "},\"traceEvents\":[");
-		put_threads(&t, used_command(&t.a, tables));
+		put_threads(&t, used_command(s));
 		buf_adds(&out->text, "\n]}\n");
 		status = spans_close(t.spans, e);
 	}

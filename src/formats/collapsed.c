@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/fidelity.h"
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -54,17 +54,16 @@ static uint64_t count_of(const struct stacks *s, const struct stack_place *p, do
 	return n > p->n_samples ? n : p->n_samples;
 }
 
-static int write(struct tables *t, struct sink *out, struct err *e)
+static int write(struct selection *of, struct sink *out, struct err *e)
 {
 	struct arena a = ARENA_INIT;
-	static const struct stacks_options all = { .frames_most = FORMAT_FRAMES };
-	const struct stacks *s = stacks_build(&a, t, &all);
+	const struct stacks *s = selection_stacks_within(of, FORMAT_FRAMES);
 	struct stack_frame *frames = arena_new_n(&a, struct stack_frame, STACKS_DEPTH);
 	struct intern lines =
 		INTERN_INIT; /* places that differ only in the instruction are one line */
 	VEC(uint64_t) counts = VEC_INIT;
 	struct buf line = BUF_INIT;
-	double rate_hz = fidelity_build(&a, t).rate_reached_hz;
+	double rate_hz = of->recording->fidelity.rate_reached_hz;
 
 	(void)e;
 	for (size_t i = 0; i < s->n; i++) {

@@ -41,15 +41,9 @@ static uint32_t context_of_path(struct contexts *c, const struct paths *p, uint3
 
 uint32_t contexts_of(struct contexts *c, const struct spans *s, const struct span *x)
 {
-	const struct stacks *stacks = s->stacks;
-	uint32_t number = 0;
+	const struct paths *p = s->stacks->paths;
 
-	if (x->stack < stacks->paths->n_stacks)
-		number = context_of_path(c, stacks->paths, stacks->paths->of_stack[x->stack]);
-	if (x->leaf_code)
-		number = child_of(c, number,
-			frames_of_code(stacks->frames, x->leaf_code, x->leaf_offset).function);
-	return number;
+	return context_of_path(c, p, p->of_place[x->place]);
 }
 
 void contexts_fill(struct contexts *c, const struct spans *s)

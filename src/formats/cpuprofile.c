@@ -4,6 +4,7 @@
  * when. The format knows one thread: the busiest is written. Lines count from 0 in it, times are µs. */
 #include "formats/cpuprofile.h"
 
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/json_write.h"
@@ -160,10 +161,10 @@ static void put_deltas(struct page *p)
 	json_kv_u64(&p->w, "endTime", (w.end_ns - begun_ns) / 1000);
 }
 
-static int write(struct tables *t, struct sink *out, struct err *e)
+static int write(struct selection *s, struct sink *out, struct err *e)
 {
 	struct page p = { .a = ARENA_INIT, .out = out };
-	int status = spans_build_time(&p.spans, &p.a, t, e);
+	int status = spans_build_time(&p.spans, &p.a, s, e);
 
 	if (status < 0) {
 		arena_done(&p.a);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/recording.h"
 #include "analyze/usage.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -32,24 +33,20 @@
 
 static const double MIB = 1024 * 1024;
 
-static int write(struct tables *t, struct sink *out, struct err *e)
+static int write(struct selection *s, struct sink *out, struct err *e)
 {
-	struct arena a = ARENA_INIT;
-	const struct usage *u = usage_build(&a, t);
-	double begun_s = (double)tables_reader(t)->begun_realtime_ns / 1e9;
+	const struct usage *u = s->recording->usage;
+	double begun_s = (double)s->recording->reader->begun_realtime_ns / 1e9;
 
-	if (!u || !u->n_ticks) {
-		arena_done(&a);
+	if (!u->n_ticks)
 		return err_set(e, ERR_USAGE,
 			"it holds no memory over time: leadline run and leadline time record it");
-	}
 	buf_printf(&out->text, "CMDLINE %s\n", u->command);
 	for (size_t i = 0; i < u->n_ticks; i++) {
 		buf_printf(&out->text, "MEM %.6f %.4f\n", u->ticks[i].rss_bytes / MIB,
 			begun_s + u->ticks[i].t_s);
 		sink_flush(out);
 	}
-	arena_done(&a);
 	return 0;
 }
 
@@ -264,5 +261,6 @@ const struct format format_dat = {
 	.recognise = dat_recognise,
 	.read = read,
 	.takes_totals = true,
+	.choice = FORMAT_OF_ALL,
 	.write = write,
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analyze/callgraph.h"
-#include "analyze/exact.h"
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/text.h"
@@ -106,23 +106,26 @@ static void add_edge(struct page *p, const struct callgraph_edge *x)
 	buf_printf(p->out, "\", labeldistance=\"%.2f\", penwidth=\"%.2f\"];\n", pen, pen);
 }
 
-static int write(struct tables *t, struct sink *out, struct err *e)
+static int write(struct selection *s, struct sink *out, struct err *e)
 {
-	static const struct stacks_options all = { .fold_idle = true };
 	const struct format_options *o = out->options;
 	struct arena a = ARENA_INIT;
-	struct page p = { .s = stacks_build(&a, t, &all),
-		.o = o,
-		.theme = theme_find(o->colormap),
-		.out = &out->text };
+	struct buf what = BUF_INIT;
+	struct page p = {
+		.s = s->stacks, .o = o, .theme = theme_find(o->colormap), .out = &out->text
+	};
 	double most_self = 0;
 
 	(void)e;
-	p.g = callgraph_build(&a, p.s, exact_build(&a, t, p.s->frames, p.s->nodes), &o->graph);
+	p.g = callgraph_build(&a, p.s, s->exact, &o->graph);
 	for (size_t i = 0; i < p.g->n_nodes; i++)
 		most_self = fmax(most_self, p.g->nodes[i].self);
 	if (*sink_damage(out))
 		buf_printf(p.out, "// %s\n", sink_damage(out));
+	selection_describe(s, &what);
+	if (what.n)
+		buf_printf(p.out, "// %s\n", buf_str(&what));
+	buf_done(&what);
 	buf_printf(p.out,
 		"digraph {\n\ttooltip=\" \"\n"
 		"\tgraph [fontname=Arial, nodesep=0.125, ranksep=0.25];\n"
@@ -143,5 +146,6 @@ const struct format format_dot = {
 	.suffixes = { ".dot", ".gv" },
 	.summary = "the call graph for Graphviz, as gprof2dot draws it",
 	.takes_totals = true,
+	.is_graph = true,
 	.write = write,
 };

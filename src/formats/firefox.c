@@ -5,6 +5,7 @@
  * when they load it, so the version stays as it is. A frame is a function; times are ms, from the recording's begin on. */
 #include "formats/firefox.h"
 
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/intern.h"
@@ -15,7 +16,6 @@
 #include "formats/spans.h"
 #include "formats/used.h"
 #include "store/reader.h"
-#include "store/tables.h"
 #include "base/banned.h"
 
 enum { VERSION = 70, MADE_FOR = 33 }; /* of the processed format; of the one Gecko itself writes */
@@ -309,7 +309,7 @@ static void put_categories(struct page *p)
 	json_array_end(&p->w);
 }
 
-static void put_meta(struct page *p, struct tables *t)
+static void put_meta(struct page *p, const struct selection *of)
 {
 	const struct stacks *s = p->spans->stacks;
 	double interval_ms =
@@ -319,11 +319,11 @@ static void put_meta(struct page *p, struct tables *t)
 	json_object_begin(&p->w);
 	json_kv_u64(&p->w, "version", MADE_FOR);
 	json_kv_u64(&p->w, "preprocessedProfileVersion", VERSION);
-	json_kv_string(&p->w, "product", used_command(&p->a, t));
+	json_kv_string(&p->w, "product", used_command(of));
 	json_kv_string(&p->w, "importedFrom", "leadline " LEADLINE_VERSION);
 	json_kv_double(&p->w, "interval", interval_ms);
 	json_kv_double(&p->w, "startTime",
-		s->is_foreign ? 0 : (double)tables_reader(t)->begun_realtime_ns / 1e6);
+		s->is_foreign ? 0 : (double)of->recording->reader->begun_realtime_ns / 1e6);
 	json_kv_u64(&p->w, "processType", 0);
 	json_kv_u64(&p->w, "stackwalk", 0);
 	json_kv_bool(&p->w, "symbolicationNotSupported", true);
@@ -336,10 +336,10 @@ static void put_meta(struct page *p, struct tables *t)
 	json_object_end(&p->w);
 }
 
-static int write(struct tables *t, struct sink *out, struct err *e)
+static int write(struct selection *s, struct sink *out, struct err *e)
 {
 	struct page p = { .a = ARENA_INIT, .out = out };
-	int status = spans_build(&p.spans, &p.a, t, e);
+	int status = spans_build(&p.spans, &p.a, s, e);
 
 	if (status < 0) {
 		arena_done(&p.a);
@@ -349,7 +349,7 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 	contexts_fill(&p.contexts, p.spans);
 	json_init(&p.w, &out->text, false);
 	json_object_begin(&p.w);
-	put_meta(&p, t);
+	put_meta(&p, s);
 	json_key(&p.w, "libs");
 	json_array_begin(&p.w);
 	json_array_end(&p.w);
@@ -357,7 +357,8 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 	json_key(&p.w, "threads");
 	json_array_begin(&p.w);
 	for (size_t i = 0; i < p.spans->stacks->n_threads; i++)
-		put_thread(&p, i);
+		if (spans_has_thread(p.spans, i))
+			put_thread(&p, i);
 	json_array_end(&p.w);
 	json_object_end(&p.w);
 	buf_addc(&out->text, '\n');

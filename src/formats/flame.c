@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/calltree.h"
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/hash.h"
@@ -123,9 +124,9 @@ static void walk(struct flame *f, bool draw)
 	vec_done(&open);
 }
 
-static void add_head(struct flame *f, struct tables *t, struct arena *a)
+static void add_head(struct flame *f, const struct selection *s)
 {
-	const char *command = used_command(a, t), *title = *command ? command : "flame graph";
+	const char *command = used_command(s), *title = *command ? command : "flame graph";
 	char total[UNITS_TEXT], samples[UNITS_TEXT];
 	struct buf *out = &f->out->text;
 
@@ -139,17 +140,14 @@ static void add_head(struct flame *f, struct tables *t, struct arena *a)
 	if (f->s->n_samples)
 		buf_printf(out, " in %s samples",
 			units_format(samples, UNIT_COUNT, (double)f->s->n_samples));
-	if (f->s->n_idle_threads)
-		buf_printf(out, ", %zu idle %s left out", f->s->n_idle_threads,
-			f->s->n_idle_threads == 1 ? "thread" : "threads");
+	svg_choice(out, s);
 	buf_adds(out, "; hover for figures; strong colours: your own code</text>\n");
 }
 
-static int write(struct tables *t, struct sink *out, struct err *e)
+static int write(struct selection *s, struct sink *out, struct err *e)
 {
-	static const struct stacks_options options = { .fold_idle = true };
 	struct arena a = ARENA_INIT;
-	struct flame f = { .out = out, .s = stacks_build(&a, t, &options) };
+	struct flame f = { .out = out, .s = s->stacks };
 
 	(void)e;
 	f.root = calltree_build(&a, f.s, 0, NULL);
@@ -157,7 +155,7 @@ static int write(struct tables *t, struct sink *out, struct err *e)
 		f.per_second = (WIDTH - 2 * MARGIN) / f.root->total;
 	walk(&f, false);
 	f.height = HEAD + (double)f.n_levels * ROW + MARGIN;
-	add_head(&f, t, &a);
+	add_head(&f, s);
 	walk(&f, true);
 	buf_adds(&out->text, "</svg>\n");
 	arena_done(&a);

@@ -33,19 +33,28 @@
 #include "analyze/callgraph.h"
 
 struct buf;
+struct choice;
 struct err;
 struct foreign;
 struct input;
 struct reader;
 struct recording;
+struct selection;
 struct sink;
-struct tables;
 
 enum {
 	FORMAT_HEAD = 4096, /* bytes recognise sees, at most */
 	/* That are written of all stacks together, where each is written whole (stacks_options.frames_most): a recursion
 	 * of depth 10 000 would be gigabytes. */
 	FORMAT_FRAMES = 4000000,
+};
+
+/* What of a recording a file of it can be made of; what has no meaning for it is refused. */
+enum format_choice {
+	FORMAT_OF_STACKS, /* whatever can be chosen; a filter keeps stacks with a function that matches */
+	FORMAT_OF_ROWS,  /* likewise; a filter keeps rows, as in a report */
+	FORMAT_OF_LINES, /* threads and processes; a filter keeps rows */
+	FORMAT_OF_ALL,   /* nothing: it is of the whole recording */
 };
 
 struct format {
@@ -62,8 +71,10 @@ struct format {
 
 	bool takes_ops;    /* it is made of operators (analyze/op_record.h), not of stacks */
 	bool takes_totals; /* it can be made of who called whom, without stacks (pstats files) */
-	/* Writes the whole file; the caller looks after the sink's own errors. NULL: cannot be written. */
-	int (*write)(struct tables *t, struct sink *out, struct err *e);
+	enum format_choice choice;
+	bool is_graph; /* format_options say how it looks */
+	/* Writes all of what was selected; the caller looks after the sink's own errors. NULL: cannot be written. */
+	int (*write)(struct selection *s, struct sink *out, struct err *e);
 };
 
 /* How pictures of the call graph look; gprof2dot's words. */
@@ -72,6 +83,7 @@ struct format_options {
 	const char *colormap; /* a name of theme.h */
 	bool by_selftime;     /* colour by self, not by total */
 	double skew;          /* of colours; 1: even */
+	const char *filter;   /* of rows (analyze/pattern.h); NULL: all */
 	const char
 		*damage; /* what is missing of the recording, for a comment; NULL or "": nothing */
 };
@@ -97,10 +109,17 @@ int format_open(struct reader **ret, const char *path, struct err *e);
 int format_read_fd(
 	const struct format *f, int fd, const char *name, struct reader **ret, struct err *e);
 
+/* ERR_USAGE: what was chosen has no meaning for the format; before anything is opened. */
+int format_accepts(
+	const struct format *f, const struct choice *c, const char *filter, struct err *e);
+/* What of a recording is to be written. filter: NULL in it: none; formats of rows get it as an option (format_options). Borrowed.
+ * ERR_USAGE: as above, or nothing that it is made of is there; else as recording_select. */
+int format_select(const struct format *f, struct recording *r, const struct choice *c,
+	const char *const *filter, struct selection **ret, struct err *e);
 /* Writes to a file (created or replaced) or to a descriptor. */
-int format_save(const struct format *f, struct tables *t, const struct format_options *o,
+int format_save(const struct format *f, struct selection *s, const struct format_options *o,
 	const char *path, struct err *e);
-int format_write_fd(const struct format *f, struct tables *t, const struct format_options *o,
+int format_write_fd(const struct format *f, struct selection *s, const struct format_options *o,
 	int fd, struct err *e);
 
 #endif

@@ -10,10 +10,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "analyze/recording.h"
 #include "formats/format.h"
 #include "formats/sink.h"
-#include "store/reader.h"
-#include "store/tables.h"
 
 static int file_of(const void *bytes, size_t n)
 {
@@ -27,27 +26,28 @@ static int file_of(const void *bytes, size_t n)
 
 void format_rig_open(struct format_rig *o, const char *name, const void *bytes, size_t n)
 {
-	static const struct stacks_options all = { 0 };
+	static const struct choice all = { 0 };
+	struct reader *reader;
 	char path[64];
 	int fd = file_of(bytes, n);
 
 	*o = (struct format_rig){ 0 };
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	o->status = format_open(&o->reader, path, &o->e);
+	o->status = format_open(&reader, path, &o->e);
 	close(fd);
 	if (o->status < 0 && name && strstr(o->e.text, "neither a recording"))
 		printf("not recognised as %s: %s\n", name, o->e.text);
 	if (o->status < 0)
 		return;
-	assert_int_equal(tables_load(&o->tables, o->reader, &o->e), 0);
-	o->stacks = stacks_build(&o->arena, o->tables, &all);
+	o->recording = recording_of_reader(reader, path);
+	assert_int_equal(recording_select(o->recording, &all, &o->selection, &o->e), 0);
+	o->stacks = o->selection->stacks;
 	assert_non_null(name);
 }
 
 void format_rig_close(struct format_rig *o)
 {
-	tables_free(o->tables);
-	reader_close(o->reader);
+	recording_free(o->recording);
 	arena_done(&o->arena);
 }
 
@@ -76,7 +76,7 @@ void format_rig_write(const struct format_rig *o, const char *format, struct buf
 
 	assert_non_null(f);
 	sink_init(&out, -1);
-	assert_int_equal(f->write(o->tables, &out, &e), 0);
+	assert_int_equal(f->write(o->selection, &out, &e), 0);
 	assert_int_equal(sink_finish(&out, &e), 0);
 	buf_add(to, out.text.data, out.text.n);
 	sink_done(&out);

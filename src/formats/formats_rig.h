@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/stacks.h"
+#include "analyze/selection.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -15,8 +15,8 @@ struct format;
 
 struct format_rig {
 	struct arena arena;
-	struct reader *reader;
-	struct tables *tables;
+	struct recording *recording;
+	struct selection *selection;
 	const struct stacks *stacks;
 	struct err e;
 	int status; /* of reading */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * All of a profile as plain JSON, for scripts: functions, threads, and each distinct stack with what was measured of it.
- * Nothing is summed up or left out; `leadline report --json` has the sums. */
+ * Nothing is summed up, and what was left out is told; `leadline report --json` has the sums. */
 #include "formats/json.h"
 
 #include <math.h>
 
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/json_write.h"
@@ -86,21 +87,25 @@ static void put_stack(struct page *p, size_t place)
 	sink_flush(p->out);
 }
 
-static int write(struct tables *t, struct sink *out, struct err *e)
+static int write(struct selection *s, struct sink *out, struct err *e)
 {
-	static const struct stacks_options all = { .frames_most = FORMAT_FRAMES };
 	struct page p = { .a = ARENA_INIT, .out = out };
+	struct buf what = BUF_INIT;
 
 	(void)e;
-	p.s = stacks_build(&p.a, t, &all);
+	p.s = selection_stacks_within(s, FORMAT_FRAMES);
 	p.used = used_build(&p.a, p.s);
 	p.frames = arena_new_n(&p.a, struct stack_frame, STACKS_DEPTH);
 	json_init(&p.w, &out->text, false);
 	json_object_begin(&p.w);
 	json_kv_string(&p.w, "exporter", "leadline " LEADLINE_VERSION);
-	json_kv_string(&p.w, "command", used_command(&p.a, t));
+	json_kv_string(&p.w, "command", used_command(s));
 	if (*sink_damage(out))
 		json_kv_string(&p.w, "damage", sink_damage(out));
+	selection_describe(s, &what);
+	if (what.n)
+		json_kv_string(&p.w, "chosen", buf_str(&what));
+	buf_done(&what);
 	json_kv_u64(&p.w, "lost_samples", p.s->n_lost);
 	put_threads(&p);
 	put_functions(&p);

@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include "analyze/exact_lines.h"
-#include "analyze/frames.h"
+#include "analyze/pattern.h"
+#include "analyze/recording.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -81,32 +82,35 @@ static void add_function(struct buf *out, const struct exact_lines_function *f)
 	buf_addc(out, 'e');
 }
 
-static int write(struct tables *t, struct sink *out, struct err *e)
+static int write(struct selection *s, struct sink *out, struct err *e)
 {
 	static const char head[] = "\x80\x02"
 				   "cline_profiler._line_profiler\nLineStats\n)\x81}(";
-	struct arena a = ARENA_INIT;
-	const struct exact_lines *l = exact_lines_build(&a, t, frames_new(&a, t), NULL, 0);
+	const struct exact_lines *l = s->exact_lines;
+	struct pattern *pattern = NULL;
 
-	if (!l || !l->is_timed) {
-		arena_done(&a);
+	if (!l || !l->is_timed)
 		return err_set(e, ERR_USAGE,
 			"a .lprof file counts and times lines, and this recording %s: it needs "
 			"leadline run --lines",
 			l ? "has no times" : "has none");
-	}
+	if (out->options->filter && pattern_new(&pattern, out->options->filter, e) < 0)
+		return err_note(e, "--filter");
 	buf_add(&out->text, head, sizeof head - 1);
 	add_string(&out->text, "timings");
 	buf_adds(&out->text, "}(");
 	for (size_t i = 0; i < l->n_functions; i++) {
-		add_function(&out->text, &l->functions[i]);
+		const struct exact_lines_function *f = &l->functions[i];
+
+		if (!pattern || pattern_matches(pattern, f->name, f->file, f->first_line))
+			add_function(&out->text, f);
 		sink_flush(out);
 	}
 	buf_addc(&out->text, 'u');
 	add_string(&out->text, "unit");
 	add_float(&out->text, 1e-9);
 	buf_adds(&out->text, "ub.");
-	arena_done(&a);
+	pattern_free(pattern);
 	return 0;
 }
 
@@ -228,5 +232,6 @@ const struct format format_lprof = {
 	.summary = "counted lines, for python -m line_profiler",
 	.recognise = recognise,
 	.read = read,
+	.choice = FORMAT_OF_LINES,
 	.write = write,
 };

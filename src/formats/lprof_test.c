@@ -36,7 +36,7 @@ static const char old[] =
 
 static const struct exact_lines *lines_of(struct format_rig *o)
 {
-	return exact_lines_build(&o->arena, o->tables, frames_new(&o->arena, o->tables), NULL, 0);
+	return o->selection->exact_lines;
 }
 
 static void check_first(const struct exact_lines *l)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * See format.h and opened.h: files as recordings, and recordings as files. */
+ * See format.h and opened.h: files as recordings. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,7 +21,6 @@
 #include "formats/input.h"
 #include "formats/opened.h"
 #include "formats/results.h"
-#include "formats/sink.h"
 #include "formats/torch_trace.h"
 #include "store/container.h"
 #include "store/foreign.h"
@@ -279,70 +278,5 @@ int format_load(struct recording **ret, const char *path, struct err *e)
 		o.reader = NULL;
 	}
 	opened_done(&o);
-	return status;
-}
-
-/* ---- written --------------------------------------------------------------------------------- */
-
-/* What a format needs stacks for, and the file has none. */
-static int check_contents(const struct format *f, const struct reader *r, struct err *e)
-{
-	bool has_stacks = false, has_ops = false, has_totals = false;
-
-	for (size_t i = 0; i < r->n_chunks; i++) {
-		uint32_t kind = r->chunks[i].kind;
-
-		has_stacks |= kind == RECORD_sample || kind == RECORD_weight || kind == RECORD_node;
-		has_ops |= kind == RECORD_op;
-		has_totals |= kind == RECORD_call_total;
-	}
-	if (has_stacks || f->takes_ops)
-		return 0;
-	if (has_ops)
-		return err_set(e, ERR_USAGE,
-			"%s needs stacks, and the recording holds operators: torch-trace can be "
-			"made of it",
-			f->name);
-	if (has_totals && !f->takes_totals)
-		return err_set(e, ERR_USAGE,
-			"%s needs stacks, and such a file only says who called whom; dot and "
-			"pstats can be made of it",
-			f->name);
-	return 0;
-}
-
-int format_write_fd(const struct format *f, struct tables *t, const struct format_options *o,
-	int fd, struct err *e)
-{
-	struct sink out;
-	int status;
-
-	if (check_contents(f, tables_reader(t), e) < 0)
-		return -(int)e->code;
-	sink_init(&out, fd);
-	out.options = o;
-	status = f->write(t, &out, e);
-	if (status == 0)
-		status = sink_finish(&out, e);
-	sink_done(&out);
-	return status;
-}
-
-int format_save(const struct format *f, struct tables *t, const struct format_options *o,
-	const char *path, struct err *e)
-{
-	struct stat st;
-	int fd, status;
-
-	if (outfile_open(path, 0, &fd, e) < 0)
-		return -(int)e->code;
-	status = format_write_fd(f, t, o, fd, e);
-	if (status < 0) {
-		err_note(e, "%s", path);
-		if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-			unlink(path); /* part of a file would be taken for one */
-	}
-	if (close(fd) < 0 && status == 0)
-		status = err_errno(e, ERR_SYSTEM, "%s", path);
 	return status;
 }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/err.h"
@@ -141,8 +142,11 @@ static void put_threads(struct trace *t, const char *command)
 		uint32_t pid = s->threads[i].pid ? s->threads[i].pid : 1;
 		bool is_new = true;
 
+		if (!spans_has_thread(t->spans, i))
+			continue;
 		for (size_t k = 0; k < i; k++)
-			is_new &= s->threads[k].pid != s->threads[i].pid;
+			is_new &= s->threads[k].pid != s->threads[i].pid ||
+				!spans_has_thread(t->spans, k);
 		if (is_new)
 			put_process(t, pid, command);
 		t->track = ((uint64_t)i + 1) << 32; /* pids are below */
@@ -151,15 +155,15 @@ static void put_threads(struct trace *t, const char *command)
 	}
 }
 
-static int write(struct tables *tables, struct sink *out, struct err *e)
+static int write(struct selection *s, struct sink *out, struct err *e)
 {
 	struct trace t = { .a = ARENA_INIT, .out = out };
-	int status = spans_build_time(&t.spans, &t.a, tables, e);
+	int status = spans_build_time(&t.spans, &t.a, s, e);
 
 	if (status == 0) {
-		t.used = used_build(&t.a, t.spans->stacks);
+		t.used = used_build_spans(&t.a, t.spans);
 		put_names(&t);
-		put_threads(&t, used_command(&t.a, tables));
+		put_threads(&t, used_command(s));
 		status = spans_close(t.spans, e);
 	}
 	buf_done(&t.packet);

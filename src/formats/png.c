@@ -74,7 +74,7 @@ static int draw(int graph, struct sink *out, struct err *e)
 	return status;
 }
 
-static int write_png(struct tables *t, struct sink *out, struct err *e)
+static int write_png(struct selection *s, struct sink *out, struct err *e)
 {
 	int graph = memfd_create("graph", MFD_CLOEXEC);
 	struct sink dot;
@@ -84,7 +84,7 @@ static int write_png(struct tables *t, struct sink *out, struct err *e)
 		return err_errno(e, ERR_SYSTEM, "memfd_create");
 	sink_init(&dot, graph);
 	dot.options = out->options;
-	status = format_dot.write(t, &dot, e);
+	status = format_dot.write(s, &dot, e);
 	if (status == 0)
 		status = sink_finish(&dot, e);
 	sink_done(&dot);
@@ -101,5 +101,6 @@ const struct format format_png = {
 	.suffixes = { ".png" },
 	.summary = "the call graph as a PNG, where Graphviz is installed",
 	.takes_totals = true,
+	.is_graph = true,
 	.write = write_png,
 };

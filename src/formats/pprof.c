@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Writes pprof's profile.proto, gzipped: one sample per place and thread, leaf first, with the values samples,
- * wall and cpu (ns; traced calls have calls and wall; another tool's recording has the one value it came with). Labels say which thread. A
+ * wall and cpu (ns; of one state alone only that; traced calls have calls and wall; another tool's recording has the one value it
+ * came with). Labels say which thread. A
  * location is a line of a function; functions have no system name, because pprof takes one that equals the
  * name for C++ and cuts "<module>" out of it. There is one mapping, which says that all is symbolised, so that pprof
  * looks for no binary. */
@@ -11,17 +12,18 @@
 
 #include "analyze/nodes.h"
 #include "analyze/origin.h"
+#include "analyze/places.h"
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/intern.h"
-#include "base/map.h"
 #include "base/vec.h"
 #include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/protobuf.h"
 #include "formats/sink.h"
 #include "formats/used.h"
-#include "store/tables.h"
+#include "store/reader.h"
 #include "base/banned.h"
 
 struct location {
@@ -32,7 +34,9 @@ struct location {
 struct file {
 	struct arena a;
 	struct sink *out;
-	const struct stacks *wall, *cpu; /* cpu NULL: not known */
+	const struct stacks *wall; /* as chosen: maybe of one state alone */
+	const struct stacks *cpu;  /* NULL: not known, or not of all states */
+	enum stacks_state state;
 	struct intern strings;
 	struct intern locations; /* struct location; id = number + 1 */
 	struct buf message, part;
@@ -73,7 +77,6 @@ static void put_label(struct file *f, const char *key, const char *text, uint64_
 
 static void put_types(struct file *f, const struct origin *o)
 {
-	static const char *const names[] = { "samples", "wall", "cpu" };
 	const char *unit = o->unit == UNIT_SECONDS ? "nanoseconds"
 		: o->unit == UNIT_BYTES            ? "bytes"
 						   : "count";
@@ -81,11 +84,11 @@ static void put_types(struct file *f, const struct origin *o)
 	string_of(f, "");
 	if (f->wall->nodes->n) {
 		put_type(f, PROFILE_SAMPLE_TYPE, "calls", "count");
-		put_type(f, PROFILE_SAMPLE_TYPE, names[1], unit);
+		put_type(f, PROFILE_SAMPLE_TYPE, "wall", unit);
 		return;
 	}
 	if (f->wall->n_samples)
-		put_type(f, PROFILE_SAMPLE_TYPE, names[0], "count");
+		put_type(f, PROFILE_SAMPLE_TYPE, "samples", "count");
 	if (o->is_foreign) {
 		if (o->unit != UNIT_COUNT || !f->wall->n_samples)
 			put_type(f, PROFILE_SAMPLE_TYPE,
@@ -96,9 +99,11 @@ static void put_types(struct file *f, const struct origin *o)
 				unit);
 		return;
 	}
-	put_type(f, PROFILE_SAMPLE_TYPE, names[1], unit);
-	put_type(f, PROFILE_SAMPLE_TYPE, names[2], unit);
-	pb_put_u64(&f->out->text, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(f, names[1]));
+	put_type(f, PROFILE_SAMPLE_TYPE, choice_states[f->state], unit);
+	if (f->cpu)
+		put_type(f, PROFILE_SAMPLE_TYPE, "cpu", unit);
+	pb_put_u64(
+		&f->out->text, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(f, choice_states[f->state]));
 }
 
 static void put_values(struct file *f, const struct stack_place *p, double cpu_s)
@@ -116,23 +121,12 @@ static void put_values(struct file *f, const struct stack_place *p, double cpu_s
 		pb_put_varint(&f->part, p->n_samples);
 	if (!f->wall->is_foreign || f->wall->unit != UNIT_COUNT || !f->wall->n_samples)
 		pb_put_varint(&f->part, foreign_value(p->value * scale));
-	if (!f->wall->is_foreign)
+	if (f->cpu)
 		pb_put_varint(&f->part, foreign_value(cpu_s * 1e9));
 	pb_put_bytes(&f->message, SAMPLE_VALUE, f->part.data, f->part.n);
 }
 
 /* ---- samples and tables ---------------------------------------------------------------------- */
-
-struct place_key {
-	uint32_t stack, leaf_code, leaf_offset, thread_row;
-	uint32_t is_off_cpu;
-};
-
-static struct place_key key_of(const struct stacks *s, const struct stack_place *p)
-{
-	return (struct place_key){ p->stack, p->leaf_code, p->leaf_offset,
-		s->threads[p->thread].row, p->is_off_cpu };
-}
 
 static void put_locations(struct file *f, size_t place)
 {
@@ -149,23 +143,17 @@ static void put_locations(struct file *f, size_t place)
 
 static void put_samples(struct file *f)
 {
-	struct intern on_cpu = INTERN_INIT; /* places of the stacks of CPU time */
 	const struct stacks *s = f->wall;
+	struct places on_cpu = { 0 };
 
-	for (size_t i = 0; f->cpu && i < f->cpu->n; i++) {
-		struct place_key key = key_of(f->cpu, &f->cpu->v[i]);
-
-		intern_add(&on_cpu, &key, sizeof key, NULL);
-	}
+	if (f->cpu)
+		places_init(&on_cpu, f->cpu, NULL, 0);
 	for (size_t i = 0; i < s->n; i++) {
-		struct place_key key = key_of(s, &s->v[i]);
 		const struct stack_thread *t = &s->threads[s->v[i].thread];
-		double cpu_s = 0;
-		bool added = true;
-		uint32_t at = f->cpu ? intern_add(&on_cpu, &key, sizeof key, &added) : 0;
+		size_t at;
+		double cpu_s =
+			f->cpu && places_of_place(&on_cpu, s, i, &at) ? f->cpu->v[at].value : 0;
 
-		if (!added && at < f->cpu->n)
-			cpu_s = f->cpu->v[at].value;
 		put_locations(f, i);
 		put_values(f, &s->v[i], cpu_s);
 		if (*t->name)
@@ -174,7 +162,7 @@ static void put_samples(struct file *f)
 			put_label(f, "thread_id", NULL, t->tid);
 		put_message(f, PROFILE_SAMPLE);
 	}
-	intern_done(&on_cpu);
+	places_done(&on_cpu);
 }
 
 static void put_tables(struct file *f)
@@ -214,35 +202,45 @@ static void put_mapping(struct file *f, const char *command)
 	put_message(f, PROFILE_MAPPING);
 }
 
-static int write(struct tables *t, struct sink *out, struct err *e)
+static void put_comments(struct file *f, const struct selection *s)
 {
-	static const struct stacks_options all = { .frames_most = FORMAT_FRAMES },
-					   on_cpu = { .state = STACKS_CPU };
-	struct file f = { .a = ARENA_INIT, .out = out };
-	struct origin o = origin_build(&f.a, t);
+	struct buf what = BUF_INIT;
+
+	if (*sink_damage(f->out))
+		pb_put_u64(&f->out->text, PROFILE_COMMENT, string_of(f, sink_damage(f->out)));
+	selection_describe(s, &what);
+	if (what.n)
+		pb_put_u64(&f->out->text, PROFILE_COMMENT, string_of(f, buf_str(&what)));
+	buf_done(&what);
+}
+
+static int write(struct selection *s, struct sink *out, struct err *e)
+{
+	struct file f = { .a = ARENA_INIT, .out = out, .state = s->options.state };
+	const struct origin *o = &s->recording->origin;
 	double longest = 0;
 
 	(void)e;
 	sink_gzip(out);
-	f.wall = stacks_build(&f.a, t, &all);
-	f.cpu = o.is_foreign || f.wall->nodes->n ? NULL : stacks_build(&f.a, t, &on_cpu);
+	f.wall = selection_stacks_within(s, FORMAT_FRAMES);
+	if (!o->is_foreign && !f.wall->nodes->n && f.state == STACKS_WALL)
+		f.cpu = selection_stacks_on_cpu(s);
 	f.frames = arena_new_n(&f.a, struct stack_frame, STACKS_DEPTH);
-	put_types(&f, &o);
-	put_mapping(&f, used_command(&f.a, t));
+	put_types(&f, o);
+	put_mapping(&f, used_command(s));
 	put_samples(&f);
 	put_tables(&f);
 	for (size_t i = 0; i < f.wall->n_threads; i++)
 		longest = fmax(longest, f.wall->threads[i].all);
-	if (!o.is_foreign)
-		pb_put_u64(&out->text, PROFILE_TIME_NANOS, tables_reader(t)->begun_realtime_ns);
-	if (*sink_damage(out))
-		pb_put_u64(&out->text, PROFILE_COMMENT, string_of(&f, sink_damage(out)));
-	if (o.unit == UNIT_SECONDS)
+	if (!o->is_foreign)
+		pb_put_u64(&out->text, PROFILE_TIME_NANOS, s->recording->reader->begun_realtime_ns);
+	put_comments(&f, s);
+	if (o->unit == UNIT_SECONDS)
 		pb_put_u64(&out->text, PROFILE_DURATION_NANOS, foreign_value(longest * 1e9));
 	for (uint32_t i = 0; i < f.strings.items.n; i++) {
-		const struct intern_item *s = intern_get(&f.strings, i);
+		const struct intern_item *text = intern_get(&f.strings, i);
 
-		pb_put_text(&out->text, PROFILE_STRING_TABLE, s->p, s->n);
+		pb_put_text(&out->text, PROFILE_STRING_TABLE, text->p, text->n);
 		sink_flush(out);
 	}
 	intern_done(&f.strings);

@@ -16,7 +16,8 @@
 
 #include "analyze/callstats.h"
 #include "analyze/exact.h"
-#include "analyze/frames.h"
+#include "analyze/pattern.h"
+#include "analyze/recording.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -57,20 +58,56 @@ static void add_callers(struct buf *out, const struct callstats *s, const struct
 	marshal_dict_end(out);
 }
 
-static int write(struct tables *t, struct sink *out, struct err *e)
+/* Functions that match, and which of them called each other: readers look for every caller among the functions. */
+static int choose_rows(struct arena *a, const struct exact **x, const char *filter, struct err *e)
+{
+	struct exact *to = arena_copy(a, *x, sizeof **x);
+	struct exact_function *functions = arena_new_n(a, struct exact_function, to->n_functions);
+	struct exact_edge *edges = arena_new_n(a, struct exact_edge, to->n_edges);
+	uint32_t *now = arena_new_n(a, uint32_t, to->n_functions); /* index + 1; 0: left out */
+	struct pattern *pattern;
+
+	if (pattern_new(&pattern, filter, e) < 0)
+		return -(int)e->code;
+	to->n_functions = to->n_edges = 0;
+	for (size_t i = 0; i < (*x)->n_functions; i++) {
+		const struct exact_function *f = &(*x)->functions[i];
+
+		if (!pattern_matches(pattern, f->name, f->file, f->first_line))
+			continue;
+		functions[to->n_functions++] = *f;
+		now[i] = (uint32_t)to->n_functions;
+	}
+	for (size_t i = 0; i < (*x)->n_edges; i++) {
+		struct exact_edge edge = (*x)->edges[i];
+
+		if (!now[edge.caller] || !now[edge.callee])
+			continue;
+		edge.caller = now[edge.caller] - 1;
+		edge.callee = now[edge.callee] - 1;
+		edges[to->n_edges++] = edge;
+	}
+	pattern_free(pattern);
+	to->functions = functions;
+	to->edges = edges;
+	*x = to;
+	return 0;
+}
+
+static int write(struct selection *of, struct sink *out, struct err *e)
 {
 	struct arena a = ARENA_INIT;
-	struct frames *frames = frames_new(&a, t);
-	const struct exact *x = exact_build(&a, t, frames, nodes_build(&a, t, frames, NULL));
-	const struct callstats *s = x ? callstats_build(&a, x) : NULL;
+	const struct exact *x = of->exact;
+	const struct callstats *s;
 
-	if (!x || x->unit != UNIT_SECONDS) {
-		arena_done(&a);
+	if (!x || x->unit != UNIT_SECONDS)
 		return err_set(e, ERR_USAGE,
 			x ? "a pstats file holds times, and this file has counts of something else"
 			  : "a pstats file counts calls, and this recording has none: it needs "
 			    "leadline run --trace");
-	}
+	if (out->options->filter && choose_rows(&a, &x, out->options->filter, e) < 0)
+		return err_note(e, "--filter");
+	s = callstats_build(&a, x);
 	marshal_dict_begin(&out->text);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct callstat *f = &s->v[i];
@@ -270,5 +307,6 @@ const struct format format_pstats = {
 	.recognise = recognise,
 	.read = read,
 	.takes_totals = true,
+	.choice = FORMAT_OF_ROWS,
 	.write = write,
 };

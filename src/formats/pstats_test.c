@@ -18,10 +18,7 @@
 
 static const struct callstats *stats_of(struct format_rig *o)
 {
-	struct frames *f = frames_new(&o->arena, o->tables);
-	const struct nodes *nodes = nodes_build(&o->arena, o->tables, f, NULL);
-
-	return callstats_build(&o->arena, exact_build(&o->arena, o->tables, f, nodes));
+	return callstats_build(&o->arena, o->selection->exact);
 }
 
 static const struct callstat *get(const struct callstats *s, const char *label)

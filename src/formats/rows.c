@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "analyze/exact.h"
+#include "analyze/pattern.h"
 #include "analyze/profile.h"
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/text.h"
@@ -24,19 +26,25 @@ struct rows {
 	uint64_t *calls; /* by function; NULL: not counted */
 };
 
-static void build(struct rows *r, struct tables *t)
+static int build(struct rows *r, struct selection *s, const char *filter, struct err *e)
 {
-	static const struct stacks_options options = { .fold_idle = true };
-	const struct exact *x;
+	static const struct profile none;
+	const struct exact *x = s->exact;
+	struct pattern *pattern = NULL;
 
-	r->s = stacks_build(&r->a, t, &options);
-	x = exact_build(&r->a, t, r->s->frames, r->s->nodes);
-	r->profile = x ? exact_profile(&r->a, x) : profile_build(&r->a, r->s);
+	if (filter && pattern_new(&pattern, filter, e) < 0)
+		return err_note(e, "--filter");
+	r->s = s->stacks;
+	r->profile = s->profile ? s->profile : &none;
+	if (pattern)
+		r->profile = pattern_rows(&r->a, r->profile, pattern);
+	pattern_free(pattern);
 	if (!x)
-		return;
+		return 0;
 	r->calls = arena_new_n(&r->a, uint64_t, frames_n_functions(r->s->frames));
 	for (size_t i = 0; i < x->n_functions; i++)
 		r->calls[x->functions[i].function] = x->functions[i].cost.calls;
+	return 0;
 }
 
 static double share(const struct rows *r, double value)
@@ -70,13 +78,13 @@ static void add_quoted(struct buf *out, const char *s)
 	buf_addc(out, '"');
 }
 
-static int write_csv(struct tables *t, struct sink *out, struct err *e)
+static int write_csv(struct selection *s, struct sink *out, struct err *e)
 {
 	struct rows r = { .a = ARENA_INIT };
 	const char *unit;
 
-	(void)e;
-	build(&r, t);
+	if (build(&r, s, out->options->filter, e) < 0)
+		return -(int)e->code;
 	unit = r.s->unit == UNIT_SECONDS ? "s" : r.s->unit == UNIT_BYTES ? "bytes" : "count";
 	buf_printf(&out->text,
 		"function,file,line,self_%s,total_%s,self_share,total_share,calls\r\n", unit, unit);
@@ -116,15 +124,15 @@ static void add_code(struct buf *out, const char *s)
 	buf_done(&text);
 }
 
-static int write_markdown(struct tables *t, struct sink *out, struct err *e)
+static int write_markdown(struct selection *s, struct sink *out, struct err *e)
 {
 	enum { ROWS = 40 };
 	struct rows r = { .a = ARENA_INIT };
 	char own[UNITS_TEXT], total[UNITS_TEXT], own_share[UNITS_TEXT], total_share[UNITS_TEXT];
 	size_t n;
 
-	(void)e;
-	build(&r, t);
+	if (build(&r, s, out->options->filter, e) < 0)
+		return -(int)e->code;
 	n = r.profile->n_functions < ROWS ? r.profile->n_functions : ROWS;
 	buf_printf(&out->text, "| self | | total | |%s function | where |\n",
 		r.calls ? " calls |" : "");
@@ -163,6 +171,7 @@ const struct format format_csv = {
 	.suffixes = { ".csv" },
 	.summary = "the table of functions for spreadsheets",
 	.takes_totals = true,
+	.choice = FORMAT_OF_ROWS,
 	.write = write_csv,
 };
 
@@ -172,5 +181,6 @@ const struct format format_markdown = {
 	.suffixes = { ".md" },
 	.summary = "the first 40 functions as a table for notes",
 	.takes_totals = true,
+	.choice = FORMAT_OF_ROWS,
 	.write = write_markdown,
 };

@@ -14,6 +14,9 @@
 #include "base/vec.h"
 #include "base/xalloc.h"
 #include "analyze/nodes.h"
+#include "analyze/places.h"
+#include "analyze/recording.h"
+#include "analyze/shape.h"
 #include "analyze/timeline.h"
 #include "formats/contexts.h"
 #include "store/foreign.h"
@@ -39,12 +42,14 @@ struct running {
 	uint32_t n;
 	uint64_t t_ns; /* of the last sample */
 	bool has_sample;
+	bool counts; /* it does, and may grow */
 };
 
 struct builder {
 	struct spans *s;
 	struct running **running; /* by thread, owned; NULL until its first sample */
 	uint32_t *index_of_row;   /* + 1 */
+	struct places places;
 	uint64_t zero_ns;
 };
 
@@ -79,21 +84,17 @@ static struct running *running_of(struct builder *b, uint32_t thread_row, size_t
 	return b->running[index - 1];
 }
 
-static bool is_same_place(const struct span *x, const struct span *y)
+static uint32_t leaf_function(const struct builder *b, const struct stack_place *p)
 {
-	return x->stack == y->stack && x->leaf_code == y->leaf_code &&
-		x->leaf_offset == y->leaf_offset;
-}
-
-static uint32_t leaf_function(const struct builder *b, const struct span *x)
-{
-	return frames_of_code(b->s->stacks->frames, x->leaf_code, x->leaf_offset).function;
+	return frames_of_code(b->s->stacks->frames, p->leaf_code, p->leaf_offset).function;
 }
 
 /* The same functions, whatever lines. */
-static bool looks_same(struct builder *b, const struct span *x, const struct span *y)
+static bool looks_same(struct builder *b, const struct span *a, const struct span *c)
 {
-	if (is_same_place(x, y))
+	const struct stack_place *x = &b->s->stacks->v[a->place], *y = &b->s->stacks->v[c->place];
+
+	if (a->place == c->place)
 		return true;
 	if (x->stack != y->stack || !x->leaf_code != !y->leaf_code)
 		return false;
@@ -132,16 +133,13 @@ static void add_value(struct builder *b, size_t thread, uint64_t t_ns, uint64_t 
 		b->s->end_ns = t->end_ns;
 }
 
-/* The sample before this one ends, and this one begins, halfway between them. */
+/* The sample before this one ends, and this one begins, halfway between them; one that does not count ends it, too. */
 static void add_sample(struct builder *b, const struct rec_sample *s)
 {
-	size_t thread;
+	size_t thread, place = 0;
 	struct running *r = running_of(b, s->thread, &thread);
 	uint64_t t_ns = s->t_ns > b->zero_ns ? s->t_ns - b->zero_ns : 0, begin = t_ns;
-	struct span x = { .stack = s->stack,
-		.leaf_code = s->leaf_code,
-		.leaf_offset = s->leaf_offset,
-		.samples = 1 };
+	bool counts = r && places_of_sample(&b->places, s, &place);
 
 	if (!r)
 		return;
@@ -149,49 +147,57 @@ static void add_sample(struct builder *b, const struct rec_sample *s)
 		uint64_t half = (t_ns - r->t_ns) / 2;
 
 		begin = r->t_ns + half;
-		r->entries[r->n - 1].value += half;
-		add_value(b, thread, begin, t_ns - begin);
-		b->s->threads[thread].value += half;
+		if (r->counts) {
+			r->entries[r->n - 1].value += half;
+			add_value(b, thread, r->t_ns, half);
+		}
 	} else if (r->has_sample) {
 		begin = t_ns = r->t_ns;
-	} else {
-		add_value(b, thread, begin, 0);
 	}
-	x.t_ns = begin;
-	x.value = t_ns - begin;
-	push(b, thread, r, &x);
+	if (counts) {
+		add_value(b, thread, begin, t_ns - begin);
+		push(b, thread, r,
+			&(struct span){ .t_ns = begin,
+				.value = t_ns - begin,
+				.place = (uint32_t)place,
+				.samples = 1 });
+	}
 	r->t_ns = t_ns;
 	r->has_sample = true;
+	r->counts = counts;
 }
 
-static void gather_samples(struct builder *b, struct tables *t)
+static void gather_samples(struct builder *b, struct tables *t, const struct stacks_options *o)
 {
 	uint64_t begun_ns = tables_reader(t)->begun_monotonic_ns;
 	struct record_iter it = record_iter(t, RECORD_sample);
 	bool is_first = true;
 
 	for (const struct rec_sample *s; (s = record_next(&it)); is_first = false) {
-		if (is_first)
+		if (is_first) {
 			b->zero_ns = begun_ns <= s->t_ns ? begun_ns : s->t_ns;
+			places_init(&b->places, b->s->stacks, o, b->zero_ns);
+		}
 		add_sample(b, s);
 	}
 	record_iter_done(&it);
 }
 
-static void gather_weights(struct builder *b, struct tables *t)
+static void gather_weights(struct builder *b, struct tables *t, const struct stacks_options *o)
 {
 	static const uint64_t most = UINT64_MAX / 4; /* a hostile sum ends there */
 	struct record_iter it = record_iter(t, RECORD_weight);
 
+	places_init(&b->places, b->s->stacks, o, 0);
 	for (const struct rec_weight *w; (w = record_next(&it));) {
-		size_t thread;
+		size_t thread, place = 0;
 		struct running *r = running_of(b, w->thread, &thread);
-		struct span x = { .stack = w->stack,
-			.value = w->value,
+		struct span x = { .value = w->value,
 			.samples = w->samples < UINT32_MAX ? (uint32_t)w->samples : UINT32_MAX };
 
-		if (!r)
+		if (!r || !places_of_weight(&b->places, w, &place))
 			continue;
+		x.place = (uint32_t)place;
 		x.t_ns = b->s->threads[thread].end_ns; /* without time, or out of order: behind */
 		if (w->t_ns > x.t_ns && w->t_ns < most)
 			x.t_ns = w->t_ns;
@@ -210,7 +216,7 @@ static void gather_nodes(struct builder *b)
 		const struct stack_place *p = &b->s->stacks->v[i];
 		size_t thread;
 		struct running *r = running_of(b, b->s->stacks->threads[p->thread].row, &thread);
-		struct span x = { .stack = p->stack, .value = foreign_value(p->value * 1e9) };
+		struct span x = { .place = (uint32_t)i, .value = foreign_value(p->value * 1e9) };
 
 		x.t_ns = b->s->threads[thread].end_ns;
 		add_value(b, thread, x.t_ns, x.value);
@@ -238,14 +244,14 @@ static void take_timeline(struct builder *b, struct arena *a, struct tables *t)
 	b->s->zero_ns = begun_ns;
 }
 
-int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct err *e)
+int spans_build(struct spans **ret, struct arena *a, struct selection *of, struct err *e)
 {
-	static const struct stacks_options all = { 0 };
+	struct tables *t = of->recording->tables;
 	struct spans *s = arena_new(a, struct spans);
 	struct builder b = { .s = s };
 	size_t n;
 
-	s->stacks = stacks_build(a, t, &all);
+	s->stacks = of->stacks;
 	n = s->stacks->n_threads;
 	s->threads = arena_new_n(a, struct spans_thread, n);
 	s->file = xcalloc(1, sizeof *s->file);
@@ -263,22 +269,23 @@ int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct er
 		gather_nodes(&b);
 		take_timeline(&b, a, t);
 	} else if (s->stacks->is_foreign) {
-		gather_weights(&b, t);
+		gather_weights(&b, t, &of->options);
 	} else {
-		gather_samples(&b, t);
+		gather_samples(&b, t, &of->options);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (b.running[i] && b.running[i]->n)
 			put_block(s->file, &s->threads[i], b.running[i]);
 		free(b.running[i]);
 	}
+	places_done(&b.places);
 	*ret = s;
 	return 0;
 }
 
-int spans_build_time(struct spans **ret, struct arena *a, struct tables *t, struct err *e)
+int spans_build_time(struct spans **ret, struct arena *a, struct selection *of, struct err *e)
 {
-	int status = spans_build(ret, a, t, e);
+	int status = spans_build(ret, a, of, e);
 
 	if (status < 0 || (*ret)->stacks->unit == UNIT_SECONDS)
 		return status;
@@ -302,10 +309,15 @@ int spans_close(struct spans *s, struct err *e)
 
 /* ---- reading back ---------------------------------------------------------------------------- */
 
+bool spans_has_thread(const struct spans *s, size_t thread)
+{
+	return s->threads[thread].n > 0;
+}
+
 size_t spans_frames(
 	const struct spans *s, const struct span *x, struct stack_frame to[STACKS_DEPTH])
 {
-	return stacks_frames_at(s->stacks, x->stack, x->leaf_code, x->leaf_offset, to);
+	return stacks_frames(s->stacks, x->place, to);
 }
 
 struct span_iter spans_of(const struct spans *s, size_t thread)
@@ -384,39 +396,93 @@ static void replay_spans(const struct spans *s, size_t thread, const struct span
 	contexts_done(&c);
 }
 
-/* Times of a timeline count from the recording's begin on. */
-struct shifted {
-	const struct spans_replay *r;
-	uint64_t zero_ns;
+/* ---- calls as they were ---------------------------------------------------------------------- */
+
+/* A call that began and has not ended. */
+struct call {
+	uint32_t
+		function; /* as it is told; UINT32_MAX: its time is its caller's, the library's is not told */
+	bool is_kept; /* the filter is for it, or there is none */
 };
 
-static uint64_t shift(const struct shifted *s, uint64_t t_ns)
+/* Times of a timeline count from the recording's begin on, and what was not chosen of the calls is not told: library code
+ * becomes part of its caller, and of stacks that are filtered a call is open while one of those it leads to is. */
+struct telling {
+	const struct spans *s;
+	const struct spans_replay *r;
+	VEC(struct call) calls;
+	size_t n_told;      /* of them */
+	size_t n_kept;      /* likewise */
+	size_t n_looked_at; /* the first of them: those that are told are open */
+};
+
+static uint64_t since_begin(const struct telling *t, uint64_t t_ns)
 {
-	return t_ns > s->zero_ns ? t_ns - s->zero_ns : 0;
+	return t_ns > t->s->zero_ns ? t_ns - t->s->zero_ns : 0;
 }
 
-static void open_shifted(void *ctx, uint32_t function, uint64_t t_ns)
+static uint32_t told_as(const struct telling *t, uint32_t function)
 {
-	const struct shifted *s = ctx;
+	const struct stacks *s = t->s->stacks;
 
-	s->r->open(s->r->ctx, function, shift(s, t_ns));
+	if (!s->only_mine || !frames_function(s->frames, function)->is_library)
+		return function;
+	return t->n_told ? UINT32_MAX : frames_library(s->frames).function;
 }
 
-static void close_shifted(void *ctx, uint32_t function, uint64_t t_ns)
+static void begin_call(void *ctx, uint32_t function, uint64_t t_ns)
 {
-	const struct shifted *s = ctx;
+	struct telling *t = ctx;
+	struct shape_state state = { 0 };
+	struct call x = { .function = told_as(t, function) };
 
-	s->r->close(s->r->ctx, function, shift(s, t_ns));
+	if (x.function != UINT32_MAX && t->s->stacks->shape) {
+		shape_step(t->s->stacks->shape, &state, x.function);
+		x.is_kept = shape_counts(t->s->stacks->shape, &state);
+	} else {
+		x.is_kept = !t->s->stacks->shape;
+	}
+	vec_push(&t->calls, x);
+	t->n_told += x.function != UINT32_MAX;
+	t->n_kept += x.is_kept;
+	for (; t->n_kept && t->n_looked_at < t->calls.n; t->n_looked_at++) {
+		uint32_t next = t->calls.v[t->n_looked_at].function;
+
+		if (next != UINT32_MAX)
+			t->r->open(t->r->ctx, next, since_begin(t, t_ns));
+	}
+}
+
+static void end_call(void *ctx, uint32_t function, uint64_t t_ns)
+{
+	struct telling *t = ctx;
+	struct call last = t->calls.v[--t->calls.n];
+	size_t still_open;
+
+	(void)function;
+	t->n_told -= last.function != UINT32_MAX;
+	t->n_kept -= last.is_kept;
+	/* With the last that is kept its callers end, until another one is. */
+	still_open = t->n_kept ? t->calls.n : 0;
+	if (last.function != UINT32_MAX && t->n_looked_at > t->calls.n)
+		t->r->close(t->r->ctx, last.function, since_begin(t, t_ns));
+	if (t->n_looked_at > t->calls.n)
+		t->n_looked_at = t->calls.n;
+	for (; t->n_looked_at > still_open; t->n_looked_at--)
+		if (t->calls.v[t->n_looked_at - 1].function != UINT32_MAX)
+			t->r->close(t->r->ctx, t->calls.v[t->n_looked_at - 1].function,
+				since_begin(t, t_ns));
 }
 
 void spans_replay(const struct spans *s, size_t thread, const struct spans_replay *r)
 {
-	struct shifted shifted = { r, s->zero_ns };
+	struct telling t = { .s = s, .r = r };
 
 	if (s->timeline)
 		timeline_visit(s->timeline, s->stacks->threads[thread].row,
 			&(struct timeline_window){ 0 },
-			&(struct timeline_visitor){ &shifted, open_shifted, close_shifted });
+			&(struct timeline_visitor){ &t, begin_call, end_call });
 	else
 		replay_spans(s, thread, r);
+	vec_done(&t.calls);
 }

@@ -3,7 +3,7 @@
  * What each thread did, in the order of time: what formats with a time axis are made of. A sample stands for
  * the time from halfway to the one before to halfway to the next, so the spans of a thread touch one another
  * and weigh what analyze/stacks.h says; neighbours with the same functions are one span. Another tool's
- * weights follow one another where its file tells no times. Calls that were traced with a timeline are replayed as
+ * weights follow one another where its file tells no times. What the selection leaves out leaves a gap. Calls that were traced with a timeline are replayed as
  * they were; without one only their sums are known, and they follow one another.
  *
  * The spans of all threads are put aside in an unnamed file in $TMPDIR (else /var/tmp, /tmp), sorted by
@@ -11,7 +11,7 @@
  * with their number.
  *
  *	struct spans *s;
- *	if (spans_build(&s, &arena, tables, &e) < 0) …
+ *	if (spans_build(&s, &arena, selection, &e) < 0) …
  *	for (size_t i = 0; i < s->stacks->n_threads; i++) {
  *		struct span_iter it = spans_of(s, i);
  *		for (struct span x; span_next(&it, &x);)
@@ -30,13 +30,13 @@
 
 struct arena;
 struct err;
-struct tables;
+struct selection;
 
 struct span {
-	uint64_t t_ns;                          /* its begin, from the recording's begin on */
-	uint64_t value;                         /* ns, bytes, count: the stacks' unit */
-	uint32_t stack, leaf_code, leaf_offset; /* of its first sample */
-	uint32_t samples;                       /* 0: exact, or not known */
+	uint64_t t_ns;    /* its begin, from the recording's begin on */
+	uint64_t value;   /* ns, bytes, count: the stacks' unit */
+	uint32_t place;   /* of its first sample, in the stacks */
+	uint32_t samples; /* 0: exact, or not known */
 };
 
 struct spans_thread {
@@ -49,7 +49,7 @@ struct spans_thread {
 };
 
 struct spans {
-	const struct stacks *stacks;     /* of all samples: threads, frames, unit */
+	const struct stacks *stacks;     /* the selection's */
 	struct spans_thread *threads;    /* as stacks->threads */
 	uint64_t end_ns;                 /* the last of all */
 	const struct timeline *timeline; /* of calls; spans_replay then tells it. NULL: none */
@@ -57,11 +57,13 @@ struct spans {
 	struct spans_file *file;
 };
 
-int spans_build(struct spans **ret, struct arena *a, struct tables *t, struct err *e);
+int spans_build(struct spans **ret, struct arena *a, struct selection *s, struct err *e);
 /* The same for formats whose values must be time; else ERR_USAGE. */
-int spans_build_time(struct spans **ret, struct arena *a, struct tables *t, struct err *e);
+int spans_build_time(struct spans **ret, struct arena *a, struct selection *s, struct err *e);
 int spans_close(struct spans *s, struct err *e);
 
+/* Whether it has anything to tell: threads of which nothing was chosen are not written. */
+bool spans_has_thread(const struct spans *s, size_t thread);
 /* Leaf first; returns their number. */
 size_t spans_frames(
 	const struct spans *s, const struct span *x, struct stack_frame to[STACKS_DEPTH]);

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "analyze/recording.h"
 #include "base/arena.h"
 #include "base/json_write.h"
 #include "formats/format.h"
@@ -135,32 +136,51 @@ static void write_events(struct page *p, size_t thread)
 	json_object_end(&p->w);
 }
 
-static int write_file(struct tables *t, struct sink *out, bool is_evented, struct err *e)
+static void put_name(struct page *p, const struct selection *s)
+{
+	struct buf what = BUF_INIT;
+
+	selection_describe(s, &what);
+	json_kv_string(&p->w, "name",
+		what.n ? arena_printf(&p->a, "%s (%s)", used_command(s), buf_str(&what))
+		       : used_command(s));
+	buf_done(&what);
+}
+
+/* The thread to show first, among those that are written. */
+static size_t first_profile(const struct page *p)
+{
+	size_t first = used_first_thread(p->spans->stacks), n = 0;
+
+	for (size_t i = 0; i < first; i++)
+		n += spans_has_thread(p->spans, i);
+	return n;
+}
+
+static int write_file(struct selection *s, struct sink *out, bool is_evented, struct err *e)
 {
 	struct page p = { .a = ARENA_INIT, .out = out };
-	int status = spans_build(&p.spans, &p.a, t, e);
+	int status = spans_build(&p.spans, &p.a, s, e);
 
 	if (status < 0) {
 		arena_done(&p.a);
 		return status;
 	}
-	p.used = used_build(&p.a, p.spans->stacks);
+	p.used = used_build_spans(&p.a, p.spans);
 	is_evented |= !p.spans->stacks->n_samples && p.spans->stacks->unit == UNIT_SECONDS;
 	p.frames = arena_new_n(&p.a, struct stack_frame, STACKS_DEPTH);
 	json_init(&p.w, &out->text, false);
 	json_object_begin(&p.w);
 	json_kv_string(&p.w, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json_kv_string(&p.w, "exporter", "leadline " LEADLINE_VERSION);
-	json_kv_string(&p.w, "name", used_command(&p.a, t));
-	json_kv_u64(&p.w, "activeProfileIndex", used_first_thread(p.spans->stacks));
+	put_name(&p, s);
+	json_kv_u64(&p.w, "activeProfileIndex", first_profile(&p));
 	write_frames(&p);
 	json_key(&p.w, "profiles");
 	json_array_begin(&p.w);
 	for (size_t i = 0; i < p.spans->stacks->n_threads; i++)
-		if (is_evented)
-			write_events(&p, i);
-		else
-			write_samples(&p, i);
+		if (spans_has_thread(p.spans, i))
+			(is_evented ? write_events : write_samples)(&p, i);
 	json_array_end(&p.w);
 	json_object_end(&p.w);
 	buf_addc(&out->text, '\n');
@@ -169,14 +189,14 @@ static int write_file(struct tables *t, struct sink *out, bool is_evented, struc
 	return status;
 }
 
-static int write_sampled(struct tables *t, struct sink *out, struct err *e)
+static int write_sampled(struct selection *s, struct sink *out, struct err *e)
 {
-	return write_file(t, out, false, e);
+	return write_file(s, out, false, e);
 }
 
-static int write_evented(struct tables *t, struct sink *out, struct err *e)
+static int write_evented(struct selection *s, struct sink *out, struct err *e)
 {
-	return write_file(t, out, true, e);
+	return write_file(s, out, true, e);
 }
 
 const struct format format_speedscope = {

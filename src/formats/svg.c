@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "analyze/selection.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/banned.h"
@@ -33,6 +34,18 @@ void svg_text(struct buf *out, const char *s, size_t most)
 			text_add_char(
 				out, text_is_control(c) || c == 0xfffe || c == 0xffff ? 0xfffd : c);
 	}
+}
+
+void svg_choice(struct buf *out, const struct selection *s)
+{
+	struct buf what = BUF_INIT;
+
+	selection_describe(s, &what);
+	if (what.n) {
+		buf_adds(out, "; ");
+		svg_text(out, buf_str(&what), 140);
+	}
+	buf_done(&what);
 }
 
 void svg_begin(struct buf *out, double width, double height, const char *title)

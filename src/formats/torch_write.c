@@ -9,6 +9,7 @@
 #include "analyze/op_form.h"
 #include "analyze/op_record.h"
 #include "analyze/op_written.h"
+#include "analyze/recording.h"
 #include "base/err.h"
 #include "formats/format.h"
 #include "formats/sink.h"
@@ -104,10 +105,10 @@ static void write_all(const struct op_events *x, struct sink *out)
 	buf_adds(text, "\n}\n");
 }
 
-static int write_trace(struct tables *t, struct sink *out, struct err *e)
+static int write_trace(struct selection *s, struct sink *out, struct err *e)
 {
 	struct op_events x = { .keeps_all = true };
-	int status = op_record_read(t, &x, e);
+	int status = op_record_read(s->recording->tables, &x, e);
 
 	if (status == 0)
 		write_all(&x, out);
@@ -115,10 +116,10 @@ static int write_trace(struct tables *t, struct sink *out, struct err *e)
 	return status;
 }
 
-static int write_packed(struct tables *t, struct sink *out, struct err *e)
+static int write_packed(struct selection *s, struct sink *out, struct err *e)
 {
 	sink_gzip(out);
-	return write_trace(t, out, e);
+	return write_trace(s, out, e);
 }
 
 const struct format format_torch_trace = {
@@ -126,6 +127,7 @@ const struct format format_torch_trace = {
 	.summary = "operators as torch.profiler writes them",
 	.suffixes = { ".pt.trace.json" },
 	.takes_ops = true,
+	.choice = FORMAT_OF_ALL,
 	.write = write_trace,
 };
 
@@ -134,5 +136,6 @@ const struct format format_torch_trace_gz = {
 	.summary = "the same, gzipped",
 	.suffixes = { ".pt.trace.json.gz" },
 	.takes_ops = true,
+	.choice = FORMAT_OF_ALL,
 	.write = write_packed,
 };

@@ -5,35 +5,75 @@
 #include <string.h>
 
 #include "analyze/paths.h"
+#include "analyze/recording.h"
 #include "analyze/stacks.h"
 #include "analyze/usage.h"
 #include "base/arena.h"
+#include "formats/spans.h"
 #include "base/banned.h"
+
+/* A table that grows. */
+struct adding {
+	uint32_t *functions, *index;
+	size_t n;
+};
+
+static void add(struct adding *to, uint32_t function)
+{
+	if (to->index[function] != UINT32_MAX)
+		return;
+	to->index[function] = (uint32_t)to->n;
+	to->functions[to->n++] = function;
+}
+
+static struct adding add_paths(struct arena *a, const struct stacks *s)
+{
+	size_t n_all = frames_n_functions(s->frames);
+	struct adding to = { arena_new_n(a, uint32_t, n_all + 1),
+		arena_new_n(a, uint32_t, n_all + 1), 0 };
+
+	memset(to.index, 0xff, (n_all + 1) * sizeof *to.index);
+	for (size_t i = 1; i < s->paths->n; i++)
+		add(&to, s->paths->v[i].function);
+	return to;
+}
 
 struct used used_build(struct arena *a, const struct stacks *s)
 {
-	size_t n_all = frames_n_functions(s->frames);
-	uint32_t *functions = arena_new_n(a, uint32_t, n_all + 1),
-		 *index = arena_new_n(a, uint32_t, n_all + 1);
-	struct used u = { .functions = functions, .index = index };
+	struct adding to = add_paths(a, s);
 
-	memset(index, 0xff, (n_all + 1) * sizeof *index);
-	for (size_t i = 1; i < s->paths->n; i++) {
-		uint32_t f = s->paths->v[i].function;
-
-		if (index[f] == UINT32_MAX) {
-			index[f] = (uint32_t)u.n;
-			functions[u.n++] = f;
-		}
-	}
-	return u;
+	return (struct used){ to.n, to.functions, to.index };
 }
 
-const char *used_command(struct arena *a, struct tables *t)
+static void open_call(void *ctx, uint32_t function, uint64_t t_ns)
 {
-	const struct usage *u = usage_build(a, t);
+	(void)t_ns;
+	add(ctx, function);
+}
 
-	return u ? u->command : "";
+static void close_call(void *ctx, uint32_t function, uint64_t t_ns)
+{
+	(void)ctx;
+	(void)function;
+	(void)t_ns;
+}
+
+/* Where part of a time line is missing, calls have other callers in it than their contexts have, so what is chosen by callers may
+ * differ. */
+struct used used_build_spans(struct arena *a, const struct spans *s)
+{
+	struct adding to = add_paths(a, s->stacks);
+	const struct spans_replay replay = { &to, open_call, close_call };
+
+	for (size_t i = 0; s->timeline && i < s->stacks->n_threads; i++)
+		if (s->stacks->only_mine || s->stacks->shape)
+			spans_replay(s, i, &replay);
+	return (struct used){ to.n, to.functions, to.index };
+}
+
+const char *used_command(const struct selection *s)
+{
+	return s->recording->usage->command;
 }
 
 const char *used_thread_name(struct arena *a, const struct stacks *s, size_t thread)

@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 struct arena;
+struct selection;
+struct spans;
 struct stacks;
-struct tables;
 
 struct used {
 	size_t n;
@@ -18,9 +19,11 @@ struct used {
 };
 
 struct used used_build(struct arena *a, const struct stacks *s);
+/* Those that a replay tells, too. */
+struct used used_build_spans(struct arena *a, const struct spans *s);
 
 /* The program's command line, "" where it is not known. */
-const char *used_command(struct arena *a, struct tables *t);
+const char *used_command(const struct selection *s);
 /* "MainThread", "thread 123". */
 const char *used_thread_name(struct arena *a, const struct stacks *s, size_t thread);
 /* The thread a viewer should show first: the one that was busiest. */

@@ -109,6 +109,8 @@ static void print_head(
 			strlen(slash ? slash + 1 : p->program));
 		buf_addc(out, '\n');
 	}
+	if (*p->comment)
+		text_add_line(out, "%s", p->comment);
 	text_add_line(out, "Type: %s", p->type);
 	if (p->begun_ns && localtime_r(&seconds, &t) &&
 		strftime(when, sizeof when, "%b %-d, %Y at %-I:%M%P (%Z)", &t))

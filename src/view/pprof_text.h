@@ -16,6 +16,7 @@ struct by_name;
 struct pprof_text {
 	const char *program; /* its last word of a path stands behind File: */
 	const char *type;    /* "wall", "cpu" */
+	const char *comment; /* what was chosen and left out; "" nothing */
 	enum unit unit;
 	uint64_t begun_ns;    /* realtime; 0: not known */
 	uint64_t duration_ns; /* 0: not known */

@@ -288,24 +288,16 @@ void profile_print_threads(
 
 void profile_print_idle(const struct stacks *s, const struct profile_view *v, struct buf *out)
 {
-	double all = (double)(s->n_samples + s->n_folded);
-	char share[UNITS_TEXT], text[200];
+	struct buf text = BUF_INIT;
 
 	if (!s->n_folded)
 		return;
-	units_format(share, UNIT_SHARE, (double)s->n_folded / all);
-	if (s->n_idle_threads)
-		snprintf(text, sizeof text,
-			"Left out: %zu idle %s and waits for work, %s of all samples; --idle "
-			"counts them.",
-			s->n_idle_threads, s->n_idle_threads == 1 ? "thread" : "threads", share);
-	else
-		snprintf(text, sizeof text,
-			"Left out: threads that wait for work, %s of all samples; --idle counts "
-			"them.",
-			share);
+	buf_adds(&text, "Left out: ");
+	stacks_describe_idle(s, &text);
+	buf_adds(&text, "; --idle counts them.");
 	buf_addc(out, '\n');
 	style_begin(out, STYLE_DIM, v->colour);
-	style_wrap(out, text, 0, v->width);
+	style_wrap(out, buf_str(&text), 0, v->width);
 	style_end(out, STYLE_DIM, v->colour);
+	buf_done(&text);
 }

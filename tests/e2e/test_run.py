@@ -84,7 +84,7 @@ def test_views_of_a_recording(draw, tool, script, python, tmp_path):
     assert "Threads" in threads and "holds GIL" in threads
     assert "Over time" in tool("report", "--host", record).stdout
     assert tool("report", "--state=cpu", record).returncode == 0
-    folded = tool("export", record, "--format", "collapsed").stdout.splitlines()
+    folded = tool("export", record, "--idle", "--format", "collapsed").stdout.splitlines()
     assert all(line.rpartition(" ")[2].isdigit() for line in folded)
     assert any(line.startswith("<module> (") and "spin (" in line for line in folded)
     total = sum(int(line.rpartition(" ")[2]) for line in folded)

@@ -31,7 +31,7 @@ def sample(draw, tool, label, script, seconds, *args, rate="1k", prefix=(), leas
             r = tool("run", f"--rate={rate}", "-o", record, f"--json={out}", "--", *prefix,
                      *require(label).command(str(path), str(seconds), *map(str, args)), timeout=120)
         assert r.returncode == 0, r.stderr
-        stacks = parse_collapsed(tool("export", record, "--format", "collapsed").stdout)
+        stacks = parse_collapsed(tool("export", record, "--idle", "--format", "collapsed").stdout)
         n = sum(stacks.values())
         if n >= least or seconds >= 60:
             break

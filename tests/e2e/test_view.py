@@ -666,7 +666,7 @@ def test_sizes_that_are_none_are_refused(tool, tmp_path):
 def changed(tmp_path_factory):
     """The orders, with the function that was seen most often taking three times as long."""
     path = tmp_path_factory.mktemp("changed") / "changed.speedscope.json"
-    subprocess.run([conftest.LEADLINE, "export", ORDERS, "--format=speedscope", "-o", path], check=True)
+    subprocess.run([conftest.LEADLINE, "export", ORDERS, "--idle", "--format=speedscope", "-o", path], check=True)
     data = json.loads(path.read_text())
     names = [frame["name"] for frame in data["shared"]["frames"]]
     seen = [names[stack[-1]] for profile in data["profiles"] for stack in profile["samples"]]

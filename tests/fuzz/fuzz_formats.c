@@ -7,16 +7,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
-#include "base/arena.h"
+#include "analyze/recording.h"
 #include "base/err.h"
 #include "formats/format.h"
 #include "formats/opened.h"
 #include "formats/png.h"
 #include "formats/sink.h"
 #include "store/reader.h"
-#include "store/tables.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -29,24 +26,28 @@ static int file_of(const uint8_t *data, size_t n)
 	return fd;
 }
 
-static void use(struct reader *r, size_t which)
+/* What is chosen of it, too: each part of a choice has a bit. */
+static void use(struct reader *reader, unsigned which, unsigned chosen)
 {
-	static const struct stacks_options all = { 0 };
+	static const char *const filter = "[a-m]";
 	const struct format *to = formats[which % n_formats];
-	struct arena a = ARENA_INIT;
+	const struct choice c = { .only_mine = chosen & 1,
+		.idle = chosen & 2,
+		.from_s = chosen & 4 ? 1e-6 : 0,
+		.to_s = chosen & 8 ? 1e-3 : 0,
+		.threads = chosen & 16 ? "#1" : NULL };
+	const char *const words = chosen & 32 ? filter : NULL;
 	struct err e = ERR_INIT;
-	struct tables *t = NULL;
+	struct recording *r = recording_of_reader(reader, "fuzz");
+	struct selection *s;
 	struct sink out;
 
-	if (tables_load(&t, r, &e) < 0)
-		abort();
-	profile_build(&a, stacks_build(&a, t, &all));
 	sink_init(&out, -1);
-	if (to->write && to != &format_png) /* another program's work */
-		to->write(t, &out, &e);
+	if (to->write && to != &format_png /* another program's work */ &&
+		format_select(to, r, &c, &words, &s, &e) == 0)
+		to->write(s, &out, &e);
 	sink_done(&out);
-	arena_done(&a);
-	tables_free(t);
+	recording_free(r);
 }
 
 /* Through the one door; a recording is fuzz_store's, which knows its checksums. */
@@ -87,7 +88,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (open_as(data, n, &r, &e) < 0 && (!e.code || !e.text[0]))
 		abort();
 	if (r)
-		use(r, n > 1 ? data[n / 2] : 0);
-	reader_close(r);
+		use(r, n > 1 ? data[n / 2] : 0, n > 1 ? data[n - 1] : 0);
 	return 0;
 }
