@@ -20,8 +20,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json_write.h"
 #include "formats/torch_trace.h"
+#include "json/torch.h"
+#include "json/values.h"
 #include "store/reader.h"
 #include "view/op_allocations.h"
 #include "view/op_compile.h"
@@ -157,19 +158,19 @@ static void write_json(const struct pages *p, const struct op_events *x, const s
 		op_work_json(p->work, w);
 	}
 	if (o->steps) {
-		op_steps_json(p->steps, v, w);
+		op_steps_json(p->steps, v->limit, w);
 		op_slow_json(p->slow, p->steps, w);
 	}
 	if (o->ops)
-		ops_json(p->ops, v, w);
+		ops_json(p->ops, v->top_level, v->limit, w);
 	if (o->modules)
-		op_modules_json(p->modules, v, w);
+		op_modules_json(p->modules, v->tree_limit, w);
 	if (o->compile)
-		op_compile_json(p->compile, v, w);
+		op_compile_json(p->compile, v->limit, w);
 	if (o->memory)
-		op_allocations_json(p->allocations, v, w);
+		op_allocations_json(p->allocations, v->limit, w);
 	if (o->kernels)
-		op_kernels_json(p->launches, v, w);
+		op_kernels_json(p->launches, v->limit, w);
 	if (o->streams)
 		op_streams_json(p->streams, w);
 }
@@ -179,11 +180,9 @@ static void print_json(const struct pages *p, const struct op_events *x, const s
 {
 	struct json_writer w;
 
-	json_init(&w, out, true);
-	json_object_begin(&w);
+	json_page_begin(&w, out);
 	write_json(p, x, o, v, &w);
-	json_object_end(&w);
-	buf_addc(out, '\n');
+	json_page_end(&w);
 }
 
 bool report_ops_alone(const char *path)

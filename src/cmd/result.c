@@ -29,11 +29,18 @@
 #include "analyze/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json_write.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
+#include "json/arguments.h"
+#include "json/bytecode.h"
+#include "json/functions.h"
+#include "json/host.h"
+#include "json/lines.h"
+#include "json/regions.h"
+#include "json/threads.h"
+#include "json/values.h"
 #include "store/reader.h"
 #include "formats/format.h"
 #include "store/tables.h"
@@ -605,53 +612,67 @@ void result_print_pprof(
 	arena_done(&a);
 }
 
+static void write_rows(const struct result *r, struct json_writer *w)
+{
+	total_json(r->profile->unit, r->profile->value, w);
+	if (r->exact)
+		trace_json(r->exact, w);
+	if (r->exact || !r->exact_lines) {
+		json_key(w, "functions");
+		functions_json_rows(
+			r->profile, r->exact, r->stacks->frames, 0, r->profile->n_functions, w);
+	}
+	if (r->exact_lines || !r->exact)
+		json_key(w, "lines");
+	if (r->exact_lines)
+		counted_lines_json_rows(r->exact_lines, SIZE_MAX, w);
+	else if (!r->exact)
+		lines_json_rows(r->profile, 0, r->profile->n_lines, w);
+	if (r->opcodes)
+		opcodes_json(r->opcodes, w);
+}
+
+static void write_profile(
+	const struct result *r, const struct result_page *page, struct json_writer *w)
+{
+	const struct frames *f = r->stacks->frames;
+
+	fidelity_json(&r->fidelity, w);
+	idle_json(r->stacks, w);
+	write_rows(r, w);
+	probes_json(r->probes, w);
+	endings_json(r->endings, r->n_endings, r->stacks, w);
+	if (page && page->threads)
+		threads_json(r->stacks, w);
+	if (r->arguments->n)
+		arguments_json(r->arguments, w);
+	if (r->tasks)
+		tasks_json(r->tasks, r->stacks, w);
+	if (r->tree)
+		tree_json(r->tree, r->stacks, w);
+	if (r->bytecode)
+		bytecode_json(r->bytecode, r->n_bytecode, w);
+	if (r->callers.n)
+		neighbours_json("callers", r->callers.v, r->callers.n, true, f, w);
+	if (r->callees.n)
+		neighbours_json("callees", r->callees.v, r->callees.n, false, f, w);
+}
+
 void result_json_page(const struct result *r, const struct result_page *page, struct buf *out)
 {
 	struct json_writer w;
 
-	json_init(&w, out, true);
-	json_object_begin(&w);
+	json_page_begin(&w, out);
 	if (*r->damage)
 		json_kv_string(&w, "damage", r->damage);
 	usage_json(r->usage, &r->bound, &w);
 	if (r->training)
 		training_json(r->training, &w);
-	if (r->regions->n && !r->profile)
+	if (r->regions->n)
 		regions_json(r->regions, &w);
-	if (r->profile) {
-		profile_json_fidelity(&r->fidelity, &w);
-		profile_json_idle(r->stacks, &w);
-		if (r->exact)
-			exact_json_functions(r->exact, r->profile, &w);
-		if (r->exact_lines)
-			exact_json_lines(r->exact_lines, &w);
-		if (r->opcodes)
-			counts_json_opcodes(r->opcodes, &w);
-		if (!r->exact && !r->exact_lines)
-			profile_json(r->profile, &w);
-		probes_json(r->probes, &w);
-		profile_json_endings(r->endings, r->n_endings, r->stacks, &w);
-		if (page && page->threads)
-			profile_json_threads(r->stacks, &w);
-		if (r->arguments->n)
-			arguments_json(r->arguments, &w);
-		if (r->regions->n)
-			regions_json(r->regions, &w);
-		if (r->tasks)
-			tasks_json(r->tasks, r->stacks, &w);
-		if (r->tree)
-			profile_json_tree(r->tree, r->stacks, &w);
-		if (r->bytecode)
-			bytecode_json(r->bytecode, r->n_bytecode, &w);
-		if (r->callers.n)
-			profile_json_neighbours(
-				"callers", r->callers.v, r->callers.n, true, r->stacks, &w);
-		if (r->callees.n)
-			profile_json_neighbours(
-				"callees", r->callees.v, r->callees.n, false, r->stacks, &w);
-	}
-	json_object_end(&w);
-	buf_addc(out, '\n');
+	if (r->profile)
+		write_profile(r, page, &w);
+	json_page_end(&w);
 }
 
 void result_json(const struct result *r, struct buf *out)

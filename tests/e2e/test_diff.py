@@ -52,7 +52,7 @@ def diff(tool, *args, status=0):
 
 
 def named(rows, which="self"):
-    return [r["function"] for r in rows if r[which]["named"]]
+    return [r["name"] for r in rows if r[which]["is_named"]]
 
 
 def adds_up(d):
@@ -68,7 +68,7 @@ def test_a_slower_function_is_named(tool, tmp_path):
     assert named(d["functions"]) == ["parse"] and set(named(d["functions"], "total")) == {"main", "parse"}
     parse = d["functions"][0]["self"]
     assert parse["low"] < 0.54 < parse["high"] and parse["change"] == pytest.approx(0.54, abs=0.1)
-    assert [p["path"] for p in d["paths"] if p["self"]["named"]] == ["main › parse"]
+    assert [p["path"] for p in d["paths"] if p["self"]["is_named"]] == ["main › parse"]
     page = tool("diff", a, b, "--functions", "--color=never").stdout
     assert "▲" in page and "parse" in page and "render" not in page
     assert "render" in tool("diff", a, b, "--all").stdout
@@ -176,7 +176,7 @@ def test_real_runs(draw, tool, recorded):
     draw.verdict("named of the same", tuple(f for f in same if f in ("parse", "render")), ())
     d = diff(tool, a, slower, "--normalize", "run")
     parse = next(f for f in d["functions"] if f["function"] == "parse")
-    draw.verdict("parse is named", bool(parse["self"]["named"]), True)
+    draw.verdict("parse is named", bool(parse["self"]["is_named"]), True)
     draw.median("change of parse", parse["self"]["change"], low=0)
     text = next(l for l in d["lines"] if l.get("text") == "total += i * i")
     draw.median("change of its line", text["self"]["change"], low=0)
