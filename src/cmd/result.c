@@ -619,8 +619,8 @@ static void write_rows(const struct result *r, struct json_writer *w)
 		trace_json(r->exact, w);
 	if (r->exact || !r->exact_lines) {
 		json_key(w, "functions");
-		functions_json_rows(
-			r->profile, r->exact, r->stacks->frames, 0, r->profile->n_functions, w);
+		functions_json_rows(r->profile, r->exact, r->stacks->frames,
+			&(struct json_rows){ .n = r->profile->n_functions, .details = true }, w);
 	}
 	if (r->exact_lines || !r->exact)
 		json_key(w, "lines");

@@ -57,26 +57,29 @@ static void estimate_json(
 		json_kv_double(w, ends[i].key, ends[i].is_known ? ends[i].value : UNITS_UNKNOWN);
 }
 
-static void counted_json(
+static void details_json(
 	const struct exact_function *f, const struct exact *x, struct json_writer *w)
 {
-	const struct exact_cost *c = &f->cost;
 	bool is_time = x->unit == UNIT_SECONDS;
 
-	json_kv_double(w, "self", c->self);
-	json_kv_double(w, "total", c->total);
-	json_kv_u64(w, "calls", c->calls);
-	json_kv_u64(w, "primitive_calls", c->primitive_calls);
-	json_kv_double(w, "resumes", x->has_contexts ? (double)c->resumes : UNITS_UNKNOWN);
 	json_kv_double(w, "awaited_s", x->has_contexts ? f->awaited_s : UNITS_UNKNOWN);
-	json_kv_double(w, "raw_self", is_time ? c->raw.self_s : UNITS_UNKNOWN);
-	json_kv_double(w, "raw_total", is_time ? c->raw.total_s : UNITS_UNKNOWN);
+	json_kv_double(w, "raw_self", is_time ? f->cost.raw.self_s : UNITS_UNKNOWN);
+	json_kv_double(w, "raw_total", is_time ? f->cost.raw.total_s : UNITS_UNKNOWN);
 	json_kv_double(w, "min_s", f->min_s);
 	json_kv_double(w, "median_s", f->p50_s);
 	json_kv_double(w, "p99_s", f->p99_s);
 	json_kv_double(w, "max_s", f->max_s);
 	json_kv_bool(w, "is_doubtful", f->is_doubtful);
 	estimate_json(f, x, w);
+}
+
+static void counted_json(const struct exact_cost *c, const struct exact *x, struct json_writer *w)
+{
+	json_kv_double(w, "self", c->self);
+	json_kv_double(w, "total", c->total);
+	json_kv_u64(w, "calls", c->calls);
+	json_kv_u64(w, "primitive_calls", c->primitive_calls);
+	json_kv_double(w, "resumes", x->has_contexts ? (double)c->resumes : UNITS_UNKNOWN);
 }
 
 static void sampled_json(
@@ -96,19 +99,21 @@ static void place_json(
 }
 
 void functions_json_rows(const struct profile *p, const struct exact *exact,
-	const struct frames *frames, size_t first, size_t n, struct json_writer *w)
+	const struct frames *frames, const struct json_rows *rows, struct json_writer *w)
 {
 	json_array_begin(w);
-	for (size_t i = first; i < p->n_functions && i - first < n; i++) {
+	for (size_t i = rows->first; i < p->n_functions && i - rows->first < rows->n; i++) {
 		const struct profile_function *f = &p->functions[i];
 
 		json_object_begin(w);
 		place_json(f->function, f->name, f->file, f->first_line, w);
 		json_kv_u64(w, "kind", function_kind(frames, f->function));
 		if (exact)
-			counted_json(&exact->functions[f->exact], exact, w);
+			counted_json(&exact->functions[f->exact].cost, exact, w);
 		else
 			sampled_json(p, f, w);
+		if (exact && rows->details)
+			details_json(&exact->functions[f->exact], exact, w);
 		json_object_end(w);
 	}
 	json_array_end(w);

@@ -22,9 +22,14 @@ unsigned function_kind(const struct frames *f, uint32_t function);
 
 /* Of a row of samples: value, interval and number of samples. */
 void cost_json(const struct profile *p, const struct profile_cost *c, struct json_writer *w);
-/* At most n rows from `first` on. exact: where calls were counted, else NULL. */
+struct json_rows {
+	size_t first, n; /* at most n of them, from `first` on */
+	bool details; /* counted ones: raw times, quantiles of a call, estimates; large tables of the page go without */
+};
+
+/* exact: where calls were counted, else NULL. */
 void functions_json_rows(const struct profile *p, const struct exact *exact, const struct frames *f,
-	size_t first, size_t n, struct json_writer *w);
+	const struct json_rows *rows, struct json_writer *w);
 /* "trace": the sums of what was counted. */
 void trace_json(const struct exact *x, struct json_writer *w);
 

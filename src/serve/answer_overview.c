@@ -233,7 +233,7 @@ static void write_rows(struct selection *s, struct json_writer *w)
 	if (!p)
 		return;
 	json_key(w, "functions");
-	functions_json_rows(p, s->exact, s->recording->frames, 0, TOP, w);
+	functions_json_rows(p, s->exact, s->recording->frames, &(struct json_rows){ .n = TOP }, w);
 	json_key(w, "lines");
 	if (s->exact_lines)
 		counted_lines_json_rows(s->exact_lines, TOP, w);

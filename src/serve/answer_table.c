@@ -107,7 +107,8 @@ static int table_of_rows(struct selection *s, const struct params *p, bool is_li
 	if (is_lines)
 		lines_json_rows(rows, first, limit, w);
 	else
-		functions_json_rows(rows, s->exact, s->recording->frames, first, limit, w);
+		functions_json_rows(rows, s->exact, s->recording->frames,
+			&(struct json_rows){ .first = first, .n = limit }, w);
 	pattern_free(pattern);
 	arena_done(&a);
 	return 0;
@@ -194,7 +195,8 @@ int answer_search(struct library *l, struct params *p, struct json_writer *w, st
 	json_array_end(w);
 	json_kv_double(w, "value", time_of_any(s, is_found));
 	json_key(w, "functions");
-	functions_json_rows(found, s->exact, s->recording->frames, 0, limit, w);
+	functions_json_rows(
+		found, s->exact, s->recording->frames, &(struct json_rows){ .n = limit }, w);
 	pattern_free(pattern);
 	arena_done(&a);
 	return 0;
