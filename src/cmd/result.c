@@ -50,7 +50,6 @@
 #include "view/bytecode.h"
 #include "view/counts.h"
 #include "view/exact.h"
-#include "view/probes.h"
 #include "view/pprof_text.h"
 #include "view/profile.h"
 #include "view/profile_parts.h"

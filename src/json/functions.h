@@ -22,6 +22,7 @@ unsigned function_kind(const struct frames *f, uint32_t function);
 
 /* Of a row of samples: value, interval and number of samples. */
 void cost_json(const struct profile *p, const struct profile_cost *c, struct json_writer *w);
+
 struct json_rows {
 	size_t first, n; /* at most n of them, from `first` on */
 	bool details; /* counted ones: raw times, quantiles of a call, estimates; large tables of the page go without */
