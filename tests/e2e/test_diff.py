@@ -147,7 +147,7 @@ def test_traced_calls(tool, tmp_path):
         r = tool("run", "--trace", "--python", sys.executable, "-o", tmp_path / f"{name}.lead", script, rounds, 100)
         assert r.returncode == 0, r.stderr
     d = diff(tool, tmp_path / "a.lead", tmp_path / "b.lead")
-    calls = {f["function"]: (f["calls_a"], f["calls_b"]) for f in d["functions"] if "calls_a" in f}
+    calls = {f["name"]: (f["calls_a"], f["calls_b"]) for f in d["functions"] if "calls_a" in f}
     assert calls["parse"] == (4, 8) and calls["render"] == (4, 8)
     adds_up(d)
     d = diff(tool, tmp_path / "a.lead", tmp_path / "b.lead", "--normalize", "unit", "--unit", "parse")
@@ -175,7 +175,7 @@ def test_real_runs(draw, tool, recorded):
     same = named(diff(tool, a, again, "--normalize", "run", "--noise", "20%")["functions"])
     draw.verdict("named of the same", tuple(f for f in same if f in ("parse", "render")), ())
     d = diff(tool, a, slower, "--normalize", "run")
-    parse = next(f for f in d["functions"] if f["function"] == "parse")
+    parse = next(f for f in d["functions"] if f["name"] == "parse")
     draw.verdict("parse is named", bool(parse["self"]["is_named"]), True)
     draw.median("change of parse", parse["self"]["change"], low=0)
     text = next(l for l in d["lines"] if l.get("text") == "total += i * i")
