@@ -46,9 +46,9 @@ def own_shares(own, rows):
     sums = collections.defaultdict(lambda: [0, 0, 0])
     for (file, line, name), (_, _, self_s, _, callers) in marshal.loads(pathlib.Path(f"{own}/x.pstats").read_bytes()).items():
         row = next((r for (n, f, at), r in rows.items() if (f, at) == (file, line)), {}) if file != "~" else rows.get((name.replace("<", "{").replace(">", "}"), "", 0), {})
-        ends = [1, *((row[end] / row["self_s"] if row.get(end) is not None and row["self_s"] else 1) for end in ("self_low_s", "self_high_s"))]
+        ends = [1, *((row[end] / row["self"] if row.get(end) is not None and row["self"] else 1) for end in ("self_low", "self_high"))]
         if file != "~" and row:
-            sums[file, line] = [sum_s + (row["self_s"] if row.get(end) is None else row[end]) for sum_s, end in zip(sums[file, line], ("self_s", "self_low_s", "self_high_s"))]
+            sums[file, line] = [sum_s + (row["self"] if row.get(end) is None else row[end]) for sum_s, end in zip(sums[file, line], ("self", "self_low", "self_high"))]
             continue
         parts = {(file, line): self_s} if file != "~" else {(of[0], of[1]): numbers[2] for of, numbers in callers.items()}
         for key, part_s in parts.items():
@@ -61,9 +61,9 @@ def top_ten(own, command, env, shares):
     """How many of the ten functions with most time of their own, by the sampler, have the budget's share within the sampler's interval; have an interval
     that meets the sampler's; and are among the budget's ten. And how wide the budget's intervals are, as high ÷ low, in the middle."""
     rows, page = functions(own, command, env)
-    top = sorted(rows.values(), key=lambda row: -row["self_s"])[:10]
+    top = sorted(rows.values(), key=lambda row: -row["self"])[:10]
     ours = sorted(shares, key=lambda key: -shares[key][0])[:10]
-    found = [(row["self_low_s"], row["self_high_s"], *(share * page["sampled_s"] for share in shares.get((row["file"], row["line"]), (0, 0, 0)))) for row in top]
+    found = [(row["self_low"], row["self_high"], *(share * page["total"] for share in shares.get((row["file"], row["line"]), (0, 0, 0)))) for row in top]
     inside = sum(low <= s <= high for low, high, s, _, _ in found)
     meet = sum(low <= our_high and our_low <= high for low, high, _, our_low, our_high in found)
     widths = sorted(our_high / our_low if our_low else float("inf") for _, _, _, our_low, our_high in found)
@@ -91,12 +91,12 @@ def main():
             for _ in range(asked.rounds):
                 plain.append(cpu(command, env))
                 rows, page = functions(own, command, env, "--budget", "10%")
-                budget.append(page["user_s"] + page["sys_s"])
+                budget.append(page["user_s"] + page["system_s"])
             top = top_ten(own, command, env, own_shares(own, rows))
             truth, _ = functions(own, command, env, "--trace")
-        exact = [key for key, row in rows.items() if not row["estimated"] and key in truth]
+        exact = [key for key, row in rows.items() if not row["is_estimated"] and key in truth]
         right = sum(rows[key]["calls"] == truth[key]["calls"] for key in exact)
-        guessed = [key for key, row in rows.items() if row["estimated"] and key in truth]
+        guessed = [key for key, row in rows.items() if row["is_estimated"] and key in truth]
         held = sum(holds(rows[key], truth[key]["calls"]) for key in guessed)
         for i, n in enumerate((len(rows), right, len(guessed), held)):
             sums[i] += n

@@ -117,7 +117,7 @@ class Bench:
         """A row of a gated run."""
         if not r.slowdown or not r.by_loop:
             raise RuntimeError("too few pairs of windows: let it run for longer, or on a quieter machine")
-        estimate = r.report.get("fidelity", {}).get("slowdown_est")
+        estimate = r.report.get("fidelity", {}).get("slowdown_share")
         said = f" (it says {estimate:.1%})" if estimate is not None else ""
         detail = f"{said}, {r.slowdown.pairs} pairs; a busy loop {r.by_loop.median:.1%}"
         self.table.add(figure, r.slowdown, bar, "{:.1%}", detail=detail, peers=peers)
@@ -199,7 +199,7 @@ class Bench:
 
     def same_shares(self, slow, fast):
         """Functions with 0.5 % and more of self time whose shares at the two rates differ by more than both intervals allow."""
-        of = [{f["name"]: [f[k] / r["wall_s"] for k in ("self_s", "self_low_s", "self_high_s")] for f in r["functions"]}
+        of = [{f["name"]: [f[k] / r["wall_s"] for k in ("self", "self_low", "self_high")] for f in r["functions"]}
               for r in (slow, fast)]
         names = [n for n, (share, _, _) in of[0].items() if share > 0.005 and n in of[1]]
         apart = [n for n in names if abs(of[0][n][0] - of[1][n][0]) > math.hypot(*((o[n][2] - o[n][1]) / 2 for o in of))]
@@ -233,7 +233,7 @@ class Bench:
             self.turn_rows(f"200 in turn {rate}", r, self.peer_runs(rate, "threads.py", 4, "turns") if rate == "100" else {})
 
     def turn_rows(self, name, r, peers):
-        truth_s, weights = r.program["truth"], {f["name"]: f["self_s"] for f in r.report["functions"]}
+        truth_s, weights = r.program["truth"], {f["name"]: f["self"] for f in r.report["functions"]}
         told = {n: weights.get(n, 0) for n in truth_s}
         ours = thread_errors(told, truth_s, sum(counts_in(r.stacks, truth_s).values()))
         beside = {}

@@ -39,7 +39,7 @@ def traced(command, env, folder):
     os.unlink(recording)
     functions = {f["name"]: f for f in json.loads(said)["functions"]}
     return {
-        name: (functions[name]["total_s"], functions[name]["total_s"] * units / s, functions[name]["raw_total_s"]) for name, (s, units) in own.items()
+        name: (functions[name]["total"], functions[name]["total"] * units / s, functions[name]["raw_total"]) for name, (s, units) in own.items()
     }
 
 

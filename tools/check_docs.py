@@ -20,6 +20,7 @@ import subprocess
 import sys
 from typing import Dict, Iterator, List, NamedTuple, Optional, Set
 
+import json_docs
 from check_layers import ALLOWED
 
 SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES", "SEE ALSO"]
@@ -403,6 +404,7 @@ def problems(root: pathlib.Path, tool: pathlib.Path) -> Iterator[str]:
         yield f"{tool} is missing: run 'make build'"
     yield from check_format(root)
     yield from check_session(root)
+    yield from json_docs.read(root)[1]
     yield from check_architecture(root, ALLOWED)
     yield from check_facts(root)
     yield from check_links(root)

@@ -21,9 +21,10 @@ ALLOWED = {
     "analyze": BASE | {"store", "cpython", "symbol"},
     "advise": {"base", "analyze", "store"},
     "formats": {"base", "analyze", "store"},
+    "json": {"base", "analyze", "formats"},
     "view": {"base", "analyze"},
     "bench": {"base", "wire", "analyze", "store", "sys", "collect"},
-    "serve": {"base", "analyze", "store", "formats", "view"},
+    "serve": {"base", "analyze", "store", "formats", "json", "view"},
     "cmd": None,  # everything
 }
 # A table, not code: what its rows mean is agreed between tool, agents and BPF.
@@ -31,6 +32,9 @@ MAY_INCLUDE = {("wire/py_layout.h", "cpython/fields.def")}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 VERSION_IF = re.compile(r"^\s*#\s*if.*PY_VERSION", re.MULTILINE)
 PRINTING = re.compile(r"(?<![A-Za-z_])(printf|puts|putchar|perror|exit)\s*\(")
+JSON_CALL = re.compile(r"\bjson_(?:init|key|kv_\w+|(?:object|array)_(?:begin|end))\s*\(")
+# usage_json(…, struct json_writer *w): what writes a result.
+JSON_WRITER = re.compile(r"^\w[\w *]*?\b(\w+_json\w*)\([^;{]*struct json_writer \*", re.MULTILINE)
 # Printing and exiting belong to cmd/. These two say why they differ in their own header.
 MAY_PRINT = {"base/log.c", "base/xalloc.c"}
 
@@ -54,6 +58,11 @@ def problems(source: pathlib.Path):
                 yield f"{name}: {folder} may not include {included}"
         if VERSION_IF.search(text) and name != "agent/compat.h":
             yield f"{name}: interpreter versions are told apart in agent/compat.h only"
+        if folder not in ("base", "json", "cmd") and not is_test:
+            for match in JSON_WRITER.finditer(text):
+                yield f"{name}: {match.group(1)} writes a result as JSON; that is src/json's, for --json and the page"
+        if folder == "view" and JSON_CALL.search(text):
+            yield f"{name}: writes JSON; view is for terminals"
         if folder not in ("cmd", "agent") and not is_test and name not in MAY_PRINT:
             code = re.sub(r"/\*.*?\*/|\"(\\.|[^\"\\])*\"", "", text, flags=re.DOTALL)
             for match in PRINTING.finditer(code):

@@ -33,7 +33,7 @@ class Comparison:
         self.blocks: int = document["blocks"]
         self.b_wins: int = document["b_wins"]
         self.control: Optional[Dict[str, float]] = document["control"]
-        self.detectable: Optional[float] = document["detectable"]
+        self.detectable: Optional[float] = document["detectable_share"]
         self.more_blocks: Optional[int] = document["more_blocks"]
         self.times: List[List[Optional[float]]] = document["times"]
 

@@ -85,18 +85,18 @@ def seconds(value: Optional[float]) -> str:
 def sampled_tables(document: Dict[str, Any], limit: int) -> List[str]:
     """Functions and lines, as the report has them."""
     # Shares are of all sampled time, which the outermost function has.
-    whole = max((f["total_s"] for f in document.get("functions", [])), default=0) or 1
+    whole = max((f["total"] for f in document.get("functions", [])), default=0) or 1
 
     def rows(name: str) -> List[Dict[str, Any]]:
         """Without the kernel's own functions, which only wait for the cell."""
-        return [r for r in document.get(name, []) if r["self_s"] > 0 or r["file"].startswith("In [")][:limit]
+        return [r for r in document.get(name, []) if r["self"] > 0 or r["file"].startswith("In [")][:limit]
 
     def share(value: float) -> str:
         return f"{100 * value / whole:.1f} %"
 
-    functions = [[share(f["self_s"]), seconds(f["self_s"]), share(f["total_s"]),
+    functions = [[share(f["self"]), seconds(f["self"]), share(f["total"]),
                   f"{f['name']}  {place(f['file'], f['line'])}"] for f in rows("functions")]
-    lines = [[share(x["self_s"]), seconds(x["self_s"]), share(x["total_s"]), place(x["file"], x["line"])]
+    lines = [[share(x["self"]), seconds(x["self"]), share(x["total"]), place(x["file"], x["line"])]
              for x in rows("lines")]
     return [table("Functions", ["self", "time", "total", "function"], functions),
             table("Lines", ["self", "time", "total", "line"], lines)]
@@ -120,7 +120,7 @@ def counted_table(shell: Any, document: Dict[str, Any]) -> str:
     rows = []
     for x in sorted(document.get("lines", []), key=lambda x: (x["file"], x["line"])):
         text = linecache.getline(files.get(x["file"], x["file"]), x["line"]).rstrip("\n")
-        rows.append([str(x["hits"]), seconds(x["total_s"]), seconds(x["total_s"] / x["hits"]) if x["hits"] else "",
+        rows.append([str(x["hits"]), seconds(x["total"]), seconds(x["total"] / x["hits"]) if x["hits"] else "",
                      f"{place(x['file'], x['line'])}  {text}"])
     return table("Lines", ["hits", "time", "per hit", "line"], rows)
 

@@ -14,6 +14,7 @@
 #include "analyze/paths.h"
 #include "analyze/profile.h"
 #include "analyze/stacks.h"
+#include "base/buf.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/trie.h"
@@ -647,4 +648,19 @@ const struct diff *diff_build(struct arena *a, const struct diff_side *before,
 	trie_done(&b.path_of);
 	vec_done(&b.path_rows);
 	return d;
+}
+
+enum { PATH_STEPS = 64 };
+
+void diff_add_path(struct buf *to, const struct diff_row *r)
+{
+	const struct diff_row *steps[PATH_STEPS];
+	size_t n = 0;
+
+	for (; r && n < PATH_STEPS; r = r->path)
+		steps[n++] = r;
+	if (r)
+		buf_adds(to, "… › ");
+	while (n-- > 0)
+		buf_printf(to, "%s%s", steps[n]->name, n ? " › " : "");
 }

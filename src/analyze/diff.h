@@ -29,6 +29,7 @@
 #include "base/units.h"
 
 struct arena;
+struct buf;
 struct blocks;
 struct exact_lines;
 struct profile;
@@ -90,5 +91,15 @@ struct diff {
 /* The two must have one unit (stacks.h); the blocks get sorted. */
 const struct diff *diff_build(struct arena *a, const struct diff_side *before,
 	const struct diff_side *after, const struct diff_options *o);
+
+struct diff_name {                  /* of one of the two recordings */
+	const char *file, *command; /* command: "" unknown */
+	const char *made;           /* "2249 samples", "traced": how it came about */
+	const char *damage;         /* what is missing of it; "" nothing */
+	double wall_s;              /* unknown in other tools' files */
+};
+
+/* "main › load › parse": from the root on; of long ones the last steps. */
+void diff_add_path(struct buf *to, const struct diff_row *r);
 
 #endif

@@ -12,6 +12,8 @@
 #include "base/arena.h"
 #include "base/banned.h"
 
+const char *const ops_diff_scales[] = { "absolute", "run", "step" };
+
 static const char no_operator[] = "(no operator)";
 
 static void add(struct ops_diff_side *to, const struct ops_diff_side *x)

@@ -18,6 +18,7 @@ enum ops_diff_scale {
 	OPS_DIFF_RUN,  /* shares of each trace's own total */
 	OPS_DIFF_STEP, /* per step */
 };
+extern const char *const ops_diff_scales[]; /* "absolute", "run", "step" */
 
 struct ops_diff_side {
 	double calls, self_cpu_s, self_device_s;

@@ -49,6 +49,7 @@ static void add_line(struct builder *b, const struct stack_frame *f)
 	if (!b->lines.v[f->line_id].file) {
 		b->lines.v[f->line_id].file = f->file;
 		b->lines.v[f->line_id].function = f->name;
+		b->lines.v[f->line_id].function_id = f->function;
 		b->lines.v[f->line_id].first_line = f->first_line;
 		b->lines.v[f->line_id].line = f->line;
 	}

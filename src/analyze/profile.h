@@ -35,8 +35,9 @@ struct profile_function {
 
 struct profile_line {
 	const char *file, *function;
-	uint32_t first_line; /* of the function */
-	int line;            /* −1: the interpreter has none for it */
+	uint32_t function_id; /* its number (frames.h) */
+	uint32_t first_line;  /* of the function */
+	int line;             /* −1: the interpreter has none for it */
 	/* The part of the line that most of its own time is spent in, bytes; −1: not known. */
 	int column, end_column;
 	double column_share; /* of the line's own time */

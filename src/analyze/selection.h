@@ -17,7 +17,6 @@
 struct arguments;
 struct blocks;
 struct buf;
-struct by_place;
 struct ending;
 struct err;
 struct exact;
@@ -87,7 +86,6 @@ struct selection {
 	const struct tasks *tasks;
 	const struct ending *endings;
 	size_t n_endings;
-	const struct by_place *by_place; /* of whoever needs it (serve/answer_parts.h) */
 	char *key;
 	uint64_t last_used;
 };

@@ -142,3 +142,9 @@ struct unpaired unpaired_steps(const double *a, size_t n_a, const double *b, siz
 	judge(&u, o, is_unlike);
 	return u;
 }
+
+const char *unpaired_why_undecided(const struct unpaired *u)
+{
+	return u->is_unlike ? "measured under other conditions, see below"
+			    : "the noise is larger than the difference";
+}

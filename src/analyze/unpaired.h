@@ -40,4 +40,26 @@ enum { UNPAIRED_STEPS = 20 };
 struct unpaired unpaired_steps(const double *a, size_t n_a, const double *b, size_t n_b,
 	const struct verdict_options *o, bool is_unlike);
 
+const char *unpaired_why_undecided(const struct unpaired *u);
+
+/* Two files of results, benchmark by benchmark. */
+struct stored_row {
+	const char *name;
+	struct unpaired u;
+};
+
+struct stored_difference {
+	const char *what, *a, *b; /* "CPU", "x", "y" */
+};
+
+struct stored_result {
+	const char *a, *b;               /* files */
+	const char *damage_a, *damage_b; /* what is missing of them, "" nothing */
+	const struct stored_row *rows;
+	size_t n;
+	const struct stored_difference *differences;
+	size_t n_differences;
+	size_t n_only_a, n_only_b; /* benchmarks that the other side does not have */
+};
+
 #endif

@@ -638,3 +638,8 @@ const struct usage *usage_build(struct arena *a, struct tables *t)
 	map_done(&b.window_index);
 	return b.root || u->is_foreign ? u : NULL;
 }
+
+double usage_cpus_used(const struct usage *u)
+{
+	return u->wall_s > 0 ? (u->user_s + u->system_s) / u->wall_s : UNITS_UNKNOWN;
+}

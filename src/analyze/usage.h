@@ -76,4 +76,7 @@ struct usage {
  * last look. Everything lives in the arena. */
 const struct usage *usage_build(struct arena *a, struct tables *t);
 
+/* On average, of those that were allowed. */
+double usage_cpus_used(const struct usage *u);
+
 #endif

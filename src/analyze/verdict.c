@@ -200,3 +200,15 @@ struct verdict verdict_of(
 	free(d);
 	return v;
 }
+
+double verdict_median(const struct verdict_result *v, bool of_b)
+{
+	double *t = xmalloc((v->verdict->n_blocks + 1) * sizeof *t), m;
+
+	for (size_t i = 0; i < v->verdict->n_blocks; i++)
+		t[i] = of_b ? v->blocks[i].b : v->blocks[i].a;
+	distribution_sort(t, v->verdict->n_blocks);
+	m = v->verdict->n_blocks ? distribution_quantile(t, v->verdict->n_blocks, 0.5) : NAN;
+	free(t);
+	return m;
+}

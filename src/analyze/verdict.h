@@ -85,4 +85,27 @@ size_t verdict_next_look(size_t n);
 /* Why it is undecided, in words that follow "undecided: ". */
 const char *verdict_reason_text(enum verdict_reason r);
 
+/* A function that the difference is in. */
+struct verdict_cause {
+	const char *name, *file;
+	uint32_t line;
+	double change;     /* of its own time, as a share of A's time */
+	double plus_minus; /* half the 95 % interval */
+};
+
+/* All that a comparison has to tell. */
+struct verdict_result {
+	const struct verdict *verdict;
+	const struct verdict_block *blocks;
+	const char *a, *b;                  /* names */
+	double elapsed_s;                   /* NAN: unknown */
+	unsigned rounds;                    /* of a block; 0: unknown */
+	const struct verdict_cause *causes; /* the largest first */
+	size_t n_causes;
+	bool is_explained; /* they were looked for */
+};
+
+/* Of the times of one side, in seconds. */
+double verdict_median(const struct verdict_result *v, bool of_b);
+
 #endif

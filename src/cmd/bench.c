@@ -16,9 +16,12 @@
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/counting.h"
+#include "json/comparison.h"
+#include "json/values.h"
 #include "view/bench.h"
 #include "view/growth.h"
 #include "view/scaling.h"
+#include "view/counting.h"
 #include "base/banned.h"
 
 #define FIELD(f) offsetof(struct bench_options, f)
@@ -238,6 +241,7 @@ static int count_all(struct bench_session *s, struct err *e)
 	struct output output = output_for(STDOUT_FILENO, s->o->color);
 	bool is_json = s->o->has_json;
 	struct buf out = BUF_INIT;
+	struct json_writer w;
 	int status = 0;
 
 	vec_each (&s->items, one) {
@@ -249,10 +253,13 @@ static int count_all(struct bench_session *s, struct err *e)
 			break;
 		if (!is_json && out.n)
 			buf_addc(&out, '\n');
-		if (is_json)
-			counting_json(&v, &out);
-		else
+		if (is_json) {
+			json_page_begin(&w, &out);
+			counting_json(&c, NULL, &w);
+			json_page_end(&w);
+		} else {
 			counting_print(&v, &out);
+		}
 	}
 	if (status == 0 && s->o->json)
 		status = outfile_save(&out, s->o->json, e);

@@ -26,7 +26,10 @@
 #include "cmd/same_output.h"
 #include "cmd/subject.h"
 #include "formats/blockfile.h"
+#include "json/comparison.h"
+#include "json/values.h"
 #include "view/verdict.h"
+#include "view/counting.h"
 #include "base/banned.h"
 
 struct options {
@@ -262,9 +265,12 @@ static void on_block(void *ctx, size_t n_blocks, double elapsed_s)
 static int emit(const struct options *o, const struct verdict_view *v, struct err *e)
 {
 	struct buf text = BUF_INIT, json = BUF_INIT;
+	struct json_writer w;
 	int status = 0;
 
-	verdict_json(v, &json);
+	json_page_begin(&w, &json);
+	verdict_json(&v->r, &w);
+	json_page_end(&w);
 	if (o->format == FORMAT_TEXT)
 		verdict_print(v, &text);
 	else
@@ -297,17 +303,17 @@ static void explain_view(const struct command *self, const struct options *o,
 {
 	struct explain_options options = { .sides = { &sides[0].subject, &sides[1].subject },
 		.loop_s = fmax(sides[0].loop_s, sides[1].loop_s),
-		.ratio = v->verdict->ratio,
+		.ratio = v->r.verdict->ratio,
 		.keep = o->explain };
 	struct verdict_cause *causes = NULL;
 	struct err e = ERR_INIT;
 
-	if (explain(sides[0].arena, &options, &causes, &v->n_causes, &e) < 0) {
+	if (explain(sides[0].arena, &options, &causes, &v->r.n_causes, &e) < 0) {
 		command_fail(self, &e);
 		return;
 	}
-	v->causes = causes;
-	v->is_explained = true;
+	v->r.causes = causes;
+	v->r.is_explained = true;
 }
 
 static int compare(const struct command *self, const struct options *o, struct side sides[2],
@@ -337,13 +343,13 @@ static int compare(const struct command *self, const struct options *o, struct s
 		for (int i = 0; i < 2; i++)
 			fwrite(buf_str(&sides[i].said), 1, sides[i].said.n, stderr);
 	if (c.n) {
-		struct verdict_view v = { .verdict = &c.verdict,
-			.blocks = c.blocks,
-			.a = a.name,
-			.b = b.name,
+		struct verdict_view v = { .r = { .verdict = &c.verdict,
+						  .blocks = c.blocks,
+						  .a = a.name,
+						  .b = b.name,
+						  .elapsed_s = c.elapsed_s,
+						  .rounds = c.rounds },
 			.equivalence = verdict->equivalence,
-			.elapsed_s = c.elapsed_s,
-			.rounds = c.rounds,
 			.colour = output.colour,
 			.width = output.width };
 		struct err writing = ERR_INIT;
@@ -370,13 +376,13 @@ static int judge(const struct command *self, const struct options *o,
 		return command_fail(self, e);
 	verdict = verdict_of(f.v, f.n, options);
 	if (emit(o,
-		    &(struct verdict_view){ .verdict = &verdict,
-			    .blocks = f.v,
-			    .a = f.a,
-			    .b = f.b,
+		    &(struct verdict_view){ .r = { .verdict = &verdict,
+						    .blocks = f.v,
+						    .a = f.a,
+						    .b = f.b,
+						    .elapsed_s = f.elapsed_s,
+						    .rounds = f.rounds },
 			    .equivalence = options->equivalence,
-			    .elapsed_s = f.elapsed_s,
-			    .rounds = f.rounds,
 			    .colour = output.colour,
 			    .width = output.width },
 		    e) < 0)
@@ -392,15 +398,18 @@ static int compare_stored(const struct command *self, const struct options *o, c
 	struct buf text = BUF_INIT, json = BUF_INIT;
 	struct arena arena = ARENA_INIT;
 	struct err e = ERR_INIT;
+	struct json_writer w;
 	struct stored_view v;
 	int status = stored_compare(&arena, words[0], words[1], o->unit, verdict, o->force, &v, &e);
 
 	if (status == 0) {
-		command_tell_missing(v.a, v.damage_a);
-		command_tell_missing(v.b, v.damage_b);
+		command_tell_missing(v.r.a, v.r.damage_a);
+		command_tell_missing(v.r.b, v.r.damage_b);
 		v.colour = output.colour;
 		v.width = output.width;
-		stored_json(&v, &json);
+		json_page_begin(&w, &json);
+		stored_json(&v.r, &w);
+		json_page_end(&w);
 		if (o->format == FORMAT_TEXT)
 			stored_print(&v, &text);
 		else
@@ -453,16 +462,20 @@ static int compare_counts(const struct options *o, struct side sides[2], struct 
 {
 	struct output output = output_for(STDOUT_FILENO, o->color);
 	struct counting c[2];
+	struct json_writer w;
 	struct counting_view v = { &c[0], &c[1], output.colour, output.width };
 	struct buf out = BUF_INIT;
 	int status = 0;
 
 	for (int i = 0; i < 2 && status == 0; i++)
 		status = counting_of(sides[i].arena, &sides[i].subject, o->count != NULL, &c[i], e);
-	if (status == 0 && o->has_json)
-		counting_json(&v, &out);
-	else if (status == 0)
+	if (status == 0 && o->has_json) {
+		json_page_begin(&w, &out);
+		counting_json(&c[0], &c[1], &w);
+		json_page_end(&w);
+	} else if (status == 0) {
 		counting_print(&v, &out);
+	}
 	if (status == 0 && o->json)
 		status = outfile_save(&out, o->json, e);
 	else

@@ -33,8 +33,8 @@ static void note(differences *to, const char *what, const char *a, const char *b
 
 static void keep_differences(struct arena *a, differences *all, struct stored_view *to)
 {
-	to->differences = arena_copy(a, all->v, all->n * sizeof *all->v);
-	to->n_differences = all->n;
+	to->r.differences = arena_copy(a, all->v, all->n * sizeof *all->v);
+	to->r.n_differences = all->n;
 	vec_done(all);
 }
 
@@ -66,10 +66,10 @@ static int compare_results(struct arena *a, const struct verdict_options *o, boo
 	VEC(struct stored_row) rows = VEC_INIT;
 	struct results x, y;
 
-	if (results_load(a, to->a, &x, e) < 0 || results_load(a, to->b, &y, e) < 0)
+	if (results_load(a, to->r.a, &x, e) < 0 || results_load(a, to->r.b, &y, e) < 0)
 		return -(int)e->code;
-	to->damage_a = x.damage;
-	to->damage_b = y.damage;
+	to->r.damage_a = x.damage;
+	to->r.damage_b = y.damage;
 	compare_machines(a, &x, &y, to);
 	for (size_t i = 0; i < x.n; i++) {
 		const struct benchmark *other = results_find(&y, x.v[i].series.name);
@@ -77,19 +77,19 @@ static int compare_results(struct arena *a, const struct verdict_options *o, boo
 		if (!other && is_forced && x.n == 1 && y.n == 1)
 			other = &y.v[0];
 		if (!other || other->unit != x.v[i].unit) {
-			to->n_only_a++;
+			to->r.n_only_a++;
 			continue;
 		}
 		vec_push(&rows,
 			(struct stored_row){ x.v[i].series.name,
 				unpaired_series(a, &x.v[i].series, &other->series, o,
-					to->n_differences > 0 && !is_forced) });
+					to->r.n_differences > 0 && !is_forced) });
 	}
-	to->n_only_b = y.n - rows.n;
-	to->n = rows.n;
-	to->rows = arena_copy(a, rows.v, rows.n * sizeof *rows.v);
+	to->r.n_only_b = y.n - rows.n;
+	to->r.n = rows.n;
+	to->r.rows = arena_copy(a, rows.v, rows.n * sizeof *rows.v);
 	vec_done(&rows);
-	return to->n ? 0 : not_the_same(&x, &y, e);
+	return to->r.n ? 0 : not_the_same(&x, &y, e);
 }
 
 struct steps {
@@ -154,22 +154,22 @@ static int compare_steps(struct arena *a, const char *unit, const struct verdict
 	struct steps x = { .v = VEC_INIT }, y = { .v = VEC_INIT };
 	struct stored_row *row = arena_new(a, struct stored_row);
 	differences all = VEC_INIT;
-	int status = load_steps(a, to->a, unit, &x, e);
+	int status = load_steps(a, to->r.a, unit, &x, e);
 
 	if (status == 0)
-		status = load_steps(a, to->b, unit, &y, e);
+		status = load_steps(a, to->r.b, unit, &y, e);
 	if (status == 0) {
 		size_t from_x = warmup_of(&x), from_y = warmup_of(&y);
 
 		note(&all, "machine", x.host, y.host);
 		keep_differences(a, &all, to);
-		to->damage_a = x.damage;
-		to->damage_b = y.damage;
+		to->r.damage_a = x.damage;
+		to->r.damage_b = y.damage;
 		row->name = unit;
 		row->u = unpaired_steps(x.v.v + from_x, x.v.n - from_x, y.v.v + from_y,
-			y.v.n - from_y, o, to->n_differences > 0 && !is_forced);
-		to->rows = row;
-		to->n = 1;
+			y.v.n - from_y, o, to->r.n_differences > 0 && !is_forced);
+		to->r.rows = row;
+		to->r.n = 1;
 	}
 	vec_done(&x.v);
 	vec_done(&y.v);
@@ -179,11 +179,10 @@ static int compare_steps(struct arena *a, const char *unit, const struct verdict
 int stored_compare(struct arena *a, const char *file_a, const char *file_b, const char *unit,
 	const struct verdict_options *o, bool is_forced, struct stored_view *ret, struct err *e)
 {
-	*ret = (struct stored_view){ .a = file_a,
-		.b = file_b,
-		.damage_a = "",
-		.damage_b = "",
-		.equivalence = o->equivalence };
+	*ret = (struct stored_view){
+		.r = { .a = file_a, .b = file_b, .damage_a = "", .damage_b = "" },
+		.equivalence = o->equivalence
+	};
 	return unit ? compare_steps(a, unit, o, is_forced, ret, e)
 		    : compare_results(a, o, is_forced, ret, e);
 }
@@ -192,8 +191,8 @@ enum verdict_gate stored_gate(const struct stored_view *v)
 {
 	enum verdict_gate worst = VERDICT_NO_GATE;
 
-	for (size_t i = 0; i < v->n; i++) {
-		enum verdict_gate g = v->rows[i].u.gate;
+	for (size_t i = 0; i < v->r.n; i++) {
+		enum verdict_gate g = v->r.rows[i].u.gate;
 
 		if (g == VERDICT_FAILED || worst == VERDICT_NO_GATE ||
 			(g == VERDICT_GATE_UNDECIDED && worst == VERDICT_PASSED))

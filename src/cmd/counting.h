@@ -9,7 +9,7 @@
 #define CMD_COUNTING_H
 
 #include "cmd/subject.h"
-#include "view/counting.h"
+#include "analyze/counting.h"
 
 struct arena;
 struct err;

@@ -13,12 +13,13 @@
 #include "analyze/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json_write.h"
 #include "cmd/choosing.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/diff_ops.h"
 #include "cmd/result.h"
+#include "json/diff.h"
+#include "json/values.h"
 #include "view/diff.h"
 #include "view/profile.h"
 #include "base/banned.h"
@@ -176,12 +177,10 @@ static void print(const struct diff *d, struct side *a, struct side *b, const st
 		diff_print(d, &v, out);
 		return;
 	}
-	json_init(&w, out, true);
-	json_object_begin(&w);
+	json_page_begin(&w, out);
 	json_kv_string(&w, "normalize", normalizations[o->normalize]);
-	diff_json(d, &v, &w);
-	json_object_end(&w);
-	buf_addc(out, '\n');
+	diff_json(d, (struct diff_name[]){ v.a, v.b }, v.noise, v.paths, &w);
+	json_page_end(&w);
 }
 
 static const struct diff *build(

@@ -9,8 +9,9 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json_write.h"
 #include "formats/format.h"
+#include "json/torch.h"
+#include "json/values.h"
 #include "view/ops.h"
 #include "view/ops_diff.h"
 #include "base/banned.h"
@@ -49,11 +50,9 @@ static void show(const struct ops_diff *d, const struct diff_ops *o, struct buf 
 		ops_diff_print(d, &view, out);
 		return;
 	}
-	json_init(&w, out, true);
-	json_object_begin(&w);
+	json_page_begin(&w, out);
 	ops_diff_json(d, &w);
-	json_object_end(&w);
-	buf_addc(out, '\n');
+	json_page_end(&w);
 }
 
 bool diff_ops(const struct command *self, char *const files[2], const struct diff_ops *o,

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/doctor.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -18,6 +19,8 @@
 #include "cmd/commands.h"
 #include "collect/agents.h"
 #include "collect/checks.h"
+#include "json/doctor.h"
+#include "json/values.h"
 #include "sys/interpreters.h"
 #include "view/doctor.h"
 #include "base/banned.h"
@@ -205,12 +208,16 @@ static int show(const struct doctor *d, const struct doctor_options *o)
 		.legend = !o->no_legend,
 	};
 	struct buf text = BUF_INIT;
+	struct json_writer w;
 	int status;
 
-	if (o->json)
-		doctor_json(d, &text);
-	else
+	if (o->json) {
+		json_page_begin(&w, &text);
+		doctor_json(d, &w);
+		json_page_end(&w);
+	} else {
 		doctor_print(d, &view, &text);
+	}
 	status = output_write(STDOUT_FILENO, &text);
 	buf_done(&text);
 	return status;

@@ -10,12 +10,13 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json_write.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "collect/py_dump.h"
+#include "json/dump.h"
+#include "json/values.h"
 #include "sys/proc.h"
 #include "sys/tree.h"
 #include "view/dump.h"
@@ -146,16 +147,9 @@ static void show(struct dump *d)
 	struct json_writer w;
 
 	if (d->o->json) {
-		json_init(&w, &text, true);
-		json_object_begin(&w);
-		dump_json(s, &w);
-		json_key(&w, "failures");
-		json_array_begin(&w);
-		vec_each (&d->failures, f)
-			json_string(&w, *f);
-		json_array_end(&w);
-		json_object_end(&w);
-		buf_addc(&text, '\n');
+		json_page_begin(&w, &text);
+		dump_json(s, (const char *const *)d->failures.v, d->failures.n, &w);
+		json_page_end(&w);
 	} else if (s->n) {
 		dump_print(s, &view, &text);
 	}

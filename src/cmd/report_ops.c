@@ -8,7 +8,8 @@
 #include "analyze/torch.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json_write.h"
+#include "json/torch.h"
+#include "json/values.h"
 #include "view/op_allocations.h"
 #include "view/op_compile.h"
 #include "view/op_modules.h"
@@ -122,19 +123,19 @@ static void write_json(const struct page *p, struct json_writer *w)
 		op_work_json(torch_work(t), w);
 	}
 	if (o->steps) {
-		op_steps_json(torch_steps(t), v, w);
+		op_steps_json(torch_steps(t), v->limit, w);
 		op_slow_json(torch_slow(t), torch_steps(t), w);
 	}
 	if (o->ops)
-		ops_json(p->ops, v, w);
+		ops_json(p->ops, v->top_level, v->limit, w);
 	if (o->modules)
-		op_modules_json(torch_modules(t), v, w);
+		op_modules_json(torch_modules(t), v->tree_limit, w);
 	if (o->compile)
-		op_compile_json(torch_compile(t), v, w);
+		op_compile_json(torch_compile(t), v->limit, w);
 	if (o->memory)
-		op_allocations_json(torch_allocations(t), v, w);
+		op_allocations_json(torch_allocations(t), v->limit, w);
 	if (o->kernels)
-		op_kernels_json(launches(t, o), v, w);
+		op_kernels_json(launches(t, o), v->limit, w);
 	if (o->streams)
 		op_streams_json(torch_streams(t), w);
 }
@@ -143,11 +144,9 @@ static void print_json(const struct page *p, struct buf *out)
 {
 	struct json_writer w;
 
-	json_init(&w, out, true);
-	json_object_begin(&w);
+	json_page_begin(&w, out);
 	write_json(p, &w);
-	json_object_end(&w);
-	buf_addc(out, '\n');
+	json_page_end(&w);
 }
 
 void report_ops_most(struct torch *t, const struct output *output, size_t limit, struct buf *out)

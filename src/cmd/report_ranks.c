@@ -10,9 +10,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json_write.h"
 #include "cmd/folder.h"
 #include "formats/torch_trace.h"
+#include "json/torch.h"
+#include "json/values.h"
 #include "view/op_ranks.h"
 #include "view/ops.h"
 #include "base/banned.h"
@@ -65,11 +66,9 @@ int report_ranks(const struct command *self, char **paths, const struct report_r
 	if (status == 0)
 		status = op_ranks_compare(&r, &e);
 	if (status == 0 && o->json) {
-		json_init(&w, &text, true);
-		json_object_begin(&w);
+		json_page_begin(&w, &text);
 		op_ranks_json(&r, &w);
-		json_object_end(&w);
-		buf_addc(&text, '\n');
+		json_page_end(&w);
 	} else if (status == 0) {
 		op_ranks_print(&r, &view, &text);
 	}

@@ -29,11 +29,18 @@
 #include "analyze/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json_write.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
+#include "json/arguments.h"
+#include "json/bytecode.h"
+#include "json/functions.h"
+#include "json/host.h"
+#include "json/lines.h"
+#include "json/regions.h"
+#include "json/threads.h"
+#include "json/values.h"
 #include "store/reader.h"
 #include "formats/format.h"
 #include "store/tables.h"
@@ -43,7 +50,6 @@
 #include "view/bytecode.h"
 #include "view/counts.h"
 #include "view/exact.h"
-#include "view/probes.h"
 #include "view/pprof_text.h"
 #include "view/profile.h"
 #include "view/profile_parts.h"
@@ -542,56 +548,70 @@ void result_print_pprof(
 	arena_done(&a);
 }
 
-void result_json_page(const struct result *r, const struct result_page *page, struct buf *out)
+static void write_rows(const struct result *r, struct json_writer *w)
 {
+	total_json(r->profile->unit, r->profile->value, w);
+	if (r->selection->exact)
+		trace_json(r->selection->exact, w);
+	if (r->selection->exact || !r->selection->exact_lines) {
+		json_key(w, "functions");
+		functions_json_rows(r->profile, r->selection->exact, r->selection->stacks->frames,
+			&(struct json_rows){ .n = r->profile->n_functions, .details = true }, w);
+	}
+	if (r->selection->exact_lines || !r->selection->exact)
+		json_key(w, "lines");
+	if (r->selection->exact_lines)
+		counted_lines_json_rows(r->selection->exact_lines, SIZE_MAX, w);
+	else if (!r->selection->exact)
+		lines_json_rows(r->profile, 0, r->profile->n_lines, w);
+	if (selection_opcodes(r->selection))
+		opcodes_json(selection_opcodes(r->selection), w);
+}
+
+static void write_profile(
+	const struct result *r, const struct result_page *page, struct json_writer *w)
+{
+	const struct frames *f = r->selection->stacks->frames;
 	const struct ending *endings;
-	struct json_writer w;
 	size_t n_endings;
 
-	json_init(&w, out, true);
-	json_object_begin(&w);
+	fidelity_json(&r->recording->fidelity, w);
+	idle_json(r->selection->stacks, w);
+	write_rows(r, w);
+	probes_json(r->selection->probes, w);
+	endings = selection_endings(r->selection, &n_endings);
+	endings_json(endings, n_endings, r->selection->stacks, w);
+	if (page && page->threads)
+		threads_json(r->selection->stacks, w);
+	if (selection_arguments(r->selection)->n)
+		arguments_json(selection_arguments(r->selection), w);
+	if (r->tasks)
+		tasks_json(r->tasks, r->selection->stacks, w);
+	if (r->tree)
+		tree_json(r->tree, r->selection->stacks, w);
+	if (r->bytecode)
+		bytecode_json(r->bytecode, r->n_bytecode, w);
+	if (r->callers.n)
+		neighbours_json("callers", r->callers.v, r->callers.n, true, f, w);
+	if (r->callees.n)
+		neighbours_json("callees", r->callees.v, r->callees.n, false, f, w);
+}
+
+void result_json_page(const struct result *r, const struct result_page *page, struct buf *out)
+{
+	struct json_writer w;
+
+	json_page_begin(&w, out);
 	if (*r->damage)
 		json_kv_string(&w, "damage", r->damage);
 	usage_json(r->recording->usage, &r->recording->bound, &w);
 	if (recording_training(r->recording))
 		training_json(recording_training(r->recording), &w);
-	if (r->recording->regions->n && !r->profile)
+	if (r->recording->regions->n)
 		regions_json(r->recording->regions, &w);
-	if (r->profile) {
-		profile_json_fidelity(&r->recording->fidelity, &w);
-		profile_json_idle(r->selection->stacks, &w);
-		if (r->selection->exact)
-			exact_json_functions(r->selection->exact, r->profile, &w);
-		if (r->selection->exact_lines)
-			exact_json_lines(r->selection->exact_lines, &w);
-		if (selection_opcodes(r->selection))
-			counts_json_opcodes(selection_opcodes(r->selection), &w);
-		if (!r->selection->exact && !r->selection->exact_lines)
-			profile_json(r->profile, &w);
-		probes_json(r->selection->probes, &w);
-		endings = selection_endings(r->selection, &n_endings);
-		profile_json_endings(endings, n_endings, r->selection->stacks, &w);
-		if (page && page->threads)
-			profile_json_threads(r->selection->stacks, &w);
-		if (selection_arguments(r->selection)->n)
-			arguments_json(selection_arguments(r->selection), &w);
-		if (r->recording->regions->n)
-			regions_json(r->recording->regions, &w);
-		if (r->tasks)
-			tasks_json(r->tasks, r->selection->stacks, &w);
-		if (r->tree)
-			profile_json_tree(r->tree, r->selection->stacks, &w);
-		if (r->bytecode)
-			bytecode_json(r->bytecode, r->n_bytecode, &w);
-		if (r->callers.n)
-			profile_json_neighbours("callers", r->callers.v, r->callers.n, true,
-				r->selection->stacks, &w);
-		if (r->callees.n)
-			profile_json_neighbours("callees", r->callees.v, r->callees.n, false,
-				r->selection->stacks, &w);
-	}
-	json_object_end(&w);
-	buf_addc(out, '\n');
+	if (r->profile)
+		write_profile(r, page, &w);
+	json_page_end(&w);
 }
 
 void result_json(const struct result *r, struct buf *out)

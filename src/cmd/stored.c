@@ -8,9 +8,10 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/json_write.h"
 #include "base/text.h"
 #include "formats/results.h"
+#include "json/results.h"
+#include "json/values.h"
 #include "view/bench.h"
 #include "base/banned.h"
 
@@ -72,11 +73,9 @@ int stored_report(const char *path, bool json, struct output output, struct buf 
 	if (status == 0)
 		command_tell_missing(path, r.damage);
 	if (status == 0 && json) {
-		json_init(&w, out, true);
-		json_object_begin(&w);
+		json_page_begin(&w, out);
 		results_json(&r, &w);
-		json_object_end(&w);
-		buf_addc(out, '\n');
+		json_page_end(&w);
 	} else if (status == 0) {
 		status = print(&a, &r, output, out, e);
 	}

@@ -34,7 +34,6 @@
 struct arena;
 struct err;
 struct input;
-struct json_writer;
 struct reader;
 
 enum { RESULTS_VALUES = 10000000 };
@@ -75,10 +74,5 @@ int results_read_fd(struct arena *a, int fd, const char *name, struct results *r
 
 /* The benchmark of that name; NULL when there is none. */
 const struct benchmark *results_find(const struct results *r, const char *name);
-
-/* Keys inside an object the caller opened: what `report --json` prints and the page draws. Of more than RESULTS_SHOWN values of a
- * benchmark every second, third … is in "values"; the statistics are of all of them. */
-enum { RESULTS_SHOWN = 3000 };
-void results_json(const struct results *r, struct json_writer *w);
 
 #endif

@@ -2,7 +2,6 @@
  * See answer.h. */
 #include "serve/answer.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "analyze/exact.h"
@@ -11,6 +10,8 @@
 #include "analyze/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "json/functions.h"
+#include "json/values.h"
 #include "serve/answer_parts.h"
 #include "serve/library.h"
 #include "serve/params.h"
@@ -141,20 +142,9 @@ int answer_function(const struct selection *s, const struct params *p, uint32_t 
 	return 0;
 }
 
-const char *answer_unit(enum unit unit)
-{
-	return unit == UNIT_SECONDS ? "s" : unit == UNIT_BYTES ? "bytes" : "count";
-}
-
 void answer_total(const struct selection *s, struct json_writer *w)
 {
-	json_kv_string(w, "unit", answer_unit(s->profile->unit));
-	json_kv_double(w, "total", s->profile->value);
-}
-
-void answer_value(struct json_writer *w, double value)
-{
-	json_double(w, round(value * 1e9) / 1e9);
+	total_json(s->profile->unit, s->profile->value, w);
 }
 
 void mention(struct mentioned *m, uint32_t function)
@@ -164,13 +154,6 @@ void mention(struct mentioned *m, uint32_t function)
 	if (!m->is_in.v[function])
 		vec_push(&m->functions, function);
 	m->is_in.v[function] = true;
-}
-
-unsigned answer_kind(const struct frames *f, uint32_t function)
-{
-	const struct stack_function *x = frames_function(f, function);
-
-	return x->is_builtin ? 2 : x->is_synthetic ? 3 : x->is_library;
 }
 
 void answer_functions(struct mentioned *m, const struct frames *f, struct json_writer *w)
@@ -185,7 +168,7 @@ void answer_functions(struct mentioned *m, const struct frames *f, struct json_w
 		json_string(w, x->name);
 		json_string(w, x->file);
 		json_u64(w, x->first_line);
-		json_u64(w, answer_kind(f, *function));
+		json_u64(w, function_kind(f, *function));
 		json_array_end(w);
 	}
 	json_array_end(w);

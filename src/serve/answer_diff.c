@@ -12,11 +12,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/intern.h"
+#include "json/diff.h"
+#include "json/values.h"
 #include "serve/answer.h"
 #include "serve/answer_parts.h"
 #include "serve/library.h"
 #include "serve/params.h"
-#include "view/diff.h"
 #include "base/banned.h"
 
 enum { ROWS = 500, MOST_ROWS = 5000, QUICK_PLACES = 100000 };
@@ -219,8 +220,7 @@ int answer_diff(struct library *l, struct params *p, struct json_writer *w, stru
 		cut.functions.n = limit;
 	if (cut.lines.n > limit)
 		cut.lines.n = limit;
-	diff_json(&cut,
-		&(struct diff_view){ .a = c->names[0], .b = c->names[1], .noise = c->noise }, w);
+	diff_json(&cut, c->names, c->noise, false, w);
 	return 0;
 }
 
@@ -298,22 +298,22 @@ static void cell(struct slice *s, size_t i, int side, enum column column, struct
 		json_u64(w, node->depth - s->tree->v[s->node].depth);
 		break;
 	case COLUMN_X:
-		answer_value(w, node->x);
+		short_json(node->x, w);
 		break;
 	case COLUMN_W:
-		answer_value(w, node->width);
+		short_json(node->width, w);
 		break;
 	case COLUMN_S:
-		answer_value(w, side ? r->self.b : r->self.a);
+		short_json(side ? r->self.b : r->self.a, w);
 		break;
 	case COLUMN_A:
-		answer_value(w, r->total.a);
+		short_json(r->total.a, w);
 		break;
 	case COLUMN_B:
-		answer_value(w, r->total.b);
+		short_json(r->total.b, w);
 		break;
 	case COLUMN_PLUS_MINUS:
-		answer_value(w, r->total.plus_minus);
+		short_json(r->total.plus_minus, w);
 		break;
 	case COLUMN_NAMED:
 		json_u64(w, r->total.is_named);
@@ -367,16 +367,15 @@ static void write_tree(const struct comparison *c, struct slice *s, int side, st
 {
 	const struct diff_node *node = &s->tree->v[s->node];
 
-	json_kv_string(
-		w, "unit", c->diff->unit == UNIT_SHARE ? "share" : answer_unit(c->diff->unit));
+	json_kv_string(w, "unit", unit_json_name(c->diff->unit));
 	json_kv_double(w, "total", s->tree->v[0].width);
 	json_kv_string(w, "side", side ? "b" : "a");
 	json_kv_u64(w, "n_nodes", s->tree->n - 1);
 	json_kv_u64(w, "node", s->node);
 	json_key(w, "value");
-	answer_value(w, node->width);
+	short_json(node->width, w);
 	json_key(w, "x");
-	answer_value(w, node->x);
+	short_json(node->x, w);
 	write_path(s, w);
 	write_boxes(s, side, w);
 	write_functions(s, w);

@@ -7,6 +7,7 @@
 #include "analyze/exact_lines.h"
 #include "analyze/pattern.h"
 #include "base/err.h"
+#include "json/lines.h"
 #include "serve/answer_parts.h"
 #include "serve/params.h"
 #include "base/banned.h"
@@ -79,26 +80,6 @@ static int parse_order(const struct params *p, enum order *ret, struct err *e)
 	return err_set(e, ERR_USAGE, "sort wants self, total, hits, name, file or line");
 }
 
-static void write_line(const struct counted *c, struct json_writer *w)
-{
-	static const char *const unknown[] = { "self_low", "self_high", "total_low", "total_high",
-		"self_samples", "total_samples", "hottest" };
-
-	json_object_begin(w);
-	json_kv_u64(w, "f", c->f->function);
-	json_kv_string(w, "function", c->f->name);
-	json_kv_string(w, "file", c->f->file);
-	json_kv_u64(w, "line", c->l->line);
-	json_kv_double(w, "self", c->l->own_s);
-	json_kv_double(w, "total", c->l->total_s);
-	json_kv_u64(w, "hits", c->l->hits);
-	json_kv_double(w, "own", c->l->own_s);
-	json_kv_double(w, "callees", c->l->callees_s);
-	for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-		json_kv_double(w, unknown[i], UNITS_UNKNOWN);
-	json_object_end(w);
-}
-
 size_t answer_n_counted(const struct exact_lines *l)
 {
 	size_t n = 0;
@@ -106,16 +87,6 @@ size_t answer_n_counted(const struct exact_lines *l)
 	for (size_t i = 0; i < l->n_functions; i++)
 		n += l->functions[i].n_lines;
 	return n;
-}
-
-void answer_counted_rows(const struct exact_lines *l, size_t n, struct json_writer *w)
-{
-	json_array_begin(w);
-	for (size_t i = 0; i < l->n_functions; i++)
-		for (size_t k = 0; k < l->functions[i].n_lines && n; k++, n--)
-			write_line(&(struct counted){ &l->functions[i], &l->functions[i].lines[k] },
-				w);
-	json_array_end(w);
 }
 
 int answer_counted_table(const struct exact_lines *l, const struct params *p,
@@ -142,7 +113,7 @@ int answer_counted_table(const struct exact_lines *l, const struct params *p,
 	json_key(w, "rows");
 	json_array_begin(w);
 	for (size_t i = first; i < n_rows && i - first < n; i++)
-		write_line(&v[i], w);
+		counted_lines_json_row(l, v[i].f, v[i].l, w);
 	json_array_end(w);
 	free(v);
 	return 0;

@@ -5,11 +5,11 @@
 #include "analyze/ops_diff.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "json/torch.h"
 #include "serve/answer_parts.h"
 #include "serve/library.h"
 #include "serve/params.h"
 #include "analyze/torch.h"
-#include "view/ops_diff.h"
 #include "base/banned.h"
 
 static int parse_scale(const struct params *p, enum ops_diff_scale *ret, struct err *e)

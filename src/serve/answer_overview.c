@@ -13,13 +13,17 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "json/functions.h"
+#include "json/host.h"
+#include "json/lines.h"
+#include "json/regions.h"
+#include "json/threads.h"
+#include "json/values.h"
 #include "serve/answer_parts.h"
 #include "serve/library.h"
 #include "serve/params.h"
 #include "store/reader.h"
 #include "store/tables.h"
-#include "view/profile.h"
-#include "view/regions.h"
 #include "view/usage.h"
 #include "base/banned.h"
 
@@ -89,7 +93,7 @@ static void write_states(
 	for (size_t k = STRIP_RUNNING; t->has_states && k < STRIP_STATES_; k++) {
 		json_array_begin(w);
 		json_string(w, strip_states[k]);
-		answer_value(w, sum[k]);
+		short_json(sum[k], w);
 		json_array_end(w);
 	}
 	json_array_end(w);
@@ -211,9 +215,9 @@ static void write_report(const struct selection *s, struct json_writer *w)
 	json_key(w, "report");
 	json_object_begin(w);
 	usage_json(r->usage, &r->bound, w);
-	profile_json_fidelity(&r->fidelity, w);
-	profile_json_idle(s->stacks, w);
-	profile_json_threads(s->stacks, w);
+	fidelity_json(&r->fidelity, w);
+	idle_json(s->stacks, w);
+	threads_json(s->stacks, w);
 	if (r->regions->n)
 		regions_json(r->regions, w);
 	json_object_end(w);
@@ -223,16 +227,18 @@ static void write_rows(struct selection *s, struct json_writer *w)
 {
 	const struct profile *p = s->profile;
 
-	json_kv_string(w, "unit", answer_unit(p ? p->unit : UNIT_SECONDS));
-	json_kv_double(w, "sampled", p ? p->value : UNITS_UNKNOWN);
+	total_json(p ? p->unit : UNIT_SECONDS, p ? p->value : UNITS_UNKNOWN, w);
 	json_kv_bool(w, "is_exact", p && p->is_exact);
 	json_kv_bool(w, "has_calls", s->exact != NULL);
 	if (!p)
 		return;
 	json_key(w, "functions");
-	answer_function_rows(s, p, 0, TOP, w);
+	functions_json_rows(p, s->exact, s->recording->frames, &(struct json_rows){ .n = TOP }, w);
 	json_key(w, "lines");
-	answer_line_rows(s, p, TOP, w);
+	if (s->exact_lines)
+		counted_lines_json_rows(s->exact_lines, TOP, w);
+	else
+		lines_json_rows(p, 0, TOP, w);
 }
 
 /* Where there are no records: of results of benchmarks, or of a trace of torch whose operators alone are shown. */
@@ -292,7 +298,7 @@ int answer_overview(struct library *l, struct params *p, struct json_writer *w, 
 	json_kv_string(w, "format", r->origin.is_foreign ? r->origin.format : "leadline");
 	json_kv_string(w, "measure", r->origin.measure);
 	json_kv_string(w, "note", r->origin.note);
-	json_kv_double(w, "begun",
+	json_kv_double(w, "begun_s",
 		r->origin.is_foreign ? UNITS_UNKNOWN : (double)r->reader->begun_realtime_ns / 1e9);
 	json_kv_double(w, "length_s", fmax(sampled_s, wall_s));
 	write_verdict(r, w);

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "base/json_write.h"
-#include "base/units.h"
 #include "base/vec.h"
 
 struct err;
@@ -17,8 +16,6 @@ struct library;
 struct params;
 struct pattern;
 struct profile;
-struct profile_function;
-struct profile_line;
 struct selection;
 
 /* An answer being written: `w` is inside an object. */
@@ -45,11 +42,8 @@ int answer_stacks(struct library *l, struct params *p, struct selection **ret, s
 int answer_function(
 	const struct selection *s, const struct params *p, uint32_t *ret, struct err *e);
 
-/* "unit" and "total", what shares are of. */
+/* "unit" and "total" of its profile. */
 void answer_total(const struct selection *s, struct json_writer *w);
-const char *answer_unit(enum unit unit);
-/* A value, whole nanoseconds of a second: short in JSON. */
-void answer_value(struct json_writer *w, double value);
 
 /* Functions an answer mentions, each once; answer_functions writes the key "functions". */
 struct mentioned {
@@ -60,30 +54,11 @@ struct mentioned {
 void mention(struct mentioned *m, uint32_t function);
 /* Ends it, too. */
 void answer_functions(struct mentioned *m, const struct frames *f, struct json_writer *w);
-/* 0 the user's own, 1 library, 2 C, 3 synthetic. */
-unsigned answer_kind(const struct frames *f, uint32_t function);
-
-/* Rows of "functions" and of "lines", as tables and the overview have them, from `first` on. */
-void answer_function_rows(const struct selection *s, const struct profile *p, size_t first,
-	size_t n, struct json_writer *w);
-void answer_line_rows(
-	struct selection *s, const struct profile *p, size_t n, struct json_writer *w);
-/* Lines counted one by one: their number, the first of them, and a table as "sort" and a pattern (NULL: all) have it. */
+/* Lines counted one by one: their number, and a table as "sort" and a pattern (NULL: all) have it. */
 size_t answer_n_counted(const struct exact_lines *l);
-void answer_counted_rows(const struct exact_lines *l, size_t n, struct json_writer *w);
 int answer_counted_table(const struct exact_lines *l, const struct params *p,
 	const struct pattern *pattern, size_t first, size_t n, struct json_writer *w,
 	struct err *e);
-/* Lines know their function by file, name and first line: its number, −1: not known. */
-struct by_place {
-	const struct profile_function **v;
-	size_t n;
-};
-
-/* Of a selection's profile, made when first asked for. */
-const struct by_place *answer_index(struct selection *s);
-int64_t answer_line_function(const struct by_place *x, const struct profile_line *l);
-
 /* How many lines there are, counted or sampled. */
 size_t answer_n_lines(const struct selection *s, const struct profile *p);
 

@@ -4,10 +4,10 @@
 #include "analyze/op_record.h"
 #include "base/err.h"
 #include "formats/torch_trace.h"
+#include "json/torch.h"
 #include "serve/answer_parts.h"
 #include "serve/library.h"
 #include "analyze/torch.h"
-#include "view/op_ranks.h"
 #include "base/banned.h"
 
 /* Arguments of events, which tell collectives apart, are not in memory: the trace is read again. */

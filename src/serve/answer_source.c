@@ -13,13 +13,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "json/bytecode.h"
+#include "json/lines.h"
 #include "serve/answer.h"
 #include "serve/answer_parts.h"
 #include "analyze/files.h"
 #include "serve/library.h"
 #include "serve/params.h"
 #include "store/tables.h"
-#include "view/bytecode.h"
 #include "view/probes.h"
 #include "base/banned.h"
 
@@ -124,57 +125,23 @@ struct source {
 	uint32_t first, last;
 };
 
-static void write_hottest(const struct profile_line *l, struct json_writer *w)
-{
-	json_key(w, "hottest");
-	if (!l || l->column < 0) {
-		json_null(w);
-		return;
-	}
-	json_object_begin(w);
-	json_kv_i64(w, "column", l->column);
-	json_kv_i64(w, "end_column", l->end_column);
-	json_kv_double(w, "share", l->column_share);
-	json_object_end(w);
-}
-
 static void write_sampled(struct source *x, const struct profile_line *l, struct json_writer *w)
 {
-	const struct profile *p = x->s->profile;
 	struct buf seen = BUF_INIT;
 
 	probes_add_line(x->s->probes, l->file, l->line, l->cost.self_value, &seen);
 	json_object_begin(w);
-	json_kv_i64(w, "line", l->line);
-	json_kv_i64(w, "f", answer_line_function(answer_index(x->s), l));
-	json_kv_double(w, "self", l->cost.self_value);
-	json_kv_double(w, "total", l->cost.total_value);
-	json_kv_double(w, "self_low", l->cost.self.low * p->value);
-	json_kv_double(w, "self_high", l->cost.self.high * p->value);
-	json_kv_double(w, "hits", UNITS_UNKNOWN);
-	json_kv_double(w, "own", UNITS_UNKNOWN);
-	json_kv_double(w, "callees", UNITS_UNKNOWN);
-	write_hottest(l, w);
+	line_json(x->s->profile, l, w);
 	json_kv_string(w, "seen", buf_str(&seen));
 	json_object_end(w);
 	buf_done(&seen);
 }
 
-static void write_counted(
-	const struct exact_lines_function *f, const struct exact_line *l, struct json_writer *w)
+static void write_counted(const struct exact_lines *of, const struct exact_lines_function *f,
+	const struct exact_line *l, struct json_writer *w)
 {
 	json_object_begin(w);
-	json_kv_u64(w, "line", l->line);
-	json_kv_u64(w, "f", f->function);
-	json_kv_double(w, "self", l->own_s);
-	json_kv_double(w, "total", l->total_s);
-	json_kv_double(w, "self_low", UNITS_UNKNOWN);
-	json_kv_double(w, "self_high", UNITS_UNKNOWN);
-	json_kv_u64(w, "hits", l->hits);
-	json_kv_double(w, "own", l->own_s);
-	json_kv_double(w, "callees", l->callees_s);
-	write_hottest(NULL, w);
-	json_kv_string(w, "seen", "");
+	counted_line_json(of, f, l, w);
 	json_object_end(w);
 }
 
@@ -196,7 +163,7 @@ static void write_lines(struct source *x, struct json_writer *w)
 	for (size_t i = 0; l && i < l->n_functions; i++)
 		for (size_t k = 0; k < l->functions[i].n_lines; k++)
 			if (is_shown(x, l->functions[i].file, l->functions[i].lines[k].line))
-				write_counted(&l->functions[i], &l->functions[i].lines[k], w);
+				write_counted(l, &l->functions[i], &l->functions[i].lines[k], w);
 	json_array_end(w);
 }
 
@@ -293,7 +260,7 @@ int answer_bytecode(struct library *l, struct params *p, struct json_writer *w, 
 			recording_why(s->recording,
 				"it is kept of functions that ten samples or more ended in"));
 	}
-	json_kv_u64(w, "function", function);
+	json_kv_u64(w, "function_id", function);
 	answer_total(s, w);
 	bytecode_json(d, n, w);
 	arena_done(&a);

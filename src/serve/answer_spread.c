@@ -9,6 +9,7 @@
 #include "analyze/stacks.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "json/values.h"
 #include "serve/answer_parts.h"
 #include "serve/library.h"
 #include "serve/params.h"
@@ -85,9 +86,9 @@ static void write_threads(const struct spread *x, struct json_writer *w)
 		json_kv_u64(w, "number", i + 1);
 		json_kv_string(w, "name", x->s->threads[i].name);
 		json_key(w, "self");
-		answer_value(w, x->threads[i].self);
+		short_json(x->threads[i].self, w);
 		json_key(w, "total");
-		answer_value(w, x->threads[i].total);
+		short_json(x->threads[i].total, w);
 		json_object_end(w);
 	}
 	json_array_end(w);
@@ -109,7 +110,7 @@ static void write_steps(struct spread *x, const struct selection *s, struct json
 		json_key(w, total ? "totals" : "selves");
 		json_array_begin(w);
 		for (size_t i = 0; i < n; i++)
-			answer_value(w, total ? x->steps[i].total : x->steps[i].self);
+			short_json(total ? x->steps[i].total : x->steps[i].self, w);
 		json_array_end(w);
 	}
 }
@@ -131,8 +132,8 @@ int answer_spread(struct library *l, struct params *p, struct json_writer *w, st
 	x.has = xcalloc(x.s->n + 1, sizeof *x.has);
 	x.threads = xcalloc(x.s->n_threads + 1, sizeof *x.threads);
 	look(&x, function);
-	json_kv_string(w, "unit", answer_unit(s->profile->unit));
-	json_kv_u64(w, "function", function);
+	json_kv_string(w, "unit", unit_json_name(s->profile->unit));
+	json_kv_u64(w, "function_id", function);
 	write_threads(&x, w);
 	write_steps(&x, s, w);
 	free(x.has);

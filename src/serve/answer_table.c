@@ -13,6 +13,8 @@
 #include "analyze/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "json/functions.h"
+#include "json/lines.h"
 #include "serve/answer_parts.h"
 #include "serve/library.h"
 #include "serve/params.h"
@@ -20,179 +22,29 @@
 
 enum { ROWS = 200, ROWS_MOST = 5000 };
 
-/* ---- rows ------------------------------------------------------------------------------------ */
-
-static void write_cost(const struct profile *p, const struct profile_cost *c, struct json_writer *w)
-{
-	json_kv_double(w, "self", c->self_value);
-	json_kv_double(w, "total", c->total_value);
-	json_kv_double(w, "self_low", c->self.low * p->value);
-	json_kv_double(w, "self_high", c->self.high * p->value);
-	json_kv_double(w, "total_low", c->total.low * p->value);
-	json_kv_double(w, "total_high", c->total.high * p->value);
-	json_kv_double(w, "self_samples", p->is_exact ? UNITS_UNKNOWN : (double)c->self_n);
-	json_kv_double(w, "total_samples", p->is_exact ? UNITS_UNKNOWN : (double)c->total_n);
-}
-
-static void write_counted(const struct exact *x, uint32_t index, struct json_writer *w)
-{
-	const struct exact_function *f = x ? &x->functions[index] : NULL;
-
-	json_kv_double(w, "calls", f ? (double)f->cost.calls : UNITS_UNKNOWN);
-	json_kv_double(w, "primitive_calls", f ? (double)f->cost.primitive_calls : UNITS_UNKNOWN);
-	json_kv_double(
-		w, "resumes", f && x->has_contexts ? (double)f->cost.resumes : UNITS_UNKNOWN);
-}
-
-void answer_function_rows(const struct selection *s, const struct profile *p, size_t first,
-	size_t n, struct json_writer *w)
-{
-	json_array_begin(w);
-	for (size_t i = first; i < p->n_functions && i - first < n; i++) {
-		const struct profile_function *f = &p->functions[i];
-
-		json_object_begin(w);
-		json_kv_u64(w, "f", f->function);
-		json_kv_string(w, "name", f->name);
-		json_kv_string(w, "file", f->file);
-		json_kv_u64(w, "line", f->first_line);
-		json_kv_u64(w, "kind", answer_kind(s->recording->frames, f->function));
-		write_cost(p, &f->cost, w);
-		write_counted(s->exact, f->exact, w);
-		json_object_end(w);
-	}
-	json_array_end(w);
-}
-
-/* Lines know their function by name, file and first line; kept sorted so that each is found quickly. */
-static int by_identity(const void *a, const void *b)
-{
-	const struct profile_function *x = *(const struct profile_function *const *)a,
-				      *y = *(const struct profile_function *const *)b;
-	int order = strcmp(x->file, y->file);
-
-	if (!order)
-		order = strcmp(x->name, y->name);
-	return order ? order : (x->first_line > y->first_line) - (x->first_line < y->first_line);
-}
-
-const struct by_place *answer_index(struct selection *s)
-{
-	const struct profile *p = s->profile;
-	struct by_place *x;
-
-	if (s->by_place)
-		return s->by_place;
-	x = arena_new(&s->arena, struct by_place);
-	x->n = p->n_functions;
-	x->v = arena_new_n(&s->arena, const struct profile_function *, x->n + 1);
-	for (size_t i = 0; i < p->n_functions; i++)
-		x->v[i] = &p->functions[i];
-	qsort(x->v, x->n, sizeof *x->v, by_identity);
-	return s->by_place = x;
-}
-
-int64_t answer_line_function(const struct by_place *x, const struct profile_line *l)
-{
-	struct profile_function wanted = {
-		.name = l->function, .file = l->file, .first_line = l->first_line
-	};
-	const struct profile_function *key = &wanted;
-	const struct profile_function **found =
-		bsearch(&key, x->v, x->n, sizeof *x->v, by_identity);
-
-	return found ? (int64_t)(*found)->function : -1;
-}
-
-static void write_line(const struct by_place *functions, const struct profile *p,
-	const struct profile_line *l, struct json_writer *w)
-{
-	json_object_begin(w);
-	json_kv_i64(w, "f", answer_line_function(functions, l));
-	json_kv_string(w, "function", l->function);
-	json_kv_string(w, "file", l->file);
-	json_kv_i64(w, "line", l->line);
-	write_cost(p, &l->cost, w);
-	json_kv_double(w, "hits", UNITS_UNKNOWN);
-	json_key(w, "hottest");
-	if (l->column < 0) {
-		json_null(w);
-	} else {
-		json_object_begin(w);
-		json_kv_i64(w, "column", l->column);
-		json_kv_i64(w, "end_column", l->end_column);
-		json_kv_double(w, "share", l->column_share);
-		json_object_end(w);
-	}
-	json_object_end(w);
-}
-
 size_t answer_n_lines(const struct selection *s, const struct profile *p)
 {
 	return s->exact_lines ? answer_n_counted(s->exact_lines) : p->n_lines;
 }
 
-static void write_lines(
-	struct selection *s, const struct profile *p, size_t first, size_t n, struct json_writer *w)
-{
-	const struct by_place *functions = answer_index(s);
-
-	json_array_begin(w);
-	for (size_t i = first; i < p->n_lines && i - first < n; i++)
-		write_line(functions, p, &p->lines[i], w);
-	json_array_end(w);
-}
-
-void answer_line_rows(struct selection *s, const struct profile *p, size_t n, struct json_writer *w)
-{
-	if (s->exact_lines)
-		answer_counted_rows(s->exact_lines, n, w);
-	else
-		write_lines(s, p, 0, n, w);
-}
-
 /* ---- callers and callees --------------------------------------------------------------------- */
-
-static void write_neighbours(const struct selection *s, const struct neighbours *of,
-	bool is_callers, size_t limit, struct json_writer *w)
-{
-	const struct neighbour *v = is_callers ? of->callers : of->callees;
-	size_t n = is_callers ? of->n_callers : of->n_callees;
-
-	json_kv_u64(w, "n", n);
-	json_kv_double(w, "value", of->total);
-	json_key(w, "rows");
-	json_array_begin(w);
-	for (size_t i = 0; i < n && i < limit; i++) {
-		const struct stack_function *f =
-			v[i].is_none ? NULL : frames_function(s->recording->frames, v[i].function);
-
-		json_object_begin(w);
-		json_kv_i64(w, "f", f ? (int64_t)v[i].function : -1);
-		json_kv_string(w, "name", f ? f->name : NULL);
-		json_kv_string(w, "file", f ? f->file : "");
-		json_kv_u64(w, "line", f ? f->first_line : 0);
-		json_kv_double(w, "value", v[i].value);
-		json_kv_u64(w, "n", v[i].n);
-		json_kv_double(w, "share", of->total > 0 ? v[i].value / of->total : 0);
-		json_object_end(w);
-	}
-	json_array_end(w);
-}
 
 static int table_of_neighbours(const struct selection *s, const struct params *p, bool is_callers,
 	size_t limit, struct json_writer *w, struct err *e)
 {
 	struct arena a = ARENA_INIT;
+	const struct neighbours *of;
 	uint32_t function;
 
 	if (answer_function(s, p, &function, e) < 0)
 		return -(int)e->code;
-	json_kv_u64(w, "function", function);
-	write_neighbours(s,
-		s->exact ? exact_neighbours(&a, s->exact, function)
-			 : neighbours_build(&a, s->stacks, s->profile->lost_share, function),
-		is_callers, limit, w);
+	of = s->exact ? exact_neighbours(&a, s->exact, function)
+		      : neighbours_build(&a, s->stacks, s->profile->lost_share, function);
+	json_kv_u64(w, "function_id", function);
+	json_kv_u64(w, "n", is_callers ? of->n_callers : of->n_callees);
+	json_kv_double(w, "value", of->total);
+	json_key(w, "rows");
+	neighbours_json_rows(of, is_callers, limit, s->recording->frames, w);
 	arena_done(&a);
 	return 0;
 }
@@ -253,9 +105,10 @@ static int table_of_rows(struct selection *s, const struct params *p, bool is_li
 	json_kv_u64(w, "n", is_lines ? rows->n_lines : rows->n_functions);
 	json_key(w, "rows");
 	if (is_lines)
-		write_lines(s, rows, first, limit, w);
+		lines_json_rows(rows, first, limit, w);
 	else
-		answer_function_rows(s, rows, first, limit, w);
+		functions_json_rows(rows, s->exact, s->recording->frames,
+			&(struct json_rows){ .first = first, .n = limit }, w);
 	pattern_free(pattern);
 	arena_done(&a);
 	return 0;
@@ -342,7 +195,8 @@ int answer_search(struct library *l, struct params *p, struct json_writer *w, st
 	json_array_end(w);
 	json_kv_double(w, "value", time_of_any(s, is_found));
 	json_key(w, "functions");
-	answer_function_rows(s, found, 0, limit, w);
+	functions_json_rows(
+		found, s->exact, s->recording->frames, &(struct json_rows){ .n = limit }, w);
 	pattern_free(pattern);
 	arena_done(&a);
 	return 0;

@@ -7,6 +7,8 @@
 #include "analyze/strips.h"
 #include "analyze/usage.h"
 #include "base/err.h"
+#include "json/host.h"
+#include "json/values.h"
 #include "serve/answer_parts.h"
 #include "serve/library.h"
 #include "serve/params.h"
@@ -40,7 +42,7 @@ static void write_runs(const struct strips *t, const struct strip_thread *x, con
 	json_key(w, "t");
 	json_array_begin(w);
 	for (size_t i = 0; i < n; i++)
-		answer_value(w, (double)runs[i].t_ns / 1e9);
+		short_json((double)runs[i].t_ns / 1e9, w);
 	json_array_end(w);
 	json_key(w, "s");
 	json_array_begin(w);
@@ -221,23 +223,6 @@ static void write_counters(const struct usage *u, const struct window *v, struct
 	json_object_end(w);
 }
 
-static void write_processes(const struct usage *u, struct json_writer *w)
-{
-	json_key(w, "processes");
-	json_array_begin(w);
-	for (size_t i = 0; i < u->n_processes && i < THREADS; i++) {
-		const struct usage_process *p = &u->processes[i];
-
-		json_object_begin(w);
-		json_kv_u64(w, "pid", p->pid);
-		json_kv_string(w, "command", p->command);
-		json_kv_double(w, "start_s", p->start_s);
-		json_kv_double(w, "end_s", p->end_s);
-		json_object_end(w);
-	}
-	json_array_end(w);
-}
-
 /* ---- the answer ------------------------------------------------------------------------------ */
 
 static int parse_window(const struct recording *r, const struct strips *t, const struct params *p,
@@ -274,7 +259,8 @@ int answer_timeline(struct library *l, struct params *p, struct json_writer *w, 
 	json_kv_double(w, "to", v.to_s);
 	write_threads(s, t, &v, w);
 	write_regions(s->recording, t, &v, w);
-	write_processes(s->recording->usage, w);
+	json_key(w, "processes");
+	processes_json_rows(s->recording->usage, THREADS, w);
 	write_counters(s->recording->usage, &v, w);
 	return 0;
 }

@@ -14,29 +14,24 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "json/regions.h"
+#include "json/torch.h"
 #include "serve/answer_parts.h"
 #include "serve/answer_torch.h"
 #include "serve/library.h"
 #include "serve/params.h"
 #include "analyze/torch.h"
-#include "view/op_allocations.h"
-#include "view/op_compile.h"
-#include "view/op_modules.h"
-#include "view/op_overview.h"
-#include "view/op_work.h"
 #include "view/ops.h"
-#include "view/training.h"
 #include "base/banned.h"
 
 enum { ROWS = 5000 };
 
-static const struct ops_view rows = { .limit = ROWS, .tree_limit = ROWS };
 static torch_pane write_overview;
 
 static int write_rows(const struct ops *ops, struct json_writer *w)
 {
 	json_kv_u64(w, "n", ops->n);
-	ops_json(ops, &rows, w);
+	ops_json(ops, false, ROWS, w);
 	return 0;
 }
 
@@ -58,17 +53,15 @@ static int write_kernels(
 	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
 	(void)p, (void)e;
-	op_kernels_json(torch_kernels(t), &rows, w);
+	op_kernels_json(torch_kernels(t), ROWS, w);
 	return 0;
 }
 
 static int write_launches(
 	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
-	struct ops_view by_launch = { .limit = ROWS, .by_launch = true };
-
 	(void)p, (void)e;
-	op_kernels_json(torch_launches(t), &by_launch, w);
+	op_kernels_json(torch_launches(t), ROWS, w);
 	return 0;
 }
 
@@ -78,16 +71,7 @@ static int write_steps(
 	const struct op_steps *s = torch_steps(t);
 
 	(void)p, (void)e;
-	json_kv_u64(w, "n", s->n);
-	json_kv_double(w, "median_s", s->median_s);
-	json_kv_double(w, "p99_s", s->p99_s);
-	json_kv_double(w, "max_s", s->max_s);
-	json_key(w, "median_parts_s");
-	json_object_begin(w);
-	for (unsigned i = 0; i < OP_N_PARTS; i++)
-		json_kv_double(w, op_part_names[i], s->median_parts_s[i]);
-	json_object_end(w);
-	op_steps_json(s, &rows, w);
+	op_steps_json(s, ROWS, w);
 	op_slow_json(torch_slow(t), s, w);
 	return 0;
 }
@@ -104,7 +88,7 @@ static int write_modules(
 	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
 	(void)p, (void)e;
-	op_modules_json(torch_modules(t), &rows, w);
+	op_modules_json(torch_modules(t), ROWS, w);
 	return 0;
 }
 
@@ -112,7 +96,7 @@ static int write_memory(
 	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
 	(void)p, (void)e;
-	op_allocations_json(torch_allocations(t), &rows, w);
+	op_allocations_json(torch_allocations(t), ROWS, w);
 	return 0;
 }
 
@@ -120,7 +104,7 @@ static int write_compile(
 	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
 	(void)p, (void)e;
-	op_compile_json(torch_compile(t), &rows, w);
+	op_compile_json(torch_compile(t), ROWS, w);
 	return 0;
 }
 

@@ -176,7 +176,7 @@ static void write_details(
 		const struct op_device *d = &x->device.v[e->detail - 1];
 
 		json_kv_double(w, "bytes", d->bytes ? (double)d->bytes : NAN);
-		json_kv_double(w, "occupancy", (double)d->occupancy / 100);
+		json_kv_double(w, "occupancy_share", (double)d->occupancy / 100);
 		json_kv_double(w, "blocks_per_sm", (double)d->blocks_per_sm);
 	}
 	if (!launch)

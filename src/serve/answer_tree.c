@@ -11,6 +11,7 @@
 #include "analyze/strips.h"
 #include "analyze/turned.h"
 #include "base/err.h"
+#include "json/values.h"
 #include "serve/answer.h"
 #include "serve/answer_parts.h"
 #include "serve/library.h"
@@ -57,13 +58,13 @@ static void cell(const struct slice *s, const struct flametree_box *b, enum colu
 		json_u64(w, t->depth[b->node] - t->depth[s->node]);
 		break;
 	case COLUMN_X:
-		answer_value(w, t->x[b->node]);
+		short_json(t->x[b->node], w);
 		break;
 	case COLUMN_W:
-		answer_value(w, t->total[b->node]);
+		short_json(t->total[b->node], w);
 		break;
 	case COLUMN_S:
-		answer_value(w, t->self[b->node]);
+		short_json(t->self[b->node], w);
 		break;
 	case COLUMN_N:
 		json_u64(w, t->n_samples[b->node]);
@@ -128,7 +129,7 @@ static void write_rest(const struct slice *s, struct json_writer *w)
 	json_object_begin(w);
 	json_kv_u64(w, "boxes", n);
 	json_key(w, "value");
-	answer_value(w, value);
+	short_json(value, w);
 	json_object_end(w);
 }
 
@@ -200,9 +201,9 @@ static void write_tree(const struct selection *s, const struct slice *x, const c
 	json_kv_u64(w, "node", x->node);
 	json_kv_string(w, "key", x->node ? key : "0");
 	json_key(w, "value");
-	answer_value(w, x->tree->total[x->node]);
+	short_json(x->tree->total[x->node], w);
 	json_key(w, "x");
-	answer_value(w, x->tree->x[x->node]);
+	short_json(x->tree->x[x->node], w);
 	write_path(x, &m, w);
 	write_boxes(x, "boxes", &m, w);
 	write_rest(x, w);
@@ -310,7 +311,7 @@ int answer_sandwich(struct library *l, struct params *p, struct json_writer *w, 
 		self = s->profile->functions[i].cost.self_value;
 	}
 	answer_total(s, w);
-	json_kv_u64(w, "function", function);
+	json_kv_u64(w, "function_id", function);
 	json_kv_double(w, "value", value);
 	json_kv_double(w, "self", self);
 	mention(&m, function);

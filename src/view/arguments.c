@@ -8,7 +8,6 @@
 
 #include "analyze/arguments.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "view/profile.h"
@@ -118,33 +117,4 @@ void arguments_print(const struct arguments *a, const struct profile_view *v, st
 		buf_adds(out, "no arguments were looked at: leadline run --args\n");
 	}
 	table_free(table);
-}
-
-void arguments_json(const struct arguments *a, struct json_writer *w)
-{
-	json_key(w, "arguments");
-	json_array_begin(w);
-	for (size_t i = 0; i < a->n; i++) {
-		const struct argument_row *r = &a->v[i];
-
-		json_object_begin(w);
-		json_kv_string(w, "name", r->name);
-		json_kv_string(w, "file", r->file);
-		json_kv_u64(w, "line", r->first_line);
-		json_kv_u64(w, "calls", r->calls);
-		json_kv_u64(w, "probed", r->probed);
-		json_kv_u64(w, "opaque", r->opaque);
-		json_kv_double(w, "distinct", r->distinct);
-		json_kv_double(w, "distinct_low", r->distinct_low);
-		json_kv_double(w, "distinct_high", r->distinct_high);
-		json_kv_double(w, "repeated", r->repeated);
-		json_kv_double(w, "repeated_low", r->repeated_low);
-		json_kv_double(w, "repeated_high", r->repeated_high);
-		json_kv_double(w, "repeated_s", r->repeated_s);
-		json_kv_string(w, "most_often", r->shape);
-		json_kv_u64(w, "most_often_calls", r->shape_calls);
-		json_kv_u64(w, "most_often_over", r->shape_over);
-		json_object_end(w);
-	}
-	json_array_end(w);
 }

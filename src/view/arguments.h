@@ -5,10 +5,8 @@
 
 struct arguments;
 struct buf;
-struct json_writer;
 struct profile_view;
 
 void arguments_print(const struct arguments *a, const struct profile_view *v, struct buf *out);
-void arguments_json(const struct arguments *a, struct json_writer *w);
 
 #endif

@@ -11,7 +11,6 @@
 #include "analyze/profile.h"
 #include "analyze/texts.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "view/profile.h"
@@ -272,80 +271,3 @@ void bytecode_print(const struct disassembly *d, const struct profile *p, const 
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void json_text(struct json_writer *w, const char *key, const char *text)
-{
-	json_kv_string(w, key, *text ? text : NULL);
-}
-
-static void json_number(struct json_writer *w, const char *key, bool is_known, int64_t value)
-{
-	json_key(w, key);
-	if (is_known)
-		json_i64(w, value);
-	else
-		json_null(w);
-}
-
-static void json_row(const struct disassembly_row *r, struct json_writer *w)
-{
-	json_object_begin(w);
-	json_kv_u64(w, "offset", r->offset);
-	json_kv_string(w, "opname", r->name);
-	json_number(w, "arg", r->has_arg, r->arg);
-	json_kv_string(w, "argrepr", r->text);
-	json_number(w, "line", r->line >= 0, r->line);
-	json_number(w, "hits", r->has_executed, (int64_t)r->executed);
-	json_number(w, "line_hits", r->is_counted, (int64_t)r->hits);
-	json_kv_double(w, "line_s", r->is_counted ? r->line_s : UNITS_UNKNOWN);
-	json_kv_bool(w, "is_jump_target", r->is_target);
-	json_number(w, "target", r->target >= 0, r->target);
-	json_kv_double(w, "self_s", r->self_s);
-	json_kv_double(w, "total_s", r->total_s);
-	json_text(w, "specialised", r->form);
-	json_text(w, "folded", r->folded);
-	json_key(w, "stack");
-	if (r->stack) {
-		json_array_begin(w);
-		for (size_t i = 0; i < r->n_stack; i++)
-			json_string(w, r->stack[i]);
-		json_array_end(w);
-	} else {
-		json_null(w);
-	}
-	json_object_end(w);
-}
-
-void bytecode_json(const struct disassembly *d, size_t n, struct json_writer *w)
-{
-	json_key(w, "bytecode");
-	json_array_begin(w);
-	for (; n; n--, d++) {
-		json_object_begin(w);
-		json_kv_string(w, "function", d->name);
-		json_kv_string(w, "file", d->file);
-		json_kv_u64(w, "line", d->first_line);
-		json_kv_string(w, "interpreter", d->interpreter);
-		json_kv_double(w, "self_s", d->self_s);
-		json_kv_double(w, "total_s", d->total_s);
-		json_key(w, "instructions");
-		json_array_begin(w);
-		for (size_t i = 0; i < d->n; i++)
-			json_row(&d->v[i], w);
-		json_array_end(w);
-		json_key(w, "exceptions");
-		json_array_begin(w);
-		for (size_t i = 0; i < d->n_handlers; i++) {
-			json_object_begin(w);
-			json_kv_u64(w, "start", d->handlers[i].start);
-			json_kv_u64(w, "end", d->handlers[i].end);
-			json_kv_u64(w, "target", d->handlers[i].target);
-			json_kv_u64(w, "depth", d->handlers[i].depth);
-			json_kv_bool(w, "lasti", d->handlers[i].has_lasti);
-			json_object_end(w);
-		}
-		json_array_end(w);
-		json_object_end(w);
-	}
-	json_array_end(w);
-}

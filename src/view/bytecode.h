@@ -9,7 +9,6 @@
 
 struct buf;
 struct disassembly;
-struct json_writer;
 struct profile;
 struct profile_view;
 struct texts;
@@ -17,8 +16,5 @@ struct texts;
 /* with_stack: what lies on the value stack before each instruction. texts may be NULL. */
 void bytecode_print(const struct disassembly *d, const struct profile *p, const struct texts *t,
 	bool with_stack, const struct profile_view *v, struct buf *out);
-
-/* The key "bytecode", inside an object the caller opened. */
-void bytecode_json(const struct disassembly *d, size_t n, struct json_writer *w);
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/counting.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -174,48 +174,4 @@ void counting_print(const struct counting_view *v, struct buf *out)
 		add_name("B  ", v->b, v->colour, out);
 	add_totals(v, out);
 	add_functions(v, out);
-}
-
-static void side_json(struct json_writer *w, const char *key, const struct counting *c)
-{
-	json_key(w, key);
-	json_object_begin(w);
-	json_kv_string(w, "name", c->name);
-	json_kv_string(w, "unit", c->is_command ? "run" : "loop");
-	json_kv_double(w, "instructions", c->instructions);
-	json_kv_string(w, "instructions_by", c->instructions_by);
-	json_kv_double(w, "bytecodes", c->all.bytecodes);
-	json_kv_double(w, "lines", c->all.lines);
-	json_kv_double(w, "calls", c->all.calls);
-	json_kv_double(w, "allocations", NAN);
-	json_kv_double(w, "system_calls", NAN);
-	json_key(w, "functions");
-	json_array_begin(w);
-	for (size_t i = 0; i < c->n; i++) {
-		const struct counting_function *f = &c->functions[i];
-
-		json_object_begin(w);
-		json_kv_string(w, "name", f->name);
-		json_kv_string(w, "file", f->file);
-		json_kv_u64(w, "line", f->first_line);
-		json_kv_double(w, "bytecodes", f->n.bytecodes);
-		json_kv_double(w, "lines", f->n.lines);
-		json_kv_double(w, "calls", f->n.calls);
-		json_object_end(w);
-	}
-	json_array_end(w);
-	json_object_end(w);
-}
-
-void counting_json(const struct counting_view *v, struct buf *out)
-{
-	struct json_writer w;
-
-	json_init(&w, out, true);
-	json_object_begin(&w);
-	side_json(&w, "a", v->a);
-	if (v->b)
-		side_json(&w, "b", v->b);
-	json_object_end(&w);
-	buf_addc(out, '\n');
 }

@@ -9,26 +9,7 @@
 #include <stdint.h>
 
 struct buf;
-
-struct counted {
-	double calls, lines, bytecodes;
-};
-
-struct counting_function {
-	const char *name, *file;
-	uint32_t first_line;
-	struct counted n;
-};
-
-struct counting {
-	const char *name;
-	bool is_command; /* of a whole run, else of one loop */
-	struct counted all;
-	double instructions;
-	const char *instructions_by;               /* "perf", "callgrind"; "" unknown */
-	const struct counting_function *functions; /* only those with a count */
-	size_t n;
-};
+struct counting;
 
 struct counting_view {
 	const struct counting *a, *b; /* b: NULL where there is one side */
@@ -37,6 +18,5 @@ struct counting_view {
 };
 
 void counting_print(const struct counting_view *v, struct buf *out);
-void counting_json(const struct counting_view *v, struct buf *out);
 
 #endif

@@ -10,7 +10,6 @@
 #include "analyze/opcode_counts.h"
 #include "analyze/texts.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -126,29 +125,4 @@ void counts_print_opcodes(
 		style_add(out, STYLE_DIM, v->colour,
 			"report --bytecode FUNCTION shows how often each ran.\n");
 	table_free(t);
-}
-
-void counts_json_opcodes(const struct opcode_counts *c, struct json_writer *w)
-{
-	json_key(w, "opcodes");
-	json_object_begin(w);
-	json_kv_u64(w, "executed", c->executed);
-	json_kv_string(w, "way",
-		c->has_derived && c->has_each ? "mixed"
-			: c->has_derived      ? "blocks"
-					      : "each");
-	json_key(w, "functions");
-	json_array_begin(w);
-	for (size_t i = 0; i < c->n_functions; i++) {
-		const struct opcode_function *f = &c->functions[i];
-
-		json_object_begin(w);
-		json_kv_string(w, "name", f->name);
-		json_kv_string(w, "file", f->file);
-		json_kv_u64(w, "line", f->first_line);
-		json_kv_u64(w, "executed", f->executed);
-		json_object_end(w);
-	}
-	json_array_end(w);
-	json_object_end(w);
 }

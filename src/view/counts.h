@@ -6,7 +6,6 @@
 
 struct buf;
 struct exact_lines;
-struct json_writer;
 struct opcode_counts;
 struct profile_view;
 struct texts;
@@ -17,7 +16,5 @@ void counts_print_lines(const struct exact_lines *l, const struct texts *t,
 /* With the way they were counted. */
 void counts_print_opcodes(
 	const struct opcode_counts *c, const struct profile_view *v, struct buf *out);
-/* The key "opcodes", inside an object the caller opened. */
-void counts_json_opcodes(const struct opcode_counts *c, struct json_writer *w);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "analyze/diff.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -17,7 +16,7 @@
 #include "view/style.h"
 #include "base/banned.h"
 
-enum { NARROW = 76, PATH_STEPS = 64 };
+enum { NARROW = 76 };
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
@@ -119,27 +118,13 @@ static void add_figures(
 		cell_calls(t, r);
 }
 
-/* "main › load › parse", from the root on. */
-static void add_path(struct buf *to, const struct diff_row *r)
-{
-	const struct diff_row *steps[PATH_STEPS];
-	size_t n = 0;
-
-	for (; r && n < PATH_STEPS; r = r->path)
-		steps[n++] = r;
-	if (r)
-		buf_adds(to, "… › ");
-	while (n-- > 0)
-		buf_printf(to, "%s%s", steps[n]->name, n ? " › " : "");
-}
-
 static void add_names(struct table *t, const struct diff_row *r, const struct columns *c,
 	const struct profile_view *v)
 {
 	struct buf path = BUF_INIT;
 
 	if (!c->where) {
-		add_path(&path, r);
+		diff_add_path(&path, r);
 		table_cell(t, "%s", buf_str(&path));
 	} else {
 		table_cell(t, "%s", *r->text ? r->text : r->name);
@@ -277,73 +262,3 @@ void diff_print(const struct diff *d, const struct diff_view *v, struct buf *out
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void json_value(struct json_writer *w, const char *key, const struct diff_value *v)
-{
-	json_key(w, key);
-	json_object_begin(w);
-	json_kv_double(w, "a", v->a);
-	json_kv_double(w, "b", v->b);
-	json_kv_double(w, "change", v->change);
-	json_kv_double(w, "low", v->change - v->plus_minus);
-	json_kv_double(w, "high", v->change + v->plus_minus);
-	json_kv_bool(w, "named", v->is_named);
-	json_object_end(w);
-}
-
-static void json_table(
-	struct json_writer *w, const char *key, const struct diff_table *t, bool is_paths)
-{
-	json_key(w, key);
-	json_array_begin(w);
-	for (size_t i = 0; i < t->n; i++) {
-		const struct diff_row *r = t->v[i];
-		struct buf path = BUF_INIT;
-
-		json_object_begin(w);
-		json_kv_string(w, "function", r->name);
-		json_kv_string(w, "file", r->file);
-		json_kv_u64(w, "line", r->line);
-		if (*r->text)
-			json_kv_string(w, "text", r->text);
-		if (is_paths)
-			add_path(&path, r);
-		if (is_paths)
-			json_kv_string(w, "path", buf_str(&path));
-		if (r->calls_a > 0 || r->calls_b > 0) {
-			json_kv_double(w, "calls_a", r->calls_a);
-			json_kv_double(w, "calls_b", r->calls_b);
-		}
-		json_value(w, "self", &r->self);
-		json_value(w, "total", &r->total);
-		json_object_end(w);
-		buf_done(&path);
-	}
-	json_array_end(w);
-}
-
-static void json_side(struct json_writer *w, const char *key, const struct diff_name *n)
-{
-	json_key(w, key);
-	json_object_begin(w);
-	json_kv_string(w, "file", n->file);
-	json_kv_string(w, "command", n->command);
-	json_kv_string(w, "made", n->made);
-	if (*n->damage)
-		json_kv_string(w, "damage", n->damage);
-	json_kv_double(w, "wall_s", n->wall_s);
-	json_object_end(w);
-}
-
-void diff_json(const struct diff *d, const struct diff_view *v, struct json_writer *w)
-{
-	json_side(w, "a", &v->a);
-	json_side(w, "b", &v->b);
-	json_kv_string(w, "unit", d->unit == UNIT_SHARE ? "share" : profile_unit(d->unit));
-	json_kv_double(w, "noise", v->noise);
-	json_value(w, "total", &d->total);
-	json_table(w, "functions", &d->functions, false);
-	json_table(w, "lines", &d->lines, false);
-	if (v->paths)
-		json_table(w, "paths", &d->paths, true);
-}

@@ -7,19 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analyze/diff.h"
 #include "base/units.h"
 
 struct buf;
-struct diff;
-struct json_writer;
 struct profile_view;
-
-struct diff_name {                  /* of one of the two recordings */
-	const char *file, *command; /* command: "" unknown */
-	const char *made;           /* "2249 samples", "traced": how it came about */
-	const char *damage;         /* what is missing of it; "" nothing */
-	double wall_s;              /* unknown in other tools' files */
-};
 
 struct diff_view {
 	const struct profile_view *page;
@@ -36,7 +28,5 @@ const char *diff_change_text(char out[UNITS_TEXT], enum unit unit, double change
 const char *diff_ratio_text(char out[UNITS_TEXT], double a, double b);
 
 void diff_print(const struct diff *d, const struct diff_view *v, struct buf *out);
-/* Keys inside an object the caller opened. */
-void diff_json(const struct diff *d, const struct diff_view *v, struct json_writer *w);
 
 #endif

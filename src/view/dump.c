@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * See dump.h. JSON is in dump_json.c. */
+ * See dump.h. */
 #include "view/dump.h"
 
 #include <stdio.h>

@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 struct buf;
-struct json_writer;
 struct snapshots;
 
 struct dump_view {
@@ -18,7 +17,5 @@ struct dump_view {
 };
 
 void dump_print(const struct snapshots *s, const struct dump_view *v, struct buf *out);
-/* The value of "processes" and "groups", inside an object the caller opened. */
-void dump_json(const struct snapshots *s, struct json_writer *w);
 
 #endif

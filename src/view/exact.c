@@ -9,7 +9,6 @@
 #include "analyze/exact.h"
 #include "analyze/profile.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -281,74 +280,3 @@ void exact_print_excluded(const char *patterns, const struct profile_view *v, st
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
-
-/* What was counted has no interval. */
-static void json_range(struct json_writer *w, const struct exact_function *f)
-{
-	const struct exact_range *r = &f->range;
-	const struct {
-		const char *key;
-		double value;
-		bool is_known;
-	} ends[] = { { "self_low_s", r->self_low_s, r->is_estimated || f->is_mixed },
-		{ "self_high_s", r->self_high_s, r->is_estimated || f->is_mixed },
-		{ "calls_low", r->calls_low, r->is_estimated },
-		{ "calls_high", r->calls_high, r->is_estimated } };
-
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		json_kv_double(w, ends[i].key, ends[i].is_known ? ends[i].value : UNITS_UNKNOWN);
-}
-
-static void json_function(
-	const struct exact_function *f, const struct exact *x, struct json_writer *w)
-{
-	const struct exact_cost *c = &f->cost;
-	bool has_contexts = x->has_contexts, is_time = x->unit == UNIT_SECONDS;
-
-	json_object_begin(w);
-	json_kv_string(w, "name", f->name);
-	json_kv_string(w, "file", f->file);
-	json_kv_u64(w, "line", f->first_line);
-	json_kv_double(w, "self_s", is_time ? c->self : UNITS_UNKNOWN);
-	json_kv_double(w, "total_s", is_time ? c->total : UNITS_UNKNOWN);
-	if (!is_time) { /* the same, of something else */
-		json_kv_double(w, "self", c->self);
-		json_kv_double(w, "total", c->total);
-	}
-	json_kv_bool(w, "estimated", f->range.is_estimated);
-	json_kv_bool(w, "self_is_rest", f->is_mixed);
-	json_range(w, f);
-	json_kv_u64(w, "calls", c->calls);
-	json_kv_u64(w, "primitive_calls", c->primitive_calls);
-	json_kv_double(w, "resumes", has_contexts ? (double)c->resumes : UNITS_UNKNOWN);
-	json_kv_double(w, "awaited_s", has_contexts ? f->awaited_s : UNITS_UNKNOWN);
-	json_kv_double(w, "raw_self_s", is_time ? c->raw.self_s : UNITS_UNKNOWN);
-	json_kv_double(w, "raw_total_s", is_time ? c->raw.total_s : UNITS_UNKNOWN);
-	json_kv_double(w, "min_s", f->min_s);
-	json_kv_double(w, "p50_s", f->p50_s);
-	json_kv_double(w, "p99_s", f->p99_s);
-	json_kv_double(w, "max_s", f->max_s);
-	json_kv_bool(w, "doubtful", f->is_doubtful);
-	json_object_end(w);
-}
-
-void exact_json_functions(const struct exact *x, const struct profile *p, struct json_writer *w)
-{
-	json_key(w, "trace");
-	json_object_begin(w);
-	json_kv_u64(w, "calls", x->calls);
-	json_kv_u64(w, "primitive_calls", x->primitive_calls);
-	json_kv_double(w, "resumes", x->has_contexts ? (double)x->resumes : UNITS_UNKNOWN);
-	json_kv_double(w, "self_s", x->unit == UNIT_SECONDS ? x->self : UNITS_UNKNOWN);
-	json_kv_double(w, "raw_self_s", x->unit == UNIT_SECONDS ? x->raw_self : UNITS_UNKNOWN);
-	json_kv_u64(w, "estimated_functions", x->n_estimated);
-	json_kv_double(w, "cost_s", x->is_calibrated ? x->cost_s : UNITS_UNKNOWN);
-	json_kv_double(w, "cost_error", x->is_calibrated ? x->nodes->cost_error : UNITS_UNKNOWN);
-	json_kv_double(w, "code_slower", x->is_calibrated ? x->nodes->code_slower : UNITS_UNKNOWN);
-	json_object_end(w);
-	json_key(w, "functions");
-	json_array_begin(w);
-	for (size_t i = 0; i < p->n_functions; i++)
-		json_function(&x->functions[p->functions[i].exact], x, w);
-	json_array_end(w);
-}

@@ -11,7 +11,6 @@
 struct buf;
 struct exact;
 struct exact_lines;
-struct json_writer;
 struct profile;
 struct profile_view;
 struct texts;
@@ -32,9 +31,5 @@ void exact_print_lines(const struct exact_lines *l, const struct texts *t,
 /* The same as line_profiler prints it, to the column; times in units of unit_s (1e-6: its default). */
 void exact_print_line_profiler(
 	const struct exact_lines *l, const struct texts *t, double unit_s, struct buf *out);
-
-/* "functions" and "lines" of the JSON contract. */
-void exact_json_functions(const struct exact *x, const struct profile *p, struct json_writer *w);
-void exact_json_lines(const struct exact_lines *l, struct json_writer *w);
 
 #endif

@@ -10,7 +10,6 @@
 #include "analyze/exact_lines.h"
 #include "analyze/texts.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -408,29 +407,3 @@ void exact_print_line_profiler(
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
-
-void exact_json_lines(const struct exact_lines *l, struct json_writer *w)
-{
-	json_key(w, "lines");
-	json_array_begin(w);
-	for (size_t i = 0; i < l->n_functions; i++) {
-		const struct exact_lines_function *f = &l->functions[i];
-
-		for (size_t k = 0; k < f->n_lines; k++) {
-			const struct exact_line *x = &f->lines[k];
-
-			json_object_begin(w);
-			json_kv_string(w, "file", f->file);
-			json_kv_u64(w, "line", x->line);
-			json_kv_string(w, "function", f->name);
-			json_kv_double(w, "self_s", x->own_s);
-			json_kv_bool(w, "self_has_callees", *exact_lines_note(l));
-			json_kv_double(w, "total_s", x->total_s);
-			json_kv_double(w, "callees_s", x->callees_s);
-			json_kv_double(w, "max_s", x->max_s);
-			json_kv_u64(w, "hits", x->hits);
-			json_object_end(w);
-		}
-	}
-	json_array_end(w);
-}

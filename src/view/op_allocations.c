@@ -6,7 +6,6 @@
 
 #include "analyze/op_allocations.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "view/ops.h"
@@ -166,98 +165,3 @@ void op_allocations_print(const struct op_allocations *x, const struct ops_view 
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void curve_json(const char *key, const double *curve, struct json_writer *w)
-{
-	json_key(w, key);
-	json_array_begin(w);
-	for (size_t i = 0; i < OP_CURVE; i++)
-		json_u64(w, (uint64_t)curve[i]);
-	json_array_end(w);
-}
-
-static void device_json(const struct op_allocator *d, bool has_held, struct json_writer *w)
-{
-	json_object_begin(w);
-	json_kv_string(w, "device", d->name);
-	json_kv_u64(w, "allocations", d->n_allocations);
-	json_kv_u64(w, "releases", d->n_releases);
-	json_kv_u64(w, "failures", d->n_failures);
-	json_kv_u64(w, "allocated_bytes", d->allocated_bytes);
-	json_kv_u64(w, "released_bytes", d->released_bytes);
-	json_kv_u64(w, "first_bytes", d->first_bytes);
-	json_kv_u64(w, "last_bytes", d->last_bytes);
-	json_kv_u64(w, "peak_bytes", d->peak_bytes);
-	json_kv_double(w, "peak_s", d->peak_s);
-	json_kv_string(w, "peak_operator", *d->peak_operator ? d->peak_operator : NULL);
-	json_kv_string(w, "peak_step", *d->peak_step ? d->peak_step : NULL);
-	json_kv_double(w, "peak_reserved_bytes",
-		d->peak_reserved_bytes ? (double)d->peak_reserved_bytes : UNITS_UNKNOWN);
-	if (has_held) {
-		json_key(w, "at_peak_bytes_estimated");
-		json_object_begin(w);
-		for (unsigned i = 0; i < OP_N_HELD; i++)
-			json_kv_u64(w, op_held_names[i], d->at_peak_bytes[i]);
-		json_object_end(w);
-	}
-	curve_json("curve_bytes", d->curve, w);
-	if (d->peak_reserved_bytes)
-		curve_json("reserved_bytes", d->reserved, w);
-	json_object_end(w);
-}
-
-static void operators_json(
-	const struct op_allocations *x, const struct ops_view *v, struct json_writer *w)
-{
-	json_key(w, "operators");
-	json_array_begin(w);
-	for (size_t i = 0; i < x->n_operators && i < v->limit; i++) {
-		const struct op_allocating *r = &x->operators[i];
-
-		json_object_begin(w);
-		json_kv_string(w, "name", r->name);
-		json_kv_u64(w, "allocations", r->n_allocations);
-		json_kv_u64(w, "allocated_bytes", r->allocated_bytes);
-		json_kv_u64(w, "releases", r->n_releases);
-		json_kv_u64(w, "released_bytes", r->released_bytes);
-		json_object_end(w);
-	}
-	json_array_end(w);
-}
-
-static void largest_json(
-	const struct op_allocations *x, const struct ops_view *v, struct json_writer *w)
-{
-	json_key(w, "largest");
-	json_array_begin(w);
-	for (size_t i = 0; i < x->n_largest && i < v->limit; i++) {
-		const struct op_allocation *r = &x->largest[i];
-
-		json_object_begin(w);
-		json_kv_string(w, "device", r->device);
-		json_kv_string(w, "operator", *r->operator_name ? r->operator_name : NULL);
-		json_kv_u64(w, "bytes", r->bytes);
-		json_kv_double(w, "at_s", r->at_s);
-		json_kv_double(w, "lived_s", r->lived_s);
-		if (x->has_held)
-			json_kv_string(w, "estimated_use", op_held_names[r->held]);
-		json_object_end(w);
-	}
-	json_array_end(w);
-}
-
-void op_allocations_json(
-	const struct op_allocations *x, const struct ops_view *v, struct json_writer *w)
-{
-	json_key(w, "memory");
-	json_object_begin(w);
-	json_kv_double(w, "seconds", x->seconds);
-	json_key(w, "devices");
-	json_array_begin(w);
-	for (size_t i = 0; i < x->n_devices; i++)
-		device_json(&x->devices[i], x->has_held, w);
-	json_array_end(w);
-	operators_json(x, v, w);
-	largest_json(x, v, w);
-	json_object_end(w);
-}

@@ -7,7 +7,6 @@
 #include "analyze/op_events.h"
 #include "analyze/op_kernels.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "view/op_overview.h"
@@ -149,51 +148,4 @@ void op_kernels_print(const struct op_kernels *kernels, const struct ops_view *v
 		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n",
 			kernels->n - v->limit);
 	print_sums(kernels, v, out);
-}
-
-static void launch_json(const struct op_launch *launch, struct json_writer *w)
-{
-	const uint32_t *const dimensions[] = { launch->grid, launch->block };
-
-	for (size_t i = 0; i < 2; i++) {
-		json_key(w, i ? "block" : "grid");
-		json_array_begin(w);
-		for (size_t k = 0; k < 3; k++)
-			json_u64(w, dimensions[i][k]);
-		json_array_end(w);
-	}
-	json_kv_u64(w, "registers", launch->registers);
-	json_kv_u64(w, "shared_bytes", launch->shared_bytes);
-}
-
-void op_kernels_json(
-	const struct op_kernels *kernels, const struct ops_view *v, struct json_writer *w)
-{
-	json_key(w, "kernels");
-	json_array_begin(w);
-	for (size_t i = 0; i < kernels->n && i < v->limit; i++) {
-		const struct op_kernel_row *r = &kernels->v[i];
-
-		json_object_begin(w);
-		json_kv_string(w, "name", r->name);
-		json_kv_string(w, "operator", r->owner);
-		json_kv_double(w, "seconds", r->seconds);
-		json_kv_u64(w, "times", r->n_times);
-		json_kv_double(w, "min_s", r->min_s);
-		json_kv_double(w, "max_s", r->max_s);
-		json_kv_double(w, "blocks_per_sm", r->blocks_per_sm);
-		json_kv_double(w, "occupancy", r->occupancy);
-		json_kv_bool(w, "tensor_cores", r->uses_tensor_cores);
-		if (r->launch)
-			launch_json(r->launch, w);
-		json_object_end(w);
-	}
-	json_array_end(w);
-	json_key(w, "kernel_sums");
-	json_object_begin(w);
-	json_kv_double(w, "kernel_s", kernels->kernel_s);
-	json_kv_double(w, "tensor_core_s", kernels->tensor_core_s);
-	json_kv_double(w, "blocks_per_sm", kernels->blocks_per_sm);
-	json_kv_double(w, "occupancy", kernels->occupancy);
-	json_object_end(w);
 }

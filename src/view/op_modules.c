@@ -6,7 +6,6 @@
 
 #include "analyze/op_modules.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "view/ops.h"
@@ -76,32 +75,4 @@ void op_modules_print(const struct op_modules *modules, const struct ops_view *v
 	if (modules->has_device)
 		buf_printf(out, "%s on the device belong to no module: loss, optimizer, copies\n",
 			units_format(outside, UNIT_SECONDS, modules->outside_device_s));
-}
-
-void op_modules_json(
-	const struct op_modules *modules, const struct ops_view *v, struct json_writer *w)
-{
-	json_key(w, "modules");
-	json_array_begin(w);
-	for (size_t i = 0; i < modules->n && i < v->tree_limit; i++) {
-		const struct op_module *m = &modules->v[i];
-
-		json_object_begin(w);
-		json_kv_string(w, "name", m->name);
-		json_kv_u64(w, "depth", m->depth);
-		json_kv_u64(w, "calls", m->n_calls);
-		json_kv_double(w, "seconds", m->seconds);
-		json_kv_double(w, "self_s", m->self_s);
-		json_kv_u64(w, "operators", m->n_operators);
-		json_kv_double(w, "backward_s", modules->has_backward ? m->backward_s : NAN);
-		json_kv_double(
-			w, "self_backward_s", modules->has_backward ? m->self_backward_s : NAN);
-		json_kv_double(w, "device_s", modules->has_device ? m->device_s : NAN);
-		json_kv_double(w, "self_device_s", modules->has_device ? m->self_device_s : NAN);
-		json_kv_double(w, "self_device_backward_s",
-			modules->has_device ? m->self_device_backward_s : NAN);
-		json_kv_u64(w, "launches", m->n_launches);
-		json_object_end(w);
-	}
-	json_array_end(w);
 }

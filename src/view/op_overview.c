@@ -9,7 +9,6 @@
 #include "analyze/op_events.h"
 #include "analyze/op_steps.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -213,61 +212,4 @@ void op_steps_print(const struct op_steps *steps, const struct ops_view *v, stru
 		units_format(median, UNIT_SECONDS, steps->median_s),
 		units_format(p99, UNIT_SECONDS, steps->p99_s),
 		units_format(max, UNIT_SECONDS, steps->max_s));
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void parts_json(const double parts_s[OP_N_PARTS], struct json_writer *w)
-{
-	json_key(w, "parts_s");
-	json_object_begin(w);
-	for (unsigned i = 0; i < OP_N_PARTS; i++)
-		json_kv_double(w, op_part_names[i], parts_s[i]);
-	json_object_end(w);
-}
-
-void op_overview_json(const struct op_events *x, const struct op_steps *steps,
-	const struct op_advice *advice, struct json_writer *w)
-{
-	json_key(w, "overview");
-	json_object_begin(w);
-	json_kv_string(w, "device", *x->device_name ? x->device_name : NULL);
-	json_kv_u64(w, "steps", steps->n);
-	json_kv_bool(w, "steps_marked", steps->is_marked);
-	json_kv_string(w, "steps_found", op_steps_how_names[steps->how]);
-	json_kv_double(w, "seconds", steps->seconds);
-	json_kv_double(w, "median_s", steps->median_s);
-	json_kv_double(w, "p99_s", steps->p99_s);
-	parts_json(steps->parts_s, w);
-	json_kv_double(w, "busy_s", steps->kernel_s > 0 ? steps->busy_s : NAN);
-	json_kv_double(w, "kernel_s", steps->kernel_s > 0 ? steps->kernel_s : NAN);
-	json_kv_double(w, "tensor_core_s", steps->kernel_s > 0 ? steps->tensor_core_s : NAN);
-	json_kv_double(w, "sm_efficiency", steps->sm_efficiency);
-	json_kv_double(w, "occupancy", steps->occupancy);
-	json_kv_double(w, "peak_bytes", steps->peak_bytes ? (double)steps->peak_bytes : NAN);
-	json_key(w, "advice");
-	json_array_begin(w);
-	for (size_t i = 0; i < advice->n; i++)
-		finding_json(&advice->v[i], w);
-	json_array_end(w);
-	json_kv_double(w, "together_s", advice->together_s);
-	json_kv_double(w, "steps_per_s",
-		steps->how == OP_STEPS_ALL ? NAN : (double)steps->n / steps->seconds);
-	json_object_end(w);
-}
-
-void op_steps_json(const struct op_steps *steps, const struct ops_view *v, struct json_writer *w)
-{
-	json_key(w, "steps");
-	json_array_begin(w);
-	for (size_t i = 0; i < steps->n && i < v->limit; i++) {
-		const struct op_step *s = &steps->v[i];
-
-		json_object_begin(w);
-		json_kv_string(w, "name", s->name);
-		json_kv_double(w, "seconds", (double)(s->end_ns - s->start_ns) / 1e9);
-		parts_json(s->parts_s, w);
-		json_object_end(w);
-	}
-	json_array_end(w);
 }

@@ -5,7 +5,6 @@
 #define VIEW_OP_OVERVIEW_H
 
 struct buf;
-struct json_writer;
 struct op_advice;
 struct op_events;
 struct op_kernels;
@@ -25,14 +24,5 @@ void op_streams_print(const struct op_streams *streams, const struct ops_view *v
 
 /* Without what all kernels of torch begin with: it tells nothing. */
 const char *op_kernel_short_name(const char *name);
-
-/* Each a key and its value in an object that is open. */
-void op_overview_json(const struct op_events *x, const struct op_steps *steps,
-	const struct op_advice *advice, struct json_writer *w);
-void op_steps_json(const struct op_steps *steps, const struct ops_view *v, struct json_writer *w);
-void op_slow_json(const struct op_slow *slow, const struct op_steps *steps, struct json_writer *w);
-void op_kernels_json(
-	const struct op_kernels *kernels, const struct ops_view *v, struct json_writer *w);
-void op_streams_json(const struct op_streams *streams, struct json_writer *w);
 
 #endif

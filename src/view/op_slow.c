@@ -5,7 +5,6 @@
 #include "analyze/op_slow.h"
 #include "analyze/op_steps.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -55,33 +54,4 @@ void op_slow_print(const struct op_slow *slow, const struct op_steps *steps,
 		style_add(out, STYLE_DIM, v->colour,
 			"%zu more steps are 20 %% slower than the median\n",
 			slow->n_slow - slow->n);
-}
-
-void op_slow_json(const struct op_slow *slow, const struct op_steps *steps, struct json_writer *w)
-{
-	json_key(w, "slow_steps");
-	json_array_begin(w);
-	for (size_t i = 0; i < slow->n; i++) {
-		json_object_begin(w);
-		json_kv_string(w, "name", steps->v[slow->v[i].step].name);
-		json_kv_string(w, "median", steps->v[slow->median].name);
-		json_kv_double(w, "seconds", slow->v[i].seconds);
-		json_key(w, "more");
-		json_array_begin(w);
-		for (size_t k = 0; k < slow->v[i].n; k++) {
-			const struct op_slow_row *r = &slow->v[i].v[k];
-
-			json_object_begin(w);
-			json_kv_string(w, "name", r->name);
-			json_kv_bool(w, "on_device", r->is_device);
-			json_kv_double(w, "seconds", r->seconds);
-			json_kv_double(w, "median_s", r->median_s);
-			json_kv_u64(w, "times", r->n_times);
-			json_kv_u64(w, "median_times", r->n_median);
-			json_object_end(w);
-		}
-		json_array_end(w);
-		json_object_end(w);
-	}
-	json_array_end(w);
 }

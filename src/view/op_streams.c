@@ -4,7 +4,6 @@
 
 #include "analyze/op_streams.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "view/op_overview.h"
@@ -152,58 +151,4 @@ void op_streams_print(const struct op_streams *streams, const struct ops_view *v
 	print_queues(streams, v, out);
 	print_launches(streams, v, out);
 	print_slowest(streams, v, out);
-}
-
-void op_streams_json(const struct op_streams *streams, struct json_writer *w)
-{
-	json_key(w, "streams");
-	json_array_begin(w);
-	for (size_t i = 0; i < streams->n; i++) {
-		const struct op_stream *s = &streams->v[i];
-
-		json_object_begin(w);
-		json_kv_string(w, "device", s->device);
-		json_kv_string(w, "stream", s->stream);
-		json_kv_u64(w, "events", s->n_events);
-		json_kv_double(w, "span_s", s->span_s);
-		json_kv_double(w, "busy_s", s->busy_s);
-		json_kv_double(w, "host_wait_s", s->host_wait_s);
-		json_kv_double(w, "kernel_wait_s", s->kernel_wait_s);
-		json_kv_double(w, "other_s", s->other_s);
-		json_kv_double(w, "mean_queue", s->mean_queue);
-		json_kv_u64(w, "longest_queue", s->longest_queue);
-		json_kv_double(w, "empty_share", s->empty_share);
-		json_key(w, "queue");
-		json_array_begin(w);
-		for (size_t k = 0; k < OP_CURVE; k++)
-			json_u64(w, (uint64_t)s->queue[k]);
-		json_array_end(w);
-		json_object_end(w);
-	}
-	json_array_end(w);
-	json_key(w, "launches");
-	json_object_begin(w);
-	json_kv_u64(w, "launches", streams->n_launches);
-	json_kv_u64(w, "short", streams->n_short);
-	json_kv_u64(w, "slow", streams->n_slow);
-	json_kv_u64(w, "late", streams->n_late);
-	json_kv_double(w, "median_launch_s", streams->median_launch_s);
-	json_kv_double(w, "p99_launch_s", streams->p99_launch_s);
-	json_kv_double(w, "max_launch_s", streams->max_launch_s);
-	json_kv_double(w, "median_delay_s", streams->median_delay_s);
-	json_kv_double(w, "p99_delay_s", streams->p99_delay_s);
-	json_kv_double(w, "max_delay_s", streams->max_delay_s);
-	json_key(w, "slowest");
-	json_array_begin(w);
-	for (size_t i = 0; i < streams->n_slowest; i++) {
-		json_object_begin(w);
-		json_kv_string(w, "call", streams->slowest[i].call);
-		json_kv_string(w, "operator", streams->slowest[i].operator_name);
-		json_kv_string(w, "launched", streams->slowest[i].launched);
-		json_kv_double(w, "at_s", streams->slowest[i].at_s);
-		json_kv_double(w, "seconds", streams->slowest[i].seconds);
-		json_object_end(w);
-	}
-	json_array_end(w);
-	json_object_end(w);
 }

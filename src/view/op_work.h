@@ -4,13 +4,10 @@
 #define VIEW_OP_WORK_H
 
 struct buf;
-struct json_writer;
 struct op_work;
 struct ops_view;
 
 /* NULL: nothing. */
 void op_work_print(const struct op_work *work, const struct ops_view *v, struct buf *out);
-/* A key and its value, null for NULL, in an object that is open. */
-void op_work_json(const struct op_work *work, struct json_writer *w);
 
 #endif

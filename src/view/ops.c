@@ -8,14 +8,13 @@
 #include "analyze/op_events.h"
 #include "analyze/ops.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "view/style.h"
 #include "base/banned.h"
 
 struct field {
-	const char *title, *key;
+	const char *title;
 	enum unit unit;
 	double (*value)(const struct ops *ops, const struct ops_row *r);
 	bool (*is_there)(const struct ops *ops);
@@ -72,26 +71,25 @@ static bool with_flops(const struct ops *ops)
 }
 
 static const struct field fields[] = {
-	{ "self", "self_cpu_s", UNIT_SECONDS, self_cpu, always, 0 },
-	{ "%", "self_cpu_share", UNIT_SHARE, share, always, 0 },
-	{ "total", "cpu_s", UNIT_SECONDS, total_cpu, always, 0 },
-	{ "calls", "calls", UNIT_COUNT, calls, always, 0 },
-	{ "median", "median_s", UNIT_SECONDS, median, always, 5 },
-	{ "p99", "p99_s", UNIT_SECONDS, p99, always, 1 },
-	{ "max", "max_s", UNIT_SECONDS, longest, always, 2 },
-	{ "self GPU", "self_device_s", UNIT_SECONDS, self_device, on_device, 0 },
-	{ "total GPU", "device_s", UNIT_SECONDS, total_device, on_device, 6 },
-	{ "launches", "launches", UNIT_COUNT, launches, on_device, 4 },
-	{ "memory", "self_cpu_bytes", UNIT_BYTES, self_memory, with_memory, 8 },
-	{ "GPU memory", "self_device_bytes", UNIT_BYTES, self_device_memory, with_device_memory,
-		7 },
-	{ "FLOPs", "flops", UNIT_COUNT, flops, with_flops, 3 },
+	{ "self", UNIT_SECONDS, self_cpu, always, 0 },
+	{ "%", UNIT_SHARE, share, always, 0 },
+	{ "total", UNIT_SECONDS, total_cpu, always, 0 },
+	{ "calls", UNIT_COUNT, calls, always, 0 },
+	{ "median", UNIT_SECONDS, median, always, 5 },
+	{ "p99", UNIT_SECONDS, p99, always, 1 },
+	{ "max", UNIT_SECONDS, longest, always, 2 },
+	{ "self GPU", UNIT_SECONDS, self_device, on_device, 0 },
+	{ "total GPU", UNIT_SECONDS, total_device, on_device, 6 },
+	{ "launches", UNIT_COUNT, launches, on_device, 4 },
+	{ "memory", UNIT_BYTES, self_memory, with_memory, 8 },
+	{ "GPU memory", UNIT_BYTES, self_device_memory, with_device_memory, 7 },
+	{ "FLOPs", UNIT_COUNT, flops, with_flops, 3 },
 };
 
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 struct text_field {
-	const char *title, *key;
+	const char *title;
 	enum text_cut cut;
 	unsigned min_width;
 	const char *(*value)(const struct ops_row *r);
@@ -130,11 +128,11 @@ static bool with_source(const struct ops *ops)
 }
 
 static const struct text_field texts[] = {
-	{ "operator", "name", TEXT_CUT_END, 24, name, always },
-	{ "shapes", "shapes", TEXT_CUT_END, 16, shapes, with_shapes },
-	{ "called from", "stack", TEXT_CUT_END, 24, stack, with_stack },
-	{ "module", "module", TEXT_CUT_END, 8, module, with_module },
-	{ "called from", "source", TEXT_CUT_START, 16, source, with_source },
+	{ "operator", TEXT_CUT_END, 24, name, always },
+	{ "shapes", TEXT_CUT_END, 16, shapes, with_shapes },
+	{ "called from", TEXT_CUT_END, 24, stack, with_stack },
+	{ "module", TEXT_CUT_END, 8, module, with_module },
+	{ "called from", TEXT_CUT_START, 16, source, with_source },
 };
 
 enum { TEXTS = sizeof texts / sizeof *texts, TABLE_GAP = 2, NUMBER_WIDTH = 9, GIVES_WAY_LAST = 8 };
@@ -216,30 +214,6 @@ void ops_print(const struct ops *ops, const struct ops_view *v, const char *what
 		style_add(out, STYLE_DIM, v->colour,
 			"%zu column%s did not fit: a wider terminal or --json has %s\n", hidden,
 			hidden == 1 ? "" : "s", hidden == 1 ? "it" : "them");
-}
-
-void ops_json(const struct ops *ops, const struct ops_view *v, struct json_writer *w)
-{
-	size_t n = 0;
-
-	json_key(w, "operators");
-	json_array_begin(w);
-	for (size_t i = 0; i < ops->n && n < v->limit; i++) {
-		const struct ops_row *r = &ops->v[i];
-
-		if (v->top_level && r->is_nested)
-			continue;
-		n++;
-		json_object_begin(w);
-		for (size_t k = 0; k < TEXTS; k++)
-			if (texts[k].is_there(ops))
-				json_kv_string(w, texts[k].key, texts[k].value(r));
-		for (size_t k = 0; k < FIELDS; k++)
-			if (fields[k].is_there(ops) && units_is_known(fields[k].value(ops, r)))
-				json_kv_double(w, fields[k].key, fields[k].value(ops, r));
-		json_object_end(w);
-	}
-	json_array_end(w);
 }
 
 const char *ops_absent(const struct ops_view *v, const char *reason)

@@ -7,7 +7,6 @@
 #include <stddef.h>
 
 struct buf;
-struct json_writer;
 struct op_events;
 struct ops;
 struct ops_torch;
@@ -27,8 +26,6 @@ const char *ops_absent(const struct ops_view *v, const char *reason);
 
 /* Rows of ops_count. `what`: of which file; NULL: that is clear. */
 void ops_print(const struct ops *ops, const struct ops_view *v, const char *what, struct buf *out);
-/* A key and its value in an object that is open. */
-void ops_json(const struct ops *ops, const struct ops_view *v, struct json_writer *w);
 /* What reading had to leave out or repair, a line each; nothing where all was well. */
 void ops_print_losses(const struct op_events *x, struct buf *out);
 

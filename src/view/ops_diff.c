@@ -8,7 +8,6 @@
 
 #include "analyze/ops_diff.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -17,7 +16,6 @@
 #include "view/style.h"
 #include "base/banned.h"
 
-static const char *const scales[] = { "absolute", "run", "step" };
 static const char *const words[] = { "in the whole trace", "as shares of each trace",
 	"in a step, on average" };
 
@@ -143,43 +141,4 @@ void ops_diff_print(const struct ops_diff *d, const struct ops_view *v, struct b
 	}
 	buf_addc(out, '\n');
 	print_rows(d, v, out);
-}
-
-static void write_side(const struct ops_diff_side *s, const char *key, struct json_writer *w)
-{
-	json_key(w, key);
-	json_object_begin(w);
-	json_kv_double(w, "calls", s->calls);
-	json_kv_double(w, "self_cpu", s->self_cpu_s);
-	json_kv_double(w, "self_device", s->self_device_s);
-	json_object_end(w);
-}
-
-void ops_diff_json(const struct ops_diff *d, struct json_writer *w)
-{
-	static const char *const sides[] = { "a", "b" };
-
-	json_kv_string(w, "normalize", scales[d->scale]);
-	for (size_t k = 0; k < 2; k++) {
-		json_key(w, sides[k]);
-		json_object_begin(w);
-		json_kv_string(w, "file", d->trace[k].path);
-		if (*d->trace[k].missing)
-			json_kv_string(w, "damage", d->trace[k].missing);
-		json_kv_u64(w, "steps", d->trace[k].n_steps);
-		json_kv_double(w, "step_s", d->trace[k].step_s);
-		write_side(&d->trace[k].total, "total", w);
-		json_object_end(w);
-	}
-	json_key(w, "operators");
-	json_array_begin(w);
-	for (size_t i = 0; i < d->n; i++) {
-		json_object_begin(w);
-		json_kv_string(w, "name", d->v[i].name);
-		json_kv_bool(w, "is_annotation", d->v[i].is_annotation);
-		write_side(&d->v[i].side[0], "a", w);
-		write_side(&d->v[i].side[1], "b", w);
-		json_object_end(w);
-	}
-	json_array_end(w);
 }

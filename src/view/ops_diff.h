@@ -4,12 +4,9 @@
 #define VIEW_OPS_DIFF_H
 
 struct buf;
-struct json_writer;
 struct ops_diff;
 struct ops_view;
 
 void ops_diff_print(const struct ops_diff *d, const struct ops_view *v, struct buf *out);
-/* Keys and values in an object that is open. */
-void ops_diff_json(const struct ops_diff *d, struct json_writer *w);
 
 #endif

@@ -7,15 +7,11 @@
 #include <stdbool.h>
 
 struct buf;
-struct json_writer;
 struct probes;
 
 /* "in sum() 98 %": what a line spends most of its own time in, and how much of that. false, and nothing is appended,
  * where that is not known or does not say much. */
 bool probes_add_line(
 	const struct probes *p, const char *file, int line, double line_self_s, struct buf *out);
-
-/* The key "probes", inside an object the caller opened. */
-void probes_json(const struct probes *p, struct json_writer *w);
 
 #endif

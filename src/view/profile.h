@@ -13,7 +13,6 @@ struct buf;
 struct calltree_node;
 struct ending;
 struct fidelity;
-struct json_writer;
 struct neighbours;
 struct probes;
 struct profile;
@@ -54,19 +53,5 @@ void profile_print_idle(const struct stacks *s, const struct profile_view *v, st
 /* Processes that a signal killed, with the last stack of each thread. */
 void profile_print_endings(const struct ending *e, size_t n, const struct stacks *s,
 	const struct profile_view *v, struct buf *out);
-
-/* Keys of the JSON contract, inside an object the caller opened: "functions" and "lines"; "threads";
- * "tree"; "killed"; and the caller's key for a list of neighbours. */
-void profile_json(const struct profile *p, struct json_writer *w);
-void profile_json_threads(const struct stacks *s, struct json_writer *w);
-void profile_json_tree(
-	const struct calltree_node *root, const struct stacks *s, struct json_writer *w);
-void profile_json_neighbours(const char *key, const struct neighbours *const *v, size_t n,
-	bool is_callers, const struct stacks *s, struct json_writer *w);
-
-void profile_json_fidelity(const struct fidelity *f, struct json_writer *w);
-void profile_json_idle(const struct stacks *s, struct json_writer *w);
-void profile_json_endings(
-	const struct ending *e, size_t n, const struct stacks *s, struct json_writer *w);
 
 #endif

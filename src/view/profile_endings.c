@@ -8,7 +8,6 @@
 #include "analyze/endings.h"
 #include "analyze/stacks.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/xalloc.h"
@@ -78,50 +77,5 @@ void profile_print_endings(const struct ending *e, size_t n, const struct stacks
 			print_thread(&e[i].threads[k], s, v, frames, out);
 		profile_more(v, THREADS_MOST, e[i].n_threads, out);
 	}
-	free(frames);
-}
-
-static void json_thread(const struct ending_thread *x, const struct stacks *s,
-	struct stack_frame *frames, struct json_writer *w)
-{
-	const struct stack_thread *t = &s->threads[x->thread];
-	size_t n = stacks_last_frames(s, x->thread, frames);
-
-	json_object_begin(w);
-	json_kv_string(w, "name", *t->name ? t->name : NULL);
-	json_kv_u64(w, "tid", t->tid);
-	json_kv_double(w, "age_s", x->age_s);
-	json_key(w, "frames");
-	json_array_begin(w);
-	for (size_t i = 0; i < n; i++) {
-		json_object_begin(w);
-		json_kv_string(w, "name", frames[i].name);
-		json_kv_string(w, "file", frames[i].file);
-		json_kv_i64(w, "line", frames[i].line);
-		json_object_end(w);
-	}
-	json_array_end(w);
-	json_object_end(w);
-}
-
-void profile_json_endings(
-	const struct ending *e, size_t n, const struct stacks *s, struct json_writer *w)
-{
-	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
-
-	json_key(w, "killed");
-	json_array_begin(w);
-	for (size_t i = 0; i < n; i++) {
-		json_object_begin(w);
-		json_kv_u64(w, "pid", e[i].pid);
-		json_kv_i64(w, "signal", e[i].signal);
-		json_key(w, "threads");
-		json_array_begin(w);
-		for (size_t k = 0; k < e[i].n_threads; k++)
-			json_thread(&e[i].threads[k], s, frames, w);
-		json_array_end(w);
-		json_object_end(w);
-	}
-	json_array_end(w);
 	free(frames);
 }

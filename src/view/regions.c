@@ -4,7 +4,6 @@
 
 #include "analyze/regions.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "view/profile.h"
@@ -48,23 +47,4 @@ void regions_print(
 		buf_adds(out, "the program named none: with leadline.region(\"name\"): …\n");
 	}
 	table_free(table);
-}
-
-void regions_json(const struct regions *r, struct json_writer *w)
-{
-	json_key(w, "regions");
-	json_array_begin(w);
-	for (size_t i = 0; i < r->n; i++) {
-		const struct region *x = &r->v[i];
-
-		json_object_begin(w);
-		json_kv_string(w, "name", x->name);
-		json_kv_double(w, "seconds", x->seconds);
-		json_kv_u64(w, "times", x->n_times);
-		json_kv_double(w, "min_s", x->min_s);
-		json_kv_double(w, "max_s", x->max_s);
-		json_kv_u64(w, "threads", x->n_threads);
-		json_object_end(w);
-	}
-	json_array_end(w);
 }

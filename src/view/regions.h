@@ -4,13 +4,11 @@
 #define VIEW_REGIONS_H
 
 struct buf;
-struct json_writer;
 struct profile_view;
 struct regions;
 
 /* wall_s: of the recording, which the shares are of. */
 void regions_print(
 	const struct regions *r, double wall_s, const struct profile_view *v, struct buf *out);
-void regions_json(const struct regions *r, struct json_writer *w);
 
 #endif

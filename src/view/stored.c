@@ -6,19 +6,12 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "view/style.h"
 #include "view/verdict.h"
 #include "base/banned.h"
-
-static const char *why_undecided(const struct unpaired *u)
-{
-	return u->is_unlike ? "measured under other conditions, see below"
-			    : "the noise is larger than the difference";
-}
 
 static void add_side(const char *letter, double seconds, const char *file, struct buf *out)
 {
@@ -31,18 +24,18 @@ static void add_side(const char *letter, double seconds, const char *file, struc
 
 static void add_one(const struct stored_view *v, struct buf *out)
 {
-	const struct unpaired *u = &v->rows[0].u;
+	const struct unpaired *u = &v->r.rows[0].u;
 
-	text_add_printable(out, v->rows[0].name, strlen(v->rows[0].name));
+	text_add_printable(out, v->r.rows[0].name, strlen(v->r.rows[0].name));
 	buf_adds(out, ": ");
 	verdict_add_headline(&(struct verdict_headline){ .word = u->word,
 				     .ratio = u->ratio,
 				     .equivalence = v->equivalence,
-				     .why_undecided = why_undecided(u),
+				     .why_undecided = unpaired_why_undecided(u),
 				     .colour = v->colour },
 		out);
-	add_side("A", u->a_s, v->a, out);
-	add_side("B", u->b_s, v->b, out);
+	add_side("A", u->a_s, v->r.a, out);
+	add_side("B", u->b_s, v->r.b, out);
 	buf_printf(out, "  B/A %.4f, 95 %% between %.4f and %.4f; %zu and %zu %s", u->ratio,
 		u->interval.low, u->interval.high, u->n_a, u->n_b,
 		u->block                     ? "steps"
@@ -69,42 +62,44 @@ static void add_rows(const struct stored_view *v, struct buf *out)
 	};
 	struct table *t = table_new(columns, sizeof columns / sizeof *columns);
 
-	for (size_t i = 0; i < v->n; i++) {
-		const struct unpaired *u = &v->rows[i].u;
+	for (size_t i = 0; i < v->r.n; i++) {
+		const struct unpaired *u = &v->r.rows[i].u;
 
 		table_cell_unit(t, UNIT_SECONDS, u->a_s);
 		table_cell_unit(t, UNIT_SECONDS, u->b_s);
 		table_cell(t, "%.3f", u->ratio);
 		table_cell(t, "%.3f – %.3f", u->interval.low, u->interval.high);
 		table_cell(t, "%s", verdict_words[u->word]);
-		table_cell(t, "%s", v->rows[i].name);
+		table_cell(t, "%s", v->r.rows[i].name);
 	}
 	table_emit(t, out, v->width, v->colour);
 	table_free(t);
-	text_add_line(out, "  A %s, B %s", v->a, v->b);
+	text_add_line(out, "  A %s, B %s", v->r.a, v->r.b);
 }
 
 static void add_differences(const struct stored_view *v, struct buf *out)
 {
-	if (v->n_differences) {
+	if (v->r.n_differences) {
 		style_begin(out, STYLE_WARNING, v->colour);
 		buf_adds(out, "  A and B were measured under other conditions:\n");
-		for (size_t i = 0; i < v->n_differences; i++) {
-			buf_printf(out, "    %s: ", v->differences[i].what);
-			text_add_printable(out, v->differences[i].a, strlen(v->differences[i].a));
+		for (size_t i = 0; i < v->r.n_differences; i++) {
+			buf_printf(out, "    %s: ", v->r.differences[i].what);
+			text_add_printable(
+				out, v->r.differences[i].a, strlen(v->r.differences[i].a));
 			buf_adds(out, " against ");
-			text_add_printable(out, v->differences[i].b, strlen(v->differences[i].b));
+			text_add_printable(
+				out, v->r.differences[i].b, strlen(v->r.differences[i].b));
 			buf_addc(out, '\n');
 		}
 		style_end(out, STYLE_WARNING, v->colour);
-		if (v->n && v->rows[0].u.is_unlike)
+		if (v->r.n && v->r.rows[0].u.is_unlike)
 			buf_adds(out,
 				"  so whatever the figures say, the code may be as it was; --force "
 				"judges all the same\n");
 	}
-	if (v->n_only_a || v->n_only_b)
+	if (v->r.n_only_a || v->r.n_only_b)
 		buf_printf(out, "  left out: %zu that only A has, %zu that only B has\n",
-			v->n_only_a, v->n_only_b);
+			v->r.n_only_a, v->r.n_only_b);
 	buf_adds(out,
 		"  (measured one after the other, without a control: comparing the two at once is "
 		"stronger)\n");
@@ -112,7 +107,7 @@ static void add_differences(const struct stored_view *v, struct buf *out)
 
 void stored_print(const struct stored_view *v, struct buf *out)
 {
-	if (v->n == 1)
+	if (v->r.n == 1)
 		add_one(v, out);
 	else
 		add_rows(v, out);
@@ -124,69 +119,19 @@ void stored_print_markdown(const struct stored_view *v, struct buf *out)
 	char t[UNITS_TEXT];
 
 	buf_adds(out, "| what | A | B | B/A | 95 % | B is |\n|:---|---:|---:|---:|:---:|:---|\n");
-	for (size_t i = 0; i < v->n; i++) {
-		const struct unpaired *u = &v->rows[i].u;
+	for (size_t i = 0; i < v->r.n; i++) {
+		const struct unpaired *u = &v->r.rows[i].u;
 
 		buf_adds(out, "| `");
-		text_add_printable(out, v->rows[i].name, strlen(v->rows[i].name));
+		text_add_printable(out, v->r.rows[i].name, strlen(v->r.rows[i].name));
 		buf_printf(out, "` | %s", units_format(t, UNIT_SECONDS, u->a_s));
 		buf_printf(out, " | %s | %.3f | %.3f – %.3f | **%s** |\n",
 			units_format(t, UNIT_SECONDS, u->b_s), u->ratio, u->interval.low,
 			u->interval.high, verdict_words[u->word]);
 	}
-	for (size_t i = 0; i < v->n_differences; i++) {
+	for (size_t i = 0; i < v->r.n_differences; i++) {
 		buf_addc(out, '\n');
-		text_add_line(out, "%s: %s against %s", v->differences[i].what, v->differences[i].a,
-			v->differences[i].b);
+		text_add_line(out, "%s: %s against %s", v->r.differences[i].what,
+			v->r.differences[i].a, v->r.differences[i].b);
 	}
-}
-
-static void row_json(struct json_writer *w, const struct stored_row *r)
-{
-	const struct unpaired *u = &r->u;
-
-	json_object_begin(w);
-	json_kv_string(w, "name", r->name);
-	json_kv_double(w, "ratio", u->ratio);
-	json_kv_double(w, "low", u->interval.low);
-	json_kv_double(w, "high", u->interval.high);
-	json_kv_string(w, "verdict", verdict_words[u->word]);
-	json_kv_string(w, "reason", u->word == VERDICT_UNDECIDED ? why_undecided(u) : "");
-	json_kv_double(w, "median_a_s", u->a_s);
-	json_kv_double(w, "median_b_s", u->b_s);
-	json_kv_u64(w, "n_a", u->n_a);
-	json_kv_u64(w, "n_b", u->n_b);
-	json_kv_u64(w, "block", u->block);
-	json_object_end(w);
-}
-
-void stored_json(const struct stored_view *v, struct buf *out)
-{
-	struct json_writer w;
-
-	json_init(&w, out, true);
-	json_object_begin(&w);
-	json_kv_string(&w, "a", v->a);
-	json_kv_string(&w, "b", v->b);
-	if (*v->damage_a)
-		json_kv_string(&w, "damage_a", v->damage_a);
-	if (*v->damage_b)
-		json_kv_string(&w, "damage_b", v->damage_b);
-	json_key(&w, "results");
-	json_array_begin(&w);
-	for (size_t i = 0; i < v->n; i++)
-		row_json(&w, &v->rows[i]);
-	json_array_end(&w);
-	json_key(&w, "differences");
-	json_array_begin(&w);
-	for (size_t i = 0; i < v->n_differences; i++) {
-		json_object_begin(&w);
-		json_kv_string(&w, "what", v->differences[i].what);
-		json_kv_string(&w, "a", v->differences[i].a);
-		json_kv_string(&w, "b", v->differences[i].b);
-		json_object_end(&w);
-	}
-	json_array_end(&w);
-	json_object_end(&w);
-	buf_addc(out, '\n');
 }

@@ -12,23 +12,8 @@
 
 struct buf;
 
-struct stored_row {
-	const char *name;
-	struct unpaired u;
-};
-
-struct stored_difference {
-	const char *what, *a, *b; /* "CPU", "x", "y" */
-};
-
 struct stored_view {
-	const char *a, *b;               /* files */
-	const char *damage_a, *damage_b; /* what is missing of them, "" nothing */
-	const struct stored_row *rows;
-	size_t n;
-	const struct stored_difference *differences;
-	size_t n_differences;
-	size_t n_only_a, n_only_b; /* benchmarks that the other side does not have */
+	struct stored_result r;
 	double equivalence;
 	bool colour;
 	size_t width;
@@ -36,6 +21,5 @@ struct stored_view {
 
 void stored_print(const struct stored_view *v, struct buf *out);
 void stored_print_markdown(const struct stored_view *v, struct buf *out);
-void stored_json(const struct stored_view *v, struct buf *out);
 
 #endif

@@ -6,7 +6,6 @@
 #include "analyze/stacks.h"
 #include "analyze/tasks.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "view/profile.h"
@@ -54,23 +53,4 @@ void tasks_print(const struct tasks *t, const struct stacks *s, const struct pro
 		buf_adds(out, "no asyncio task was seen\n");
 	}
 	table_free(table);
-}
-
-void tasks_json(const struct tasks *t, const struct stacks *s, struct json_writer *w)
-{
-	json_key(w, "tasks");
-	json_array_begin(w);
-	for (size_t i = 0; i < t->n; i++) {
-		const struct task *x = &t->v[i];
-
-		json_object_begin(w);
-		json_kv_string(w, "name", x->name);
-		json_kv_double(w, "seconds", x->seconds);
-		json_kv_double(w, "on_cpu_s", x->cpu_s);
-		json_kv_u64(w, "samples", x->n_samples);
-		json_kv_string(w, "mostly_in", frames_function(s->frames, x->top_leaf)->name);
-		json_object_end(w);
-	}
-	json_array_end(w);
-	json_kv_double(w, "outside_tasks_s", t->other_s);
 }

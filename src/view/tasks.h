@@ -4,13 +4,11 @@
 #define VIEW_TASKS_H
 
 struct buf;
-struct json_writer;
 struct profile_view;
 struct stacks;
 struct tasks;
 
 void tasks_print(const struct tasks *t, const struct stacks *s, const struct profile_view *v,
 	struct buf *out);
-void tasks_json(const struct tasks *t, const struct stacks *s, struct json_writer *w);
 
 #endif

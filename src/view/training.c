@@ -4,7 +4,6 @@
 
 #include "analyze/training.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "view/profile.h"
@@ -36,21 +35,4 @@ void training_print(const struct training *t, const struct profile_view *v, stru
 	table_cell_unit(table, UNIT_SECONDS, t->max_s);
 	table_emit(table, out, v->width, v->colour);
 	table_free(table);
-}
-
-void training_json(const struct training *t, struct json_writer *w)
-{
-	json_key(w, "training");
-	json_object_begin(w);
-	json_kv_u64(w, "steps", t->n_steps);
-	json_kv_u64(w, "processes", t->n_processes);
-	json_kv_u64(w, "samples", t->samples);
-	json_kv_u64(w, "tokens", t->tokens);
-	json_kv_double(w, "steps_per_s", t->steps_per_s);
-	json_kv_double(w, "samples_per_s", t->samples ? t->samples_per_s : UNITS_UNKNOWN);
-	json_kv_double(w, "tokens_per_s", t->tokens ? t->tokens_per_s : UNITS_UNKNOWN);
-	json_kv_double(w, "median_s", t->median_s);
-	json_kv_double(w, "p99_s", t->p99_s);
-	json_kv_double(w, "max_s", t->max_s);
-	json_object_end(w);
 }

@@ -12,7 +12,6 @@
 #include "analyze/bound.h"
 #include "analyze/usage.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/xalloc.h"
@@ -170,11 +169,6 @@ static void end_line(struct buf *out)
 	buf_addc(out, '\n');
 }
 
-static double cpus_used(const struct usage *u)
-{
-	return u->wall_s > 0 ? (u->user_s + u->system_s) / u->wall_s : UNITS_UNKNOWN;
-}
-
 static void print_io(const struct usage *u, struct buf *out)
 {
 	char bytes[UNITS_TEXT], calls[UNITS_TEXT];
@@ -207,7 +201,7 @@ static void print_processes(const struct usage *u, struct buf *out)
 
 static void print_numbers(const struct usage *u, struct buf *out)
 {
-	double cpus = cpus_used(u);
+	double cpus = usage_cpus_used(u);
 	char text[UNITS_TEXT];
 
 	label(out, "time");
@@ -430,122 +424,3 @@ void usage_print_posix(const struct usage *u, struct buf *out)
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void json_bound(const struct bound *b, struct json_writer *w)
-{
-	json_key(w, "bound");
-	json_object_begin(w);
-	json_kv_string(w, "verdict", b->is_known ? bound_names[b->verdict] : NULL);
-	json_kv_bool(w, "is_estimate", b->is_estimate);
-	json_key(w, "shares");
-	json_object_begin(w);
-	for (int k = 0; k < BOUND_MIXED; k++)
-		json_kv_double(w, bound_names[k], b->share[k]);
-	json_object_end(w);
-	json_object_end(w);
-}
-
-static void json_processes(const struct usage *u, struct json_writer *w)
-{
-	json_key(w, "process_list");
-	json_array_begin(w);
-	for (size_t i = 0; i < u->n_processes; i++) {
-		const struct usage_process *p = &u->processes[i];
-
-		json_object_begin(w);
-		json_kv_u64(w, "pid", p->pid);
-		json_kv_u64(w, "parent", p->parent);
-		json_kv_string(w, "command", p->command);
-		json_kv_double(w, "rank", p->rank >= 0 ? p->rank : UNITS_UNKNOWN);
-		json_kv_double(w, "start_s", p->start_s);
-		json_kv_double(w, "end_s", p->end_s);
-		json_kv_double(w, "user_s", p->user_s);
-		json_kv_double(w, "sys_s", p->system_s);
-		json_kv_double(w, "max_rss_bytes", p->max_rss_bytes);
-		json_kv_bool(w, "is_exact", p->is_exact);
-		json_kv_bool(w, "is_running", p->is_running);
-		json_object_end(w);
-	}
-	json_array_end(w);
-}
-
-static void json_series(const struct usage *u, struct json_writer *w)
-{
-	json_key(w, "series");
-	json_array_begin(w);
-	for (size_t i = 0; i < u->n_ticks; i++) {
-		const struct usage_tick *t = &u->ticks[i];
-
-		json_object_begin(w);
-		json_kv_double(w, "t_s", t->t_s);
-		json_kv_double(w, "cpus", t->cpu);
-		json_kv_double(w, "rss_bytes", t->rss_bytes);
-		json_kv_double(w, "read_bytes_per_s", t->read_bytes_per_s);
-		json_kv_double(w, "write_bytes_per_s", t->write_bytes_per_s);
-		json_kv_double(w, "threads", t->n_threads);
-		json_kv_u64(w, "running", t->n_running);
-		json_kv_u64(w, "disk", t->n_disk);
-		json_object_end(w);
-	}
-	json_array_end(w);
-}
-
-void usage_json(const struct usage *u, const struct bound *b, struct json_writer *w)
-{
-	const struct {
-		const char *key;
-		double value;
-	} numbers[] = {
-		{ "wall_s", u->wall_s },
-		{ "user_s", u->user_s },
-		{ "sys_s", u->system_s },
-		{ "parallelism", cpus_used(u) },
-		{ "parallelism_wanted", b->parallelism_wanted },
-		{ "cpus_allowed", u->cpus_allowed },
-		{ "max_rss_bytes", u->max_rss_bytes },
-		{ "peak_tree_rss_bytes", u->peak_tree_rss_bytes },
-		{ "mean_tree_rss_bytes", u->mean_tree_rss_bytes },
-		{ "pss_bytes", u->peak_pss_bytes },
-		{ "rss_growth_bytes_per_s", u->rss_growth_per_s },
-		{ "minor_faults", u->minor_faults },
-		{ "major_faults", u->major_faults },
-		{ "voluntary_switches", u->voluntary_switches },
-		{ "involuntary_switches", u->involuntary_switches },
-		{ "read_bytes", u->read_bytes },
-		{ "write_bytes", u->write_bytes },
-		{ "read_chars", u->read_chars },
-		{ "write_chars", u->write_chars },
-		{ "read_calls", u->read_calls },
-		{ "write_calls", u->write_calls },
-		{ "pressure_cpu", u->pressure_cpu },
-		{ "pressure_io", u->pressure_io },
-		{ "pressure_memory", u->pressure_memory },
-		{ "peak_threads", u->peak_threads },
-		{ "processes", u->is_foreign ? UNITS_UNKNOWN : (double)u->n_processes },
-		{ "own_cpu_s", u->own_cpu_s },
-	};
-
-	json_key(w, "command");
-	json_array_begin(w);
-	for (size_t i = 0; u->argv[i]; i++)
-		json_string(w, u->argv[i]);
-	json_array_end(w);
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		json_kv_double(w, numbers[i].key, numbers[i].value);
-	json_kv_bool(w, "processes_complete", u->is_complete);
-	json_key(w, "exit_status");
-	if (u->status == -1)
-		json_null(w);
-	else
-		json_i64(w,
-			WIFSIGNALED(u->status) ? 128 + WTERMSIG(u->status)
-					       : WEXITSTATUS(u->status));
-	json_key(w, "signal");
-	if (u->status != -1 && WIFSIGNALED(u->status))
-		json_i64(w, WTERMSIG(u->status));
-	else
-		json_null(w);
-	json_bound(b, w);
-	json_processes(u, w);
-	json_series(u, w);
-}

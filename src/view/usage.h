@@ -10,7 +10,6 @@
 
 struct bound;
 struct buf;
-struct json_writer;
 struct usage;
 
 struct usage_view {
@@ -30,8 +29,6 @@ void usage_print_head(
 /* The verdict in words, and the rule it follows from, with its numbers. */
 const char *usage_verdict(const struct bound *b);
 void usage_add_rule(const struct usage *u, const struct bound *b, struct buf *out);
-/* The keys of the JSON contract for `time`, inside an object the caller opened. */
-void usage_json(const struct usage *u, const struct bound *b, struct json_writer *w);
 /* POSIX `time -p`: real, user and sys in seconds. */
 void usage_print_posix(const struct usage *u, struct buf *out);
 

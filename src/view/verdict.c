@@ -9,24 +9,11 @@
 
 #include "analyze/distribution.h"
 #include "base/buf.h"
-#include "base/json_write.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "view/style.h"
 #include "base/banned.h"
-
-static double median_time(const struct verdict_view *v, bool of_b)
-{
-	double *t = xmalloc((v->verdict->n_blocks + 1) * sizeof *t), m;
-
-	for (size_t i = 0; i < v->verdict->n_blocks; i++)
-		t[i] = of_b ? v->blocks[i].b : v->blocks[i].a;
-	distribution_sort(t, v->verdict->n_blocks);
-	m = v->verdict->n_blocks ? distribution_quantile(t, v->verdict->n_blocks, 0.5) : NAN;
-	free(t);
-	return m;
-}
 
 static void add_name(struct buf *out, const char *letter, const char *name, double seconds)
 {
@@ -62,10 +49,10 @@ void verdict_add_headline(const struct verdict_headline *h, struct buf *out)
 
 static void add_headline(const struct verdict_view *v, bool colour, struct buf *out)
 {
-	verdict_add_headline(&(struct verdict_headline){ .word = v->verdict->word,
-				     .ratio = v->verdict->ratio,
+	verdict_add_headline(&(struct verdict_headline){ .word = v->r.verdict->word,
+				     .ratio = v->r.verdict->ratio,
 				     .equivalence = v->equivalence,
-				     .why_undecided = verdict_reason_text(v->verdict->reason),
+				     .why_undecided = verdict_reason_text(v->r.verdict->reason),
 				     .colour = colour },
 		out);
 }
@@ -116,11 +103,11 @@ static const char *sign_of(double value)
 /* "−7.9 %, of which" and the functions, in points of A's time. */
 static void add_causes(const struct verdict_view *v, struct buf *out)
 {
-	const struct verdict *d = v->verdict;
+	const struct verdict *d = v->r.verdict;
 	double change = 100 * (d->ratio - 1), low = 100 * (d->interval.low - 1),
 	       high = 100 * (d->interval.high - 1);
 
-	if (!v->is_explained)
+	if (!v->r.is_explained)
 		return;
 	buf_printf(out, "  %s%.1f %%", sign_of(change), fabs(change));
 	if (isfinite(high))
@@ -129,10 +116,10 @@ static void add_causes(const struct verdict_view *v, struct buf *out)
 	if (d->word == VERDICT_UNDECIDED)
 		buf_adds(out, ", not proven");
 	buf_adds(out,
-		v->n_causes ? ", of which in the own time of\n"
-			    : ": no function stands out between one recorded run of each\n");
-	for (size_t i = 0; i < v->n_causes; i++) {
-		const struct verdict_cause *c = &v->causes[i];
+		v->r.n_causes ? ", of which in the own time of\n"
+			      : ": no function stands out between one recorded run of each\n");
+	for (size_t i = 0; i < v->r.n_causes; i++) {
+		const struct verdict_cause *c = &v->r.causes[i];
 		const char *slash = strrchr(c->file, '/'), *file = slash ? slash + 1 : c->file;
 
 		buf_printf(out, "    %s%.1f ±%.1f  ", sign_of(c->change), fabs(100 * c->change),
@@ -146,12 +133,12 @@ static void add_causes(const struct verdict_view *v, struct buf *out)
 
 void verdict_print(const struct verdict_view *v, struct buf *out)
 {
-	const struct verdict *d = v->verdict;
+	const struct verdict *d = v->r.verdict;
 	char t[UNITS_TEXT];
 
 	add_headline(v, v->colour, out);
-	add_name(out, "A", v->a, median_time(v, false));
-	add_name(out, "B", v->b, median_time(v, true));
+	add_name(out, "A", v->r.a, verdict_median(&v->r, false));
+	add_name(out, "B", v->r.b, verdict_median(&v->r, true));
 	if (isfinite(d->interval.high))
 		buf_printf(out,
 			"  B/A %.4f, 95 %% between %.4f and %.4f; B won %zu of %zu blocks\n",
@@ -164,15 +151,15 @@ void verdict_print(const struct verdict_view *v, struct buf *out)
 			d->control_ratio, d->control.low, d->control.high);
 	if (units_is_known(d->detectable)) {
 		buf_printf(out, "  %zu blocks", d->n_blocks);
-		if (!isnan(v->elapsed_s))
-			buf_printf(out, " in %s", units_format(t, UNIT_SECONDS, v->elapsed_s));
+		if (!isnan(v->r.elapsed_s))
+			buf_printf(out, " in %s", units_format(t, UNIT_SECONDS, v->r.elapsed_s));
 		buf_printf(out, " find a change of %.2g %% here in 9 of 10 cases\n",
 			100 * d->detectable);
 	}
-	if (v->rounds > 1)
-		buf_printf(
-			out, "  a block is %u runs of each; the least of them counts\n", v->rounds);
-	add_more(d, v->elapsed_s, out);
+	if (v->r.rounds > 1)
+		buf_printf(out, "  a block is %u runs of each; the least of them counts\n",
+			v->r.rounds);
+	add_more(d, v->r.elapsed_s, out);
 	add_causes(v, out);
 	style_begin(out, STYLE_WARNING, v->colour);
 	add_oddities(d, out);
@@ -188,7 +175,7 @@ static void markdown_name(struct buf *out, const char *name)
 
 void verdict_print_markdown(const struct verdict_view *v, struct buf *out)
 {
-	const struct verdict *d = v->verdict;
+	const struct verdict *d = v->r.verdict;
 	char t[UNITS_TEXT];
 
 	buf_adds(out, "### ");
@@ -196,8 +183,8 @@ void verdict_print_markdown(const struct verdict_view *v, struct buf *out)
 	buf_adds(out, "\n| | median | |\n|---|---:|---|\n");
 	for (int i = 0; i < 2; i++) {
 		buf_printf(out, "| %s | %s | ", i ? "B" : "A",
-			units_format(t, UNIT_SECONDS, median_time(v, i)));
-		markdown_name(out, i ? v->b : v->a);
+			units_format(t, UNIT_SECONDS, verdict_median(&v->r, i)));
+		markdown_name(out, i ? v->r.b : v->r.a);
 		buf_adds(out, " |\n");
 	}
 	buf_printf(out, "\nB/A **%.4f** (95 %%: %.4f … %.4f), B won %zu of %zu blocks", d->ratio,
@@ -206,94 +193,12 @@ void verdict_print_markdown(const struct verdict_view *v, struct buf *out)
 		buf_printf(out, "; control A/A %.4f (%.4f … %.4f)", d->control_ratio,
 			d->control.low, d->control.high);
 	buf_adds(out, ".\n");
-	if (v->n_causes)
+	if (v->r.n_causes)
 		buf_adds(out, "\n| points of A's time | in the own time of |\n|---:|---|\n");
-	for (size_t i = 0; i < v->n_causes; i++) {
-		buf_printf(out, "| %s%.1f ± %.1f | ", sign_of(v->causes[i].change),
-			fabs(100 * v->causes[i].change), 100 * v->causes[i].plus_minus);
-		markdown_name(out, v->causes[i].name);
+	for (size_t i = 0; i < v->r.n_causes; i++) {
+		buf_printf(out, "| %s%.1f ± %.1f | ", sign_of(v->r.causes[i].change),
+			fabs(100 * v->r.causes[i].change), 100 * v->r.causes[i].plus_minus);
+		markdown_name(out, v->r.causes[i].name);
 		buf_adds(out, " |\n");
 	}
-}
-
-static void json_causes(struct json_writer *w, const struct verdict_view *v)
-{
-	json_key(w, "explained");
-	if (!v->is_explained) {
-		json_null(w);
-		return;
-	}
-	json_array_begin(w);
-	for (size_t i = 0; i < v->n_causes; i++) {
-		json_object_begin(w);
-		json_kv_string(w, "name", v->causes[i].name);
-		json_kv_string(w, "file", v->causes[i].file);
-		json_kv_u64(w, "line", v->causes[i].line);
-		json_kv_double(w, "change", v->causes[i].change);
-		json_kv_double(w, "plus_minus", v->causes[i].plus_minus);
-		json_object_end(w);
-	}
-	json_array_end(w);
-}
-
-void verdict_json(const struct verdict_view *v, struct buf *out)
-{
-	const struct verdict *d = v->verdict;
-	struct json_writer w;
-
-	json_init(&w, out, true);
-	json_object_begin(&w);
-	json_kv_string(&w, "a", v->a);
-	json_kv_string(&w, "b", v->b);
-	json_kv_double(&w, "ratio", d->ratio);
-	json_kv_double(&w, "low", d->interval.low);
-	json_kv_double(&w, "high", d->interval.high); /* null: no upper limit */
-	json_kv_string(&w, "verdict", verdict_words[d->word]);
-	json_kv_string(&w, "reason", d->reason ? verdict_reason_text(d->reason) : NULL);
-	json_kv_u64(&w, "blocks", d->n_blocks);
-	json_key(&w, "rounds");
-	if (v->rounds)
-		json_u64(&w, v->rounds);
-	else
-		json_null(&w);
-	json_kv_u64(&w, "b_wins", d->n_b_won);
-	json_key(&w, "control");
-	if (d->has_control) {
-		json_object_begin(&w);
-		json_kv_double(&w, "ratio", d->control_ratio);
-		json_kv_double(&w, "low", d->control.low);
-		json_kv_double(&w, "high", d->control.high);
-		json_object_end(&w);
-	} else {
-		json_null(&w);
-	}
-	json_kv_double(&w, "detectable", d->detectable);
-	json_key(&w, "more_blocks");
-	if (d->word == VERDICT_UNDECIDED && d->n_more != SIZE_MAX)
-		json_u64(&w, d->n_more);
-	else
-		json_null(&w);
-	json_kv_double(&w, "median_a_s", median_time(v, false));
-	json_kv_double(&w, "median_b_s", median_time(v, true));
-	json_kv_double(&w, "elapsed_s", v->elapsed_s);
-	json_key(&w, "times");
-	json_array_begin(&w);
-	for (size_t i = 0; i < d->n_blocks; i++) {
-		json_array_begin(&w);
-		json_double(&w, v->blocks[i].a);
-		json_double(&w, v->blocks[i].b);
-		json_double(&w, v->blocks[i].again);
-		json_array_end(&w);
-	}
-	json_array_end(&w);
-	json_key(&w, "b_first");
-	json_array_begin(&w);
-	for (size_t i = 0; i < d->n_blocks; i++)
-		json_bool(&w, v->blocks[i].b_first);
-	json_array_end(&w);
-	json_causes(&w, v);
-	json_kv_bool(&w, "final", d->is_final);
-	json_kv_u64(&w, "next_look", verdict_next_look(d->n_blocks));
-	json_object_end(&w);
-	buf_addc(out, '\n');
 }

@@ -12,24 +12,9 @@
 
 struct buf;
 
-/* A function that the difference is in. */
-struct verdict_cause {
-	const char *name, *file;
-	uint32_t line;
-	double change;     /* of its own time, as a share of A's time */
-	double plus_minus; /* half the 95 % interval */
-};
-
 struct verdict_view {
-	const struct verdict *verdict;
-	const struct verdict_block *blocks;
-	const char *a, *b; /* names */
+	struct verdict_result r;
 	double equivalence;
-	double elapsed_s;                   /* NAN: unknown */
-	unsigned rounds;                    /* of a block; 0: unknown */
-	const struct verdict_cause *causes; /* the largest first */
-	size_t n_causes;
-	bool is_explained; /* they were looked for */
 	bool colour;
 	size_t width;
 };
@@ -47,7 +32,5 @@ void verdict_add_headline(const struct verdict_headline *h, struct buf *out);
 void verdict_print(const struct verdict_view *v, struct buf *out);
 /* For a pull request: a heading and a table. */
 void verdict_print_markdown(const struct verdict_view *v, struct buf *out);
-/* DESIGN's contract: ratio, low, high, verdict, blocks, b_wins, control. */
-void verdict_json(const struct verdict_view *v, struct buf *out);
 
 #endif

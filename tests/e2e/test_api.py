@@ -37,7 +37,7 @@ print(json.dumps(s.json()))
     assert result["functions"][0]["name"] == "spin"
     assert result["fidelity"]["samples"] > 100  # of 300
     (region,) = result["regions"]
-    assert region["name"] == "work" and region["times"] == 1 and 0.25 < region["seconds"] <= result["wall_s"]
+    assert region["name"] == "work" and region["times"] == 1 and 0.25 < region["total_s"] <= result["wall_s"]
     assert json.loads(tool("report", "--json", tmp_path / "x.lead").stdout)["functions"] == result["functions"]
     assert "Regions" in tool("report", "--regions", tmp_path / "x.lead").stdout
 

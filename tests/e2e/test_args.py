@@ -36,11 +36,11 @@ def test_what_is_passed_again_is_found(label):
     fib = rows["fib"]
     assert (fib["calls"], fib["distinct"], fib["opaque"]) == (21891, 21, 0)
     assert (fib["most_often"], fib["most_often_calls"], fib["most_often_over"]) == ("(int 1)", 6765, 0)
-    assert fib["repeated"] == pytest.approx(1 - 21 / 21891)
-    assert rows["distinct"]["repeated"] == 0 and rows["distinct"]["repeated_high"] < 0.06
+    assert fib["repeated_share"] == pytest.approx(1 - 21 / 21891)
+    assert rows["distinct"]["repeated_share"] == 0 and rows["distinct"]["repeated_high_share"] < 0.06
     assert rows["distinct"]["most_often"] == ""
-    assert rows["twice"]["repeated"] == pytest.approx(0.5, abs=0.02)
-    assert rows["in_threads"]["calls"] == 4000 and rows["in_threads"]["repeated"] == pytest.approx(0.75, abs=0.02)
+    assert rows["twice"]["repeated_share"] == pytest.approx(0.5, abs=0.02)
+    assert rows["in_threads"]["calls"] == 4000 and rows["in_threads"]["repeated_share"] == pytest.approx(0.75, abs=0.02)
     kinds = rows["kinds"]
     assert kinds["most_often"].startswith("(None, True, int -7, int ≥ 2**63, float 0.5, str[2], bytes[3], (int 1, (int 2, ")
     assert (kinds["distinct"], kinds["opaque"]) == (1, 30)  # a list is known by its length

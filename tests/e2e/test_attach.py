@@ -62,7 +62,7 @@ def test_figures_count_from_the_beginning_of_the_recording(draw, tool, python, s
         r = tool("attach", "-d", "0.5", f"--json={tmp_path / 'a.json'}", "-o", tmp_path / "a.lead", p.pid)
     assert r.returncode == 0, r.stderr
     result = json.loads((tmp_path / "a.json").read_text())
-    assert result["user_s"] + result["sys_s"] < 0.3  # of the 2 s it has used
+    assert result["user_s"] + result["system_s"] < 0.3  # of the 2 s it has used
     draw.verdict("bound", result["bound"]["verdict"], "waiting")
 
 
@@ -360,9 +360,9 @@ def test_a_pid_namespace(draw, tool, python, tmp_path):
     busy = threads.pop(inner)
     (idle,) = threads.values()
     assert idle["is_idle"]
-    draw.share("busy one on CPU", busy["on_cpu_s"], busy["all_s"], low=0.5)
-    draw.share("busy one with the GIL", busy["gil_s"], busy["all_s"], low=0.5)
-    draw.share("idle one on CPU", idle["on_cpu_s"], idle["all_s"], high=0.2)
+    draw.share("busy one on CPU", busy["on_cpu_s"], busy["all"], low=0.5)
+    draw.share("busy one with the GIL", busy["gil_s"], busy["all"], low=0.5)
+    draw.share("idle one on CPU", idle["on_cpu_s"], idle["all"], high=0.2)
 
 
 # ---- the beginning and the end of an interpreter ------------------------------------------------------------------

@@ -760,10 +760,10 @@ def test_a_difference_is_found_in_its_function(draw, tool, how):
     assert r.returncode == 0 and v["blocks"] == len(v["times"]) == 2, r.stderr
     first, *others = v["explained"]
     draw.verdict("first function", first["name"].rpartition(".")[2], "parse")
-    draw.median("its change, at most", first["change"] + first["plus_minus"], high=0)
+    draw.median("its change, at most", first["change_share"] + first["plus_minus_share"], high=0)
     draw.median("ratio", v["ratio"], high=1)
-    draw.median("largest other", max([abs(f["change"]) for f in others], default=0) / abs(first["change"]), high=0.5)
-    sign = "−" if first["change"] < 0 else "+"
+    draw.median("largest other", max([abs(f["change_share"]) for f in others], default=0) / abs(first["change_share"]), high=0.5)
+    sign = "−" if first["change_share"] < 0 else "+"
     assert f", not proven, of which in the own time of\n    {sign}" in r.stdout and (tool.tmp / "why.a.lead").exists() and (tool.tmp / "why.b.lead").exists()
 
 

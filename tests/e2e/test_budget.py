@@ -80,15 +80,15 @@ def test_what_is_hot_is_estimated_and_all_else_exact(draw, label):
     r, page = run(label, "--budget", "10%")
     assert r.returncode == 0 and r.stdout.strip() == "5001081001", r
     found = functions(page)
-    exact = [name for name in COOL if not found[name]["estimated"]]
+    exact = [name for name in COOL if not found[name]["is_estimated"]]
     assert {name: found[name]["calls"] for name in exact} == {name: COOL[name] for name in exact}
     # What is hot is decided by what calls cost, and an estimate may be one of the few whose interval misses the truth.
     draw.median("cool functions estimated", len(COOL) - len(exact), high=0)
     covered = 0
     for name, truth in HOT.items():
         f = found[name]
-        draw.verdict(f"{name} estimated", f["estimated"], True)
-        covered += f["calls"] == truth if not f["estimated"] else f["calls_low"] <= truth and (f["calls_high"] is None or truth <= f["calls_high"])
+        draw.verdict(f"{name} estimated", f["is_estimated"], True)
+        covered += f["calls"] == truth if not f["is_estimated"] else f["calls_low"] <= truth and (f["calls_high"] is None or truth <= f["calls_high"])
     draw.share("intervals that hold the truth", covered, len(HOT), low=0.75)
     draw.median("estimated functions", page["trace"]["estimated_functions"], high=8)
     assert "estimated, the others exact" in r.stderr
@@ -112,7 +112,7 @@ main()
 def test_a_loop_that_calls_one_function_alone_has_windows(draw, label):
     """All that runs is off, and no thread of ours is there to open one: the function itself tells the time."""
     f = functions(run(label, "--budget", "10%", text=LONE)[1])["lone"]
-    assert f["estimated"], f
+    assert f["is_estimated"], f
     draw.verdict("windows", "open" if f["calls_high"] is not None else "none", "open")
     draw.verdict("the true number", "held" if f["calls_low"] <= 400000 <= (f["calls_high"] or 0) else f, "held")
 

@@ -214,7 +214,7 @@ def test_the_view_shows_what_dis_shows(label, tmp_path):
     check_words(ours, dis)
     at = {r["offset"]: r for r in ours["instructions"]}
     assert all(at[offset]["line"] == line for offset, line in dis["lines"])
-    assert sum(r["self_s"] for r in ours["instructions"]) == pytest.approx(ours["self_s"])
+    assert sum(r["self"] for r in ours["instructions"]) == pytest.approx(ours["self"])
     multiply = next(r for r in ours["instructions"] if r["argrepr"] == "*" or r["opname"] == "BINARY_MULTIPLY")
     assert multiply["stack"][-3:] == ["a", "b", "c"]
     add = ours["instructions"][ours["instructions"].index(multiply) + 1]

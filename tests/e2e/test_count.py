@@ -125,7 +125,7 @@ def test_the_report_shows_what_was_counted(tmp_path):
     assert page["opcodes"]["way"] == ("blocks" if sys.version_info >= (3, 12) else "each")
     work = next(f for f in page["opcodes"]["functions"] if f["name"] == "work")
     assert work["executed"] == sum(i["hits"] for i in shown)
-    assert any(line["hits"] == 500 and line["total_s"] is None for line in page["lines"])
+    assert any(line["hits"] == 500 and line["total"] is None for line in page["lines"])
     text = subprocess.run([LEADLINE, "report", "--bytecode", "work", file], check=True, text=True, stdout=subprocess.PIPE,
                           timeout=SECONDS).stdout
     assert "hits" in text and "1001" in text

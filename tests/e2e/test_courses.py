@@ -35,10 +35,10 @@ def test_which_function_took_longest_and_when_self_and_total_differ(draw, tool, 
     lead(tool, "run", "--python", python, "-o", "net.lead", EXAMPLES / "two_layer_net_pure.py", "0.3")
     first, *_ = functions(tool, "net.lead")
     draw.verdict("first function", first["name"], "matmul")
-    draw.share("its own time", first["self_s"], first["total_s"], low=0.95)
+    draw.share("its own time", first["self"], first["total"], low=0.95)
     (main,) = [f for f in functions(tool, "net.lead", "--sort", "cumtime", "--limit", "0") if f["name"] == "main" and f["file"] == first["file"]]
-    draw.share("first of main", first["total_s"], main["total_s"], high=1 / 0.9)
-    draw.share("main's own", main["self_s"], main["total_s"], high=0.1)
+    draw.share("first of main", first["total"], main["total"], high=1 / 0.9)
+    draw.share("main's own", main["self"], main["total"], high=0.1)
     text = lead(tool, "report", "net.lead", "--sort", "cumulative").stdout
     assert text.index("main") < text.index("matmul"), "pstats' word for the order"
     assert "self: in the function's own code; total: with what it calls" in text
@@ -61,7 +61,7 @@ def test_from_the_program_to_the_function_to_the_line(tool, python):
 def test_recursion_is_counted_once_per_stack(tool, python):
     lead(tool, "run", "--python", python, "-o", "fib.lead", EXAMPLES / "recursive.py", "0.3")
     report = json.loads(lead(tool, "report", "fib.lead", "--json").stdout)
-    assert all(f["total_s"] <= report["sampled_s"] * 1.001 for f in report["functions"])
+    assert all(f["total"] <= report["total"] * 1.001 for f in report["functions"])
     assert "calls itself" in lead(tool, "report", "fib.lead", "--tree").stdout
 
 

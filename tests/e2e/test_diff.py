@@ -52,7 +52,7 @@ def diff(tool, *args, status=0):
 
 
 def named(rows, which="self"):
-    return [r["function"] for r in rows if r[which]["named"]]
+    return [r["name"] for r in rows if r[which]["is_named"]]
 
 
 def adds_up(d):
@@ -68,7 +68,7 @@ def test_a_slower_function_is_named(tool, tmp_path):
     assert named(d["functions"]) == ["parse"] and set(named(d["functions"], "total")) == {"main", "parse"}
     parse = d["functions"][0]["self"]
     assert parse["low"] < 0.54 < parse["high"] and parse["change"] == pytest.approx(0.54, abs=0.1)
-    assert [p["path"] for p in d["paths"] if p["self"]["named"]] == ["main › parse"]
+    assert [p["path"] for p in d["paths"] if p["self"]["is_named"]] == ["main › parse"]
     page = tool("diff", a, b, "--functions", "--color=never").stdout
     assert "▲" in page and "parse" in page and "render" not in page
     assert "render" in tool("diff", a, b, "--all").stdout
@@ -147,7 +147,7 @@ def test_traced_calls(tool, tmp_path):
         r = tool("run", "--trace", "--python", sys.executable, "-o", tmp_path / f"{name}.lead", script, rounds, 100)
         assert r.returncode == 0, r.stderr
     d = diff(tool, tmp_path / "a.lead", tmp_path / "b.lead")
-    calls = {f["function"]: (f["calls_a"], f["calls_b"]) for f in d["functions"] if "calls_a" in f}
+    calls = {f["name"]: (f["calls_a"], f["calls_b"]) for f in d["functions"] if "calls_a" in f}
     assert calls["parse"] == (4, 8) and calls["render"] == (4, 8)
     adds_up(d)
     d = diff(tool, tmp_path / "a.lead", tmp_path / "b.lead", "--normalize", "unit", "--unit", "parse")
@@ -176,8 +176,8 @@ def test_real_runs(draw, tool, recorded):
     same = named(diff(tool, a, again, "--normalize", "run", "--noise", "20%")["functions"])
     draw.verdict("named of the same", tuple(f for f in same if f in ("parse", "render")), ())
     d = diff(tool, a, slower, "--normalize", "run")
-    parse = next(f for f in d["functions"] if f["function"] == "parse")
-    draw.verdict("parse is named", bool(parse["self"]["named"]), True)
+    parse = next(f for f in d["functions"] if f["name"] == "parse")
+    draw.verdict("parse is named", bool(parse["self"]["is_named"]), True)
     draw.median("change of parse", parse["self"]["change"], low=0)
     text = next(l for l in d["lines"] if l.get("text") == "total += i * i")
     draw.median("change of its line", text["self"]["change"], low=0)

@@ -18,9 +18,9 @@ Z = 1.959964
 def interval(functions, name):
     """Of the time in a function; one that no sample saw has none of its own in the report."""
     if name in functions:
-        return functions[name]["total_low_s"], functions[name]["total_high_s"]
+        return functions[name]["total_low"], functions[name]["total_high"]
     whole = functions["turns"]
-    return 0, whole["total_s"] * Z * Z / (whole["total_samples"] + Z * Z)
+    return 0, whole["total"] * Z * Z / (whole["total_samples"] + Z * Z)
 
 
 @pytest.mark.parametrize("thread", ["Planted", "Left", "Right", "Sleeper"])
@@ -42,6 +42,6 @@ def test_intervals_hold_the_truth(tool, version, thread):
             share, n = true / truth["window_s"], whole["total_samples"]
             if n * share * (1 - share) > 5:  # else a binomial interval is not one
                 binomial = 2 * Z * math.sqrt(share * (1 - share) / n)
-                assert (high - low) / whole["total_s"] <= WIDEST * binomial, (name, i)
+                assert (high - low) / whole["total"] <= WIDEST * binomial, (name, i)
     assert len(rows) == 100
     assert all(n >= COVERED for n in inside.values()), inside

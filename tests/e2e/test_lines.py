@@ -408,13 +408,13 @@ def test_with_calls_traced_all_callees_are_told_apart(label):
     """Functions whose lines nobody counts, and C functions; without --trace they are not watched, and their time is the line's."""
     rows = lines_of(label, "--trace", "--lines=work")
     for row in rows.values():
-        assert row["self_s"] + row["callees_s"] == pytest.approx(row["total_s"], abs=1e-6)
+        assert row["self"] + row["callees"] == pytest.approx(row["total"], abs=1e-6)
     for mark in ("python", "builtin", "recursive", "generator"):
-        assert rows[mark]["callees_s"] > rows[mark]["self_s"], (mark, rows[mark])
-    assert rows["python"]["callees_s"] > 0.029 and rows["recursive"]["callees_s"] > 0.029 and rows["generator"]["callees_s"] > 0.014
-    assert rows["own"]["self_s"] > 0 and rows["own"]["callees_s"] < 0.1 * rows["own"]["self_s"]
+        assert rows[mark]["callees"] > rows[mark]["self"], (mark, rows[mark])
+    assert rows["python"]["callees"] > 0.029 and rows["recursive"]["callees"] > 0.029 and rows["generator"]["callees"] > 0.014
+    assert rows["own"]["self"] > 0 and rows["own"]["callees"] < 0.1 * rows["own"]["self"]
 
 
 def test_lines_alone_watch_no_callees():
     for row in lines_of("3.13", "--lines=work").values():
-        assert row["callees_s"] == 0 and row["self_s"] == row["total_s"]
+        assert row["callees"] == 0 and row["self"] == row["total"]

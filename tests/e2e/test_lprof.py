@@ -68,7 +68,7 @@ def test_hits_are_the_programs(tool, lprof):
     report = json.loads(tool("report", "--json", lprof).stdout)
     hits = {line["line"]: line["hits"] for line in report["lines"]}
     assert (hits[9], hits[11], hits[12], hits[14], hits[19]) == (2001, 2000, 1000, 1, 6)
-    assert all(line["self_s"] is None and line["max_s"] is None for line in report["lines"])
+    assert all(line["self"] is None and line["max_s"] is None for line in report["lines"])
     shown = tool("report", lprof.name, cwd=lprof.parent).stdout
     assert "self.items.append(i)" in shown and "return 0 if n == 0" in shown
 

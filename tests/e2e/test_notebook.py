@@ -81,7 +81,7 @@ def test_the_recording_holds_the_cells(notebook, tool):
     _, folder = notebook
     document = json.loads(tool("report", "--json", folder / "cells.lead").stdout)
     (slow,) = [f for f in document["functions"] if f["name"] == "slow"]
-    assert slow["file"] == "In [2]" and slow["self_s"] > 0.1
+    assert slow["file"] == "In [2]" and slow["self"] > 0.1
     # The magic's own line is line 1, as in the notebook.
     assert {"In [3]"} == {x["file"] for x in document["lines"] if x["file"].startswith("In [3]") and x["line"] in (4, 5)}
     text = tool("report", "--lines", folder / "cells.lead").stdout

@@ -64,15 +64,15 @@ def test_json_follows_the_contract(draw, tool, script, python, tmp_path):
     report = json.loads(out.read_text())
     assert report["command"][0] == python
     assert set(report["fidelity"]) >= {"engine", "samples", "lost", "shortened", "rate_asked_hz", "rate_reached_hz",
-                                       "own_cpu_s", "slowdown_est"}
-    draw.median("slowdown", report["fidelity"]["slowdown_est"], low=0, high=0.2)
+                                       "own_cpu_s", "slowdown_share"}
+    draw.median("slowdown", report["fidelity"]["slowdown_share"], low=0, high=0.2)
     top = report["functions"][0]
     assert top["name"] == "spin" and top["file"] == str(script) and top["calls"] is None
-    assert top["self_low_s"] < top["self_s"] <= top["self_high_s"]  # nothing else may have been seen
+    assert top["self_low"] < top["self"] <= top["self_high"]  # nothing else may have been seen
     assert report["lines"][0]["hits"] is None
     draw.verdict("first line", report["lines"][0]["line"], 4)
     by_name = {f["name"]: f for f in report["functions"] if f["file"] == str(script)}
-    draw.share("spin", by_name["spin"]["total_s"], by_name["<module>"]["total_s"], low=0.8)
+    draw.share("spin", by_name["spin"]["total"], by_name["<module>"]["total"], low=0.8)
 
 
 def test_views_of_a_recording(draw, tool, script, python, tmp_path):
@@ -135,12 +135,12 @@ def test_every_view_and_its_json(draw, tool, script, python, tmp_path):
     assert {f["name"] for f in report["functions"]} == {"spin"}
     assert report["threads"][0]["tid"] == report["threads"][0]["pid"] and report["threads"][0]["samples"] > 0
     top = report["tree"][0]
-    assert top["name"] == "<module>" and abs(top["total_s"] - top["self_s"] - sum(c["total_s"] for c in top["children"])) < 1e-9
+    assert top["name"] == "<module>" and abs(top["total"] - top["self"] - sum(c["total"] for c in top["children"])) < 1e-9
     spin = report["callers"][0]
-    assert spin["callers"][0]["name"] == "<module>" and abs(sum(c["share"] for c in spin["callers"]) - 1) < 1e-9
+    assert spin["callers"][0]["name"] == "<module>" and abs(sum(c["total_share"] for c in spin["callers"]) - 1) < 1e-9
     assert report["callees"][0]["callees"][0]["name"] == "spin"
     assert report["killed"] == [] and report["idle"] == {"threads": 0, "samples_left_out": 0}
-    whole, part = (json.loads(tool("report", "--json", *a, record).stdout)["sampled_s"] for a in ([], ["--from=100ms", "--to=200ms"]))
+    whole, part = (json.loads(tool("report", "--json", *a, record).stdout)["total"] for a in ([], ["--from=100ms", "--to=200ms"]))
     draw.median("a tenth of a second, s", part, low=0.08, high=0.12)
     draw.median("whole, s", whole, low=0.12)
 
@@ -168,12 +168,12 @@ def test_pool_threads_do_not_flood_the_tables(draw, tool, python, tmp_path):
     tool("run", "-o", record, python, "-c", code)
     report = json.loads(tool("report", "--json", record).stdout)
     draw.verdict("first function", report["functions"][0]["name"], "spin")
-    draw.share("its own time", report["functions"][0]["self_s"], report["sampled_s"], low=0.7)
+    draw.share("its own time", report["functions"][0]["self"], report["total"], low=0.7)
     n = report["idle"]["threads"]
     assert n >= 20
     assert f"{n} idle threads" in tool("report", "--threads", record).stdout
     everything = json.loads(tool("report", "--json", "--idle", record).stdout)
-    draw.share("without idle threads", report["sampled_s"], everything["sampled_s"], high=0.2)
+    draw.share("without idle threads", report["total"], everything["total"], high=0.2)
 
 
 def test_a_killed_program_shows_its_last_stacks(draw, tool, python, tmp_path):
@@ -462,6 +462,6 @@ def test_samples_know_their_asyncio_task(draw, tool, label, tmp_path):
     truth = json.loads(r.stdout)
     tasks = {t["name"]: t for t in json.loads(tool("report", "--tasks", "--json", record).stdout)["tasks"]}
     for name in truth:
-        draw.share(f"{name}, told of true", tasks[name]["seconds"], truth[name], low=0.8, high=1.2)
+        draw.share(f"{name}, told of true", tasks[name]["total_s"], truth[name], low=0.8, high=1.2)
         assert tasks[name]["mostly_in"] == "spin"
     assert "short" in tool("report", "--tasks", record).stdout

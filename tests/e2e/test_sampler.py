@@ -60,10 +60,10 @@ def sample_pair(draw, tool, labels, script, seconds, *args, **options):
         return list(both.map(one, labels, cpus, reversed(cpus)))
 
 
-def share(report, name, below, key="total_s"):
+def share(report, name, below, key="total"):
     """The time of one function and the inclusive time of another: a part and its whole."""
     functions = {f["name"]: f for f in report["functions"]}
-    return functions[name][key], functions[below]["total_s"]
+    return functions[name][key], functions[below]["total"]
 
 
 def hold_fidelity(draw, label, fidelity, *counts, high):
@@ -83,7 +83,7 @@ def true_shares(label, kind, out):
 
 
 def check_short_calls(draw, label, report, low, high):
-    for key in ("total_s", "self_s"):
+    for key in ("total", "self"):
         draw.share(f"{label} fib's {key}", *share(report, "fib", "loop", key), low=low - 0.03, high=high + 0.03)
     hold_fidelity(draw, label, report["fidelity"], "lost", high=0.001)
 
@@ -142,8 +142,8 @@ def test_recursions_get_their_true_share(draw, tool, labels):
 
 
 def check_functions_in_turn(draw, label, out, report):
-    full, bare = ({f["name"]: f["self_s"] for f in report["functions"] if f["name"].startswith(prefix)} for prefix in ("full_", "bare_"))
-    total = sum(f["total_s"] for f in report["functions"] if f["name"] == "turns")
+    full, bare = ({f["name"]: f["self"] for f in report["functions"] if f["name"].startswith(prefix)} for prefix in ("full_", "bare_"))
+    total = sum(f["total"] for f in report["functions"] if f["name"] == "turns")
     assert len(full) == 8
     # Up to 3.10 some callers are inferred from earlier looks: 0.02 low on 3.10.
     true, mean = json.loads(out)["short"], sum(full.values()) / 8 / total
@@ -215,7 +215,7 @@ def test_threads_that_sleep_are_seen_when_they_wake(draw, tool, label, rate):
     """Those that wait are asked all at once, and are looked at again only when one of them has run."""
     out, _, _ = sample(draw, tool, label, TARGETS / "waiters.py", 4, rate=rate)
     report = json.loads(tool("report", tool.tmp / "s.lead", "--idle", "--json").stdout)
-    told = {f["name"]: f["total_s"] for f in report["functions"]}
+    told = {f["name"]: f["total"] for f in report["functions"]}
     true = json.loads(out)
     for name, off in (("first", 0.1), ("second", 0.1), ("work", 0.6 if rate == "100" else 0.3)):
         draw.share(f"{name}, told of true", told[name], true[name], low=1 - off, high=1 + off)
@@ -255,9 +255,9 @@ def test_an_address_that_other_code_takes_over_gets_the_right_name(draw, tool, l
     for x in report["lines"]:
         name, first = os.path.splitext(os.path.basename(x["file"]))[0], {"even": 1, "odds": 101}
         if x["function"] == name and name in spent and first[name] <= x["line"] <= first[name] + 4:
-            spent[name] += x["self_s"]
+            spent[name] += x["self"]
         elif x["file"] != str(script) and x["function"] in spent:
-            wrong += x["self_s"]
+            wrong += x["self"]
     even = true["even"] / (true["even"] + true["odds"])
     draw.share("even", spent["even"], sum(spent.values()), low=even - 0.055, high=even + 0.055)
     # A name that is read while the next object takes the place of the last: 0.0 to 0.3 % were measured.

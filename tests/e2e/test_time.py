@@ -140,7 +140,7 @@ def test_numbers_agree_with_usr_bin_time_on_the_same_run(draw, tool, tmp_path):
     r = tool.time_json("/usr/bin/time", "-o", out, "-f", "%e %U %S %M %R %F %w %c %x", sys.executable, "-c", program)
     wall, user, system, rss_kib, minor, major, voluntary, involuntary, status = map(float, out.read_text().split())
     # GNU time rounds down to 10 ms and leaves out itself: a few ms, a few hundred faults.
-    for key, theirs, off in (("wall_s", wall, 0.03), ("user_s", user, 0.02), ("sys_s", system, 0.02)):
+    for key, theirs, off in (("wall_s", wall, 0.03), ("user_s", user, 0.02), ("system_s", system, 0.02)):
         draw.median(f"{key}, ours − theirs", r[key] - theirs, low=-off, high=off)
     assert r["max_rss_bytes"] == rss_kib * 1024
     for key, theirs, more in (("minor_faults", minor, 400), ("major_faults", major, 20), ("voluntary_switches", voluntary, 20),
@@ -157,7 +157,7 @@ def test_cpu_time_agrees_with_wait4(draw, tool, tmp_path):
     _, status, usage = os.wait4(pid, 0)
     r = json.loads(out.read_text())
     assert status == 0
-    told = r["user_s"] + r["sys_s"] + r["own_cpu_s"]
+    told = r["user_s"] + r["system_s"] + r["own_cpu_s"]
     draw.median("told − wait4's, s", told - usage.ru_utime - usage.ru_stime, low=-0.01, high=0.01)
 
 

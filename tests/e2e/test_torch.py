@@ -239,7 +239,7 @@ def check_steps(tool, path, events):
     theirs = split(events)
     assert [s["name"] for s in ours] == [name for name, _, _ in theirs] and ours
     for step, (_, length, parts) in zip(ours, theirs):
-        assert step["seconds"] == pytest.approx(length / 1e9)
+        assert step["duration_s"] == pytest.approx(length / 1e9)
         assert step["parts_s"] == pytest.approx({p: n / 1e9 for p, n in parts.items()}, abs=1e-12)
     return ours
 
@@ -298,11 +298,11 @@ def test_the_overview_of_a_training_on_a_device(tool, tmp_path):
     check_steps(tool, path, training())
     seen = overview(tool, path)
     assert seen["device"] == 'NVIDIA "X"' and seen["steps"] == 4
-    assert seen["seconds"] == pytest.approx(4 * 9000e-6 + 6e-6)
+    assert seen["total_s"] == pytest.approx(4 * 9000e-6 + 6e-6)
     assert seen["busy_s"] == pytest.approx(4 * (2000 + 250 + 1200.125) * 1e-6)
     assert seen["kernel_s"] == pytest.approx(4 * 3500.125e-6) and seen["tensor_core_s"] == pytest.approx(4 * 2000e-6)
-    assert seen["sm_efficiency"] == pytest.approx(4 * (2000 * 0.5 + 1500.125 * 0.1) * 1e-6 / seen["seconds"], rel=1e-5)
-    assert seen["occupancy"] == pytest.approx((2000 * 0.4 + 1500.125 * 0.1) / 3500.125, rel=1e-5)
+    assert seen["sm_efficiency_share"] == pytest.approx(4 * (2000 * 0.5 + 1500.125 * 0.1) * 1e-6 / seen["total_s"], rel=1e-5)
+    assert seen["occupancy_share"] == pytest.approx((2000 * 0.4 + 1500.125 * 0.1) / 3500.125, rel=1e-5)
     kernels = json.loads(tool("report", "--kernels", "--json", path).stdout)["kernels"]
     assert [(k["operator"], k["times"], k["tensor_cores"]) for k in kernels] == [("aten::addmm", 4, True), ("c10d::allreduce_", 4, False), ("aten::copy_", 4, False)]
     text = tool("report", "--overview", "--steps", "--kernels", path).stdout
@@ -319,7 +319,7 @@ def test_each_rule_speaks_when_its_threshold_is_passed_and_not_before(tool, tmp_
     assert set(found) == {"dataloader", "communication", "idle-device"}
     assert found["dataloader"]["saving"]["value"] == pytest.approx(4 * 1000.5e-6) and "num_workers" in found["dataloader"]["change"]
     assert found["communication"]["saving"]["value"] == pytest.approx(4 * 1200.125e-6)
-    assert found["idle-device"]["saving"]["value"] == pytest.approx(overview(tool, path)["seconds"] - overview(tool, path)["busy_s"])
+    assert found["idle-device"]["saving"]["value"] == pytest.approx(overview(tool, path)["total_s"] - overview(tool, path)["busy_s"])
     assert [a["rule"] for a in overview(tool, path)["advice"]] == ["idle-device", "communication", "dataloader"]  # what saves most comes first
     changed = {
         "tensor-cores": training(gemm="sm80_xmma_gemm_f32f32_ffma"),

@@ -374,10 +374,10 @@ def test_savings_that_overlap_are_bounded_together(tool, tmp_path):
     path = training(extra, busy=False).write(tmp_path / "t.json")
     overview = page(tool, path, "--overview")["overview"]
     savings = {a["rule"]: a["saving"]["value"] for a in overview["advice"] if a["saving"] is not None}
-    idle = overview["seconds"] - overview["busy_s"]
+    idle = overview["total_s"] - overview["busy_s"]
     assert {"idle-device", "launch-bound", "layout"} <= set(savings) and savings["idle-device"] == pytest.approx(idle)
     device = savings["layout"] + savings.get("tensor-cores", 0)
-    assert overview["together_s"] == pytest.approx(min(overview["seconds"], idle + min(device, overview["busy_s"])))
+    assert overview["together_s"] == pytest.approx(min(overview["total_s"], idle + min(device, overview["busy_s"])))
     assert "do not add up" in " ".join(tool("report", "--overview", path).stdout.split())
 
 

@@ -49,7 +49,7 @@ def test_modules_are_as_in_the_trace(tool, name):
     for path, (n, total, n_ops, device) in expected.items():
         row = seen[path]
         assert (row["calls"], row["operators"]) == (n, n_ops)
-        assert row["seconds"] == pytest.approx(total / 1e9) and row["self_s"] == pytest.approx((total - inner.get(path, 0)) / 1e9)
+        assert row["total_s"] == pytest.approx(total / 1e9) and row["self_s"] == pytest.approx((total - inner.get(path, 0)) / 1e9)
         assert row["self_backward_s"] == pytest.approx(backward.get(path, 0) / 1e9)
         if name.startswith("h200"):
             assert row["self_device_s"] - row["self_device_backward_s"] == pytest.approx(device / 1e9)
@@ -76,7 +76,7 @@ def test_modules_call_each_other_and_autograd_goes_back_to_them(tool, tmp_path):
     path = t.write(tmp_path / "t.json")
     block, linear = page(tool, path, "--modules")["modules"]
     assert (block["name"], block["depth"], block["calls"]) == ("Block_0", 0, 2) and (linear["name"], linear["depth"], linear["calls"]) == ("Linear_3", 1, 2)
-    assert block["seconds"] == pytest.approx(800e-6) and block["self_s"] == pytest.approx(399e-6) and linear["self_s"] == pytest.approx(401e-6)
+    assert block["total_s"] == pytest.approx(800e-6) and block["self_s"] == pytest.approx(399e-6) and linear["self_s"] == pytest.approx(401e-6)
     assert block["self_device_s"] == 0 and block["device_s"] == linear["device_s"] == pytest.approx(154e-6)
     assert linear["self_device_backward_s"] == pytest.approx(88e-6) and block["backward_s"] == pytest.approx(160e-6)
     assert (block["launches"], linear["launches"]) == (4, 4)
@@ -199,13 +199,13 @@ def test_kernels_by_launch_are_as_in_the_trace(tool):
     assert set(rows) == set(expected) and len(rows) > 10
     for key, runs in expected.items():
         total = sum(r[0] for r in runs)
-        assert rows[key]["times"] == len(runs) and rows[key]["seconds"] == pytest.approx(total / 1e9)
+        assert rows[key]["times"] == len(runs) and rows[key]["total_s"] == pytest.approx(total / 1e9)
         assert rows[key]["blocks_per_sm"] == pytest.approx(sum(r[0] * r[1] for r in runs) / total, abs=0.001)
     everything = [r for runs in expected.values() for r in runs]
     total = sum(r[0] for r in everything)
     assert seen["kernel_sums"]["kernel_s"] == pytest.approx(total / 1e9)
     assert seen["kernel_sums"]["blocks_per_sm"] == pytest.approx(sum(r[0] * r[1] for r in everything) / total, abs=0.001)
-    assert seen["kernel_sums"]["occupancy"] == pytest.approx(sum(r[0] * r[2] for r in everything) / total / 100, abs=0.001)
+    assert seen["kernel_sums"]["occupancy_share"] == pytest.approx(sum(r[0] * r[2] for r in everything) / total / 100, abs=0.001)
 
 
 def test_one_kernel_launched_in_two_ways_is_two_rows(tool, tmp_path):
@@ -253,7 +253,7 @@ def test_queues_are_what_was_launched_and_has_not_begun(tool, tmp_path):
     assert stream["mean_queue"] == pytest.approx((2 * 100 + 1 * 100) / 900) and stream["empty_share"] == pytest.approx(700 / 900)
     launches = seen["launches"]
     assert (launches["slow"], launches["late"], launches["max_launch_s"]) == (1, 2, pytest.approx(60e-6))
-    assert [(s["call"], s["operator"], s["launched"], s["seconds"]) for s in launches["slowest"]] == [("cudaLaunchKernel", "aten::mm", "k", pytest.approx(60e-6))]
+    assert [(s["call"], s["operator"], s["launched"], s["duration_s"]) for s in launches["slowest"]] == [("cudaLaunchKernel", "aten::mm", "k", pytest.approx(60e-6))]
     text = tool("report", "--streams", tmp_path / "t.json").stdout
     assert "The slowest launches" in text and "1 longer than 50 µs" in text
 
@@ -307,13 +307,13 @@ def test_steps_are_found_without_marks_of_the_profiler(tool, tmp_path, mark, fir
     seen = page(tool, path, "--overview", "--steps")
     assert seen["overview"]["steps_found"] == (mark or "period") and seen["overview"]["steps_marked"] is False
     assert [s["name"] for s in seen["steps"]] == [f"step {k}" for k in range(5)]
-    seconds = [s["seconds"] for s in seen["steps"]]
+    seconds = [s["duration_s"] for s in seen["steps"]]
     assert seconds[:4] == pytest.approx([first * 1e-6, length * 1e-6, length * 1e-6, length * 1e-6 + 500e-6])
     (slow,) = seen["slow_steps"]
     assert slow["name"] == "step 3" and slow["median"] in ("step 0", "step 1", "step 2", "step 4")
     more = slow["more"]
     assert [(r["name"], r["on_device"], r["times"], r["median_times"]) for r in more[:2]] == [("aten::linear", False, 2, 2), ("aten::copy_", False, 1, 0)]
-    assert more[0]["seconds"] - more[0]["median_s"] == pytest.approx(500e-6) and more[1]["median_s"] == 0
+    assert more[0]["total_s"] - more[0]["median_s"] == pytest.approx(500e-6) and more[1]["median_s"] == 0
     text = " ".join(tool("report", "--steps", path).stdout.split())
     assert "Slow steps" in text and "aten::copy_" in text
 
@@ -325,7 +325,7 @@ def test_the_first_step_does_not_hold_the_set_up(tool, tmp_path):
         t.op("aten::normal_", -4_000_000 + 900_000 * k, 800_000)
     t.op("aten::embedding", -5_000_000, 100)
     seen = page(tool, t.write(tmp_path / "t.json"), "--steps")
-    assert [s["seconds"] for s in seen["steps"]] == pytest.approx([850e-6] + [1000e-6] * 4)
+    assert [s["duration_s"] for s in seen["steps"]] == pytest.approx([850e-6] + [1000e-6] * 4)
 
 
 def test_what_does_not_come_again_is_one_step(tool, tmp_path):
@@ -341,7 +341,7 @@ def test_steps_of_a_training_on_a_device_end_with_the_optimizer(tool):
     seen = page(tool, trace("h200_first"), "--overview", "--steps")
     ends = [ns(e)[1] for e in spans("h200_first") if e["cat"] == "user_annotation" and e["name"].startswith("Optimizer.step#")]
     assert seen["overview"]["steps_found"] == "optimizer" and len(seen["steps"]) == len(ends) == 6
-    assert [s["seconds"] for s in seen["steps"]][1:] == pytest.approx([(b - a) / 1e9 for a, b in zip(ends, ends[1:])], rel=0.1)
+    assert [s["duration_s"] for s in seen["steps"]][1:] == pytest.approx([(b - a) / 1e9 for a, b in zip(ends, ends[1:])], rel=0.1)
     assert {s["name"] for s in seen["slow_steps"]} >= {"step 0"}
 
 
@@ -364,8 +364,8 @@ def test_what_torch_compile_did_is_as_in_the_trace(tool, name, compiled, again, 
     regions = [e for e in events if e["name"].startswith("Torch-Compiled Region: ")]
     seen = page(tool, trace(name), "--compile")["compilation"]
     rows = seen["compilations"]
-    assert [r["seconds"] for r in rows] == pytest.approx([e["dur"] / 1e6 for e in outer]) and len(rows) == compiled
-    assert sum(sum(r["stages_s"].values()) for r in rows) == pytest.approx(seen["seconds"]) == pytest.approx(sum(seen["stages_s"].values()))
+    assert [r["duration_s"] for r in rows] == pytest.approx([e["dur"] / 1e6 for e in outer]) and len(rows) == compiled
+    assert sum(sum(r["stages_s"].values()) for r in rows) == pytest.approx(seen["total_s"]) == pytest.approx(sum(seen["stages_s"].values()))
     assert (seen["again"], seen["backward"], seen["cached"]) == (again, backward, cached) == (sum(r["again"] for r in rows), sum(r["backward"] for r in rows), sum(r["cached"] for r in rows))
     assert [r["id"] for r in rows if not r["backward"]] == ["0/0", "1/0", "0/1", "1/1"]
     assert seen["calls"] == len(regions) == 16 and seen["calls_after_breaks"] == 8
@@ -374,12 +374,12 @@ def test_what_torch_compile_did_is_as_in_the_trace(tool, name, compiled, again, 
         calls = [e["dur"] - sum(c["dur"] for c in outer if ns(e)[0] <= ns(c)[0] < ns(e)[1]) for e in regions if e["name"].split(": ")[1].startswith(frame["id"] + "/")]
         assert frame["first_s"] == pytest.approx(calls[0] / 1e6) and frame["later_s"] == pytest.approx(sorted(calls[1:])[3] / 1e6)
         assert frame["equal_calls"] == pytest.approx(frame["compile_s"] / frame["later_s"])
-    assert sum(f["compile_s"] for f in seen["frames"]) == pytest.approx(seen["seconds"])
+    assert sum(f["compile_s"] for f in seen["frames"]) == pytest.approx(seen["total_s"])
 
 
 def test_compiling_is_a_part_of_the_step(tool):
     steps = page(tool, trace("compile_cold"), "--steps")["steps"]
-    total = page(tool, trace("compile_cold"), "--compile")["compilation"]["seconds"]
+    total = page(tool, trace("compile_cold"), "--compile")["compilation"]["total_s"]
     assert sum(s["parts_s"]["compile"] for s in steps) == pytest.approx(total)
     assert [s["parts_s"]["compile"] > 0 for s in steps] == [True, False, False, False, True, False, False, False]
 

@@ -93,7 +93,7 @@ def test_what_ranks_wait_for_is_the_made_up_truth(tool, tmp_path, seq):
         assert row["waiting_s"] == pytest.approx(truth["waiting"] / 1e9, abs=2e-9) and row["transfer_s"] == pytest.approx(truth["transfer"] / 1e9, abs=2e-9)
         assert row["times_last"] == truth["last"] and row["others_waited_s"] == pytest.approx(truth["caused"] / 1e9, abs=2e-9)
         assert {k: row[k] for k in split(path)} == pytest.approx(split(path), abs=1e-8)
-        assert sum(split(path).values()) == pytest.approx(row["seconds"], abs=1e-8)
+        assert sum(split(path).values()) == pytest.approx(row["duration_s"], abs=1e-8)
     (kind,) = ours["collectives"]
     assert (kind["name"], kind["group"], kind["calls"], kind["matched"], kind["bytes"]) == ("allreduce", "[0,1,2]", 9, 3, 9 * 4000)
     assert kind["waiting_s"] == pytest.approx(sum(t["waiting"] for t in truths) / 1e9, abs=1e-8)

@@ -34,7 +34,7 @@ test("tables have the numbers of report --json", async () => {
 	for (const [what, options] of [["functions", []], ["lines", []], ["functions", ["--only-mine"]], ["functions", ["--from=0.2", "--to=0.8"]]] as [string, string[]][]) {
 		const selection = options.map((o) => (o === "--only-mine" ? "onlyMine=1" : o.slice(2))).join("&");
 		await go(page, `#/table?what=${what}&${selection}`);
-		const wanted = report(ORDERS, "--limit=0", ...options)[what].map((row: { self_s: number; total_s: number }) => [row.self_s, row.total_s]);
+		const wanted = report(ORDERS, "--limit=0", ...options)[what].map((row: { self: number; total: number }) => [row.self, row.total]);
 		const shown = () => page.$$eval(".grid tbody tr", (rows) => rows.map((row) => [0, 3].map((i) => Number(row.querySelectorAll<HTMLElement>("td.num")[i].dataset.value))));
 		// The 200 with most time; more come when asked for.
 		await expect.poll(async () => (await shown()).map(([self]) => self), { timeout: PATIENCE_MS }).toEqual(wanted.slice(0, 200).map(([self]: number[]) => self));
@@ -49,7 +49,7 @@ test("tables have the numbers of report --json", async () => {
 test("the total column is the report's, too, and counted calls stand beside", async () => {
 	const { page } = opened;
 	await go(page, "#/table?r=1");
-	const wanted = report(TRACED, "--limit=0").functions.map((row: { name: string; total_s: number; calls: number }) => [row.name, row.total_s, row.calls]);
+	const wanted = report(TRACED, "--limit=0").functions.map((row: { name: string; total: number; calls: number }) => [row.name, row.total, row.calls]);
 	const shown = () =>
 		page.$$eval(".grid tbody tr", (rows) =>
 			rows.map((row) => {
@@ -69,7 +69,7 @@ test("a comparison has the numbers of leadline diff, and its boxes are walked wi
 		const changes = wanted[key].map((row: Record<string, { change: number }>) => row[what].change).sort((a: number, b: number) => Math.abs(b) - Math.abs(a));
 		await expect.poll(() => shown(`${key} ${what}`), { timeout: PATIENCE_MS }).toEqual([`${key} ${what}`, changes.slice(0, 100)]);
 	}
-	expect(await page.locator(".diffview tr.more, .diffview tr.less").count()).toBe(wanted.functions.filter((row: { total: { named: boolean } }) => row.total.named).length);
+	expect(await page.locator(".diffview tr.more, .diffview tr.less").count()).toBe(wanted.functions.filter((row: { total: { is_named: boolean } }) => row.total.is_named).length);
 	await page.locator(READY.diff).focus();
 	for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
 	await page.waitForSelector(".crumbs [aria-current=location]");
@@ -113,7 +113,7 @@ test("the overview names what the report has first", async () => {
 	await go(page, "#/overview");
 	const wanted = report(ORDERS);
 	await expect.poll(() => page.$$eval(".tops [data-f]", (all) => all.map((one) => Number((one as HTMLElement).dataset.self))), { timeout: PATIENCE_MS })
-		.toEqual(wanted.functions.filter((row: { self_s: number }) => row.self_s > 0).slice(0, 10).map((row: { self_s: number }) => row.self_s));
+		.toEqual(wanted.functions.filter((row: { self: number }) => row.self > 0).slice(0, 10).map((row: { self: number }) => row.self));
 	expect(await page.textContent("main")).toContain(wanted.functions[0].name);
 });
 
@@ -171,7 +171,7 @@ test("a brush in the timeline is a chip that counts in the table", async () => {
 	await page.waitForSelector(".chip >> text=time");
 	const query = new URLSearchParams(page.url().split("?").at(-1));
 	await page.locator(".tabs a", { hasText: "Table" }).click();
-	const wanted = report(ORDERS, `--from=${query.get("from")}s`, `--to=${query.get("to")}s`).functions[0].self_s;
+	const wanted = report(ORDERS, `--from=${query.get("from")}s`, `--to=${query.get("to")}s`).functions[0].self;
 	await expect.poll(() => page.locator(".grid tbody td.num").first().getAttribute("data-value"), { timeout: PATIENCE_MS }).toBe(String(wanted));
 	await page.context().close();
 });
@@ -279,7 +279,7 @@ test("one file holds the same page, from the disk, without a network", async () 
 		await go(page, `#/${name}`);
 		await page.waitForSelector(`.view-${name.split("?")[0]} ${READY[name.split("?")[0]]}`);
 	}
-	const wanted = report(ORDERS, "--limit=0").functions.slice(0, 50).map((row: { self_s: number }) => row.self_s);
+	const wanted = report(ORDERS, "--limit=0").functions.slice(0, 50).map((row: { self: number }) => row.self);
 	const shown = () => page.$$eval(".grid tbody tr", (rows) => rows.slice(0, 50).map((row) => Number(row.querySelector<HTMLElement>("td.num")?.dataset.value)));
 	await expect.poll(shown, { timeout: PATIENCE_MS }).toEqual(wanted);
 	await go(page, "#/flame?q=iterencode");

@@ -104,9 +104,9 @@ test("the overview, kernels, steps and streams have the report's numbers", async
 		await expect.poll(parts, { timeout: PATIENCE_MS }).toEqual(Object.fromEntries(Object.entries(all.overview.parts_s).filter(([, value]) => Number(value) > 0)));
 		expect(await page.$$eval(".advice > li > b", (found) => found.map((b) => b.textContent))).toEqual(all.overview.advice.map((one: { title: string }) => one.title));
 		const facts = await page.$$eval("[data-fact]", (found) => Object.fromEntries(found.map((dd) => [(dd as HTMLElement).dataset.fact, Number((dd as HTMLElement).dataset.value)])));
-		if (all.overview.kernel_s) expect([facts.busy, facts["SM efficiency"], facts.occupancy]).toEqual([all.overview.busy_s, all.overview.sm_efficiency, all.overview.occupancy]);
+		if (all.overview.kernel_s) expect([facts.busy, facts["SM efficiency"], facts.occupancy]).toEqual([all.overview.busy_s, all.overview.sm_efficiency_share, all.overview.occupancy_share]);
 		await go(page, `#/torch?r=${r}&pane=steps`);
-		await same(page, { time: all.steps.map((row: Record<string, number>) => row.seconds) });
+		await same(page, { time: all.steps.map((row: Record<string, number>) => row.duration_s) });
 		const panes = await page.$$eval(".subtabs a", (found) => found.map((a) => a.textContent));
 		expect(panes.includes("Kernels")).toBe(all.kernels.length > 0);
 		expect([panes.includes("Modules"), panes.includes("Memory")]).toEqual([all.modules.length > 0, all.memory.devices.length > 0]);
@@ -119,7 +119,7 @@ test("the overview, kernels, steps and streams have the report's numbers", async
 		if (all.modules.length) {
 			await go(page, `#/torch?r=${r}&pane=modules`);
 			await same(page, { module: all.modules.map((row: { name: string }) => row.name) });
-			await same(page, { forward: all.modules.map((row: Record<string, number>) => row.seconds) });
+			await same(page, { forward: all.modules.map((row: Record<string, number>) => row.total_s) });
 		}
 		if (all.memory.devices.length) {
 			await go(page, `#/torch?r=${r}&pane=memory`);
@@ -128,7 +128,7 @@ test("the overview, kernels, steps and streams have the report's numbers", async
 		}
 		if (!all.kernels.length) continue;
 		await go(page, `#/torch?r=${r}&pane=kernels`);
-		await same(page, { time: all.kernels.map((row: Record<string, number>) => row.seconds) });
+		await same(page, { time: all.kernels.map((row: Record<string, number>) => row.total_s) });
 		await same(page, { "launched by": all.kernels.map((row: Record<string, string>) => row.operator) });
 		await go(page, `#/torch?r=${r}&pane=kernels&launches=1`);
 		await same(page, { registers: report(trace(name), "--kernels", "--group-by-shape", "--limit=0").kernels.map((row: Record<string, number>) => row.registers ?? "") });
@@ -188,7 +188,7 @@ test("one file holds the panes, from the disk, without a network", async () => {
 	await go(page, "#/torch?pane=operators");
 	await same(page, { self: all.operators.map((row: Record<string, number>) => row.self_cpu_s) });
 	await go(page, "#/torch?pane=kernels");
-	await same(page, { time: all.kernels.map((row: Record<string, number>) => row.seconds) });
+	await same(page, { time: all.kernels.map((row: Record<string, number>) => row.total_s) });
 	for (const pane of ["overview", "steps", "streams", "modules", "memory", "timeline"]) {
 		await go(page, `#/torch?pane=${pane}`);
 		await page.waitForSelector(READY_PANE);
@@ -283,7 +283,7 @@ test("what the training reached, what all advice saves together, and the page of
 	const { overview, work } = report(trace("h200_conv"), "--overview");
 	await go(page, "#/torch?r=0");
 	const facts = () => page.$$eval("[data-fact]", (found) => Object.fromEntries(found.map((one) => [(one as HTMLElement).dataset.fact, Number((one as HTMLElement).dataset.value)])));
-	await expect.poll(facts, { timeout: PATIENCE_MS }).toMatchObject({ "steps/s": overview.steps_per_s, "FLOP/s": work.flops_per_s, MFU: work.mfu, together: overview.together_s });
+	await expect.poll(facts, { timeout: PATIENCE_MS }).toMatchObject({ "steps/s": overview.steps_per_s, "FLOP/s": work.flops_per_s, MFU: work.peak_flops_share, together: overview.together_s });
 	expect(await page.locator("dt", { hasText: "MFU" }).textContent()).toContain(work.peak);
 	expect(overview.together_s).toBeLessThan(overview.advice.reduce((sum: number, one: { saving: { value: number } | null }) => sum + (one.saving?.value ?? 0), 0));
 	for (const one of overview.advice) {

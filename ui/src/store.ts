@@ -75,12 +75,12 @@ export class Store {
 		const rows = (data as { functions?: unknown[] }).functions;
 		for (const row of Array.isArray(rows) ? rows : [])
 			if (Array.isArray(row)) names.set(row[0], row as FunctionRow);
-			else this.learnRow(names, row as { f: number; name: string; file: string; line: number; kind: number });
+			else this.learnRow(names, row as { function_id: number; name: string; file: string; line: number; kind: number });
 		for (const row of (data as { rows?: unknown[] }).rows ?? []) this.learnRow(names, row as never);
 	}
 
-	private learnRow(names: Map<number, FunctionRow>, row: { f: number; name?: string; file: string; line: number; kind?: number }): void {
-		if (row.f >= 0 && row.name && row.kind !== undefined) names.set(row.f, [row.f, row.name, row.file, row.line, row.kind]);
+	private learnRow(names: Map<number, FunctionRow>, row: { function_id?: number | null; name?: string; file: string; line: number; kind?: number }): void {
+		if (row.function_id != null && row.name && row.kind !== undefined) names.set(row.function_id, [row.function_id, row.name, row.file, row.line, row.kind]);
 	}
 
 	nameOf(f: number): FunctionRow | undefined {

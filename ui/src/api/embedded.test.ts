@@ -8,7 +8,7 @@ const tree = {
 	boxes: { id: [1, 2, 3, 4], f: [7, 8, 7, 9], d: [1, 2, 3, 2], x: [0, 0, 0, 6], w: [10, 6, 2, 4], s: [0, 4, 2, 4], n: [1, 1, 1, 1], c: [null, null, null, null], h: [0, 0, 0, 0] },
 	left_out: { boxes: 0, value: 0 },
 };
-const row = (f: number, name: string, self: number, total: number) => ({ f, name, file: "/x.py", line: f, kind: 0, self, total, calls: null });
+const row = (f: number, name: string, self: number, total: number) => ({ function_id: f, name, file: "/x.py", line: f, kind: 0, self, total, calls: null });
 const data = {
 	answers: {
 		"overview?r=0": { name: "x" },

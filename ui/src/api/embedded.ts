@@ -86,7 +86,7 @@ function search(table: Table<Row>, tree: Tree | undefined, params: Params): Sear
 		return pattern ? pattern.test(text) : text.toLowerCase().includes(wanted);
 	});
 	hits.sort((a, b) => b.total - a.total);
-	const ids = hits.map((row) => row.f);
+	const ids = hits.map((row) => row.function_id);
 	return {
 		n: hits.length,
 		value: tree ? coveredBy(tree.boxes, new Set(ids)) : 0,

@@ -19,15 +19,15 @@ export interface TorchOverview {
 		steps_marked: boolean;
 		/** "marked", or how else they were found; "none". */
 		steps_found?: string;
-		seconds: number;
+		total_s: number;
 		median_s: number;
 		p99_s: number;
 		parts_s: Parts;
 		busy_s: number | null;
 		kernel_s: number | null;
 		tensor_core_s: number | null;
-		sm_efficiency: number | null;
-		occupancy: number | null;
+		sm_efficiency_share: number | null;
+		occupancy_share: number | null;
 		peak_bytes: number | null;
 		advice: Finding[];
 		/** What all of it saves at most: savings overlap. */
@@ -39,7 +39,7 @@ export interface TorchOverview {
 	/** What the program told with leadline.torch.step. */
 	training?: { steps: number; processes: number; steps_per_s: number; samples_per_s: number | null; tokens_per_s: number | null; median_s: number; p99_s: number; max_s: number };
 	/** Floating-point operations of the steps, and of which peak they are a share; null: not known. */
-	work?: { flops: number; flops_per_s: number; peak_flops_per_s: number | null; peak: string; mfu: number | null } | null;
+	work?: { flops: number; flops_per_s: number; peak_flops_per_s: number | null; peak: string; peak_flops_share: number | null } | null;
 }
 
 /** A row of a table: texts and numbers by key; what is not known is not there. */
@@ -56,7 +56,7 @@ export interface Kernels {
 
 export interface Step {
 	name: string;
-	seconds: number;
+	duration_s: number;
 	parts_s: Parts;
 }
 
@@ -64,16 +64,12 @@ export interface Step {
 export interface SlowStep {
 	name: string;
 	median: string;
-	seconds: number;
-	more: { name: string; on_device: boolean; seconds: number; median_s: number; times: number; median_times: number }[];
+	duration_s: number;
+	more: { name: string; on_device: boolean; total_s: number; median_s: number; times: number; median_times: number }[];
 }
 
 export interface Steps {
-	n: number;
-	median_s: number;
-	p99_s: number;
-	max_s: number;
-	median_parts_s: Parts;
+	step_times: { n: number; median_s: number; p99_s: number; max_s: number; median_parts_s: Parts };
 	steps: Step[];
 	slow_steps?: SlowStep[];
 }
@@ -115,14 +111,14 @@ export interface MemoryDevice {
 }
 
 export interface Memory {
-	seconds: number;
+	duration_s: number;
 	devices: MemoryDevice[];
 	operators: Row[];
 	largest: Row[];
 }
 
 export interface Compilation {
-	seconds: number;
+	total_s: number;
 	span_s: number;
 	again: number;
 	backward: number;
@@ -135,7 +131,7 @@ export interface Compilation {
 	graph_breaks: Row[];
 }
 
-/** One side of a comparison; in the unit of `normalize`: seconds, or shares. */
+/** One side of a comparison; in the comparison's unit. */
 export interface OpsSide {
 	calls: number;
 	self_cpu: number;
@@ -144,6 +140,7 @@ export interface OpsSide {
 
 export interface OpsDiff {
 	normalize: "absolute" | "run" | "step";
+	unit: "s" | "share";
 	a: { file: string; steps: number; step_s: number | null; total: OpsSide };
 	b: OpsDiff["a"];
 	operators: { name: string; is_annotation: boolean; a: OpsSide; b: OpsSide }[];
@@ -153,7 +150,7 @@ export interface Rank {
 	rank: number;
 	file: string;
 	steps: number;
-	seconds: number;
+	duration_s: number;
 	computation_s: number;
 	overlap_s: number;
 	communication_s: number;
@@ -226,7 +223,7 @@ export interface SpanLink {
 export interface SpanDetails extends SpanPlace {
 	shapes?: string;
 	bytes?: number | null;
-	occupancy?: number | null;
+	occupancy_share?: number | null;
 	blocks_per_sm?: number | null;
 	grid?: number[];
 	block?: number[];

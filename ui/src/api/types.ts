@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The shapes of the server's answers (docs/PAGE-API.md is their manual). Values are in the answer's `unit`; null is unknown.
+// The shapes of the server's answers (docs/PAGE-API.md says which holds what, docs/JSON.md what its keys mean). Values are in the answer's `unit`; null is unknown.
 
 export type Unit = "s" | "bytes" | "count" | "share";
 
@@ -33,51 +33,60 @@ export enum Kind {
 	Synthetic = 3,
 }
 
+/** Intervals and samples: not where calls or lines were counted. */
 export interface Cost {
 	self: number;
 	total: number;
-	self_low: number | null;
-	self_high: number | null;
-	total_low: number | null;
-	total_high: number | null;
-	self_samples: number | null;
-	total_samples: number | null;
+	self_low?: number | null;
+	self_high?: number | null;
+	total_low?: number | null;
+	total_high?: number | null;
+	self_samples?: number;
+	total_samples?: number;
 }
 
 export interface FunctionCost extends Cost {
-	f: number;
+	function_id: number;
 	name: string;
 	file: string;
 	line: number;
 	kind: Kind;
+	/** null: sampled. */
 	calls: number | null;
-	primitive_calls: number | null;
+	primitive_calls?: number;
 }
 
 export interface Hottest {
 	column: number;
 	end_column: number;
-	share: number;
+	self_share: number;
 }
 
-export interface LineCost extends Cost {
-	f: number;
+/** What is known of a line; of lines counted one by one there are hits, of sampled ones the hottest part. */
+export interface LineNumbers extends Cost {
+	line: number;
+	function_id: number;
+	/** null: sampled. */
+	hits: number | null;
+	callees?: number | null;
+	hottest?: Hottest | null;
+}
+
+export interface LineCost extends LineNumbers {
 	function: string;
 	file: string;
-	line: number;
-	hits: number | null;
-	hottest: Hottest | null;
 }
 
-/** A caller or callee; f −1: it was the root, or the function's own code. */
+/** A caller or callee; function_id null: it was the root, or the function's own code. */
 export interface Neighbour {
-	f: number;
+	function_id: number | null;
 	name: string | null;
 	file: string | null;
 	line: number | null;
 	value: number;
-	n: number | null;
-	share: number;
+	samples?: number;
+	calls?: number;
+	total_share: number;
 }
 
 export interface Table<Row> {
@@ -96,7 +105,8 @@ export interface ThreadRow {
 	tid: number;
 	pid: number;
 	samples: number;
-	all_s: number | null;
+	value: number;
+	all: number;
 	on_cpu_s: number | null;
 	gil_s: number | null;
 	waiting_s: number | null;
@@ -108,12 +118,12 @@ export interface Report {
 	command?: string | string[];
 	wall_s?: number | null;
 	user_s?: number | null;
-	sys_s?: number | null;
+	system_s?: number | null;
 	bound?: { verdict?: string; is_estimate?: boolean; shares?: Record<string, number | null> };
 	fidelity?: Record<string, unknown>;
 	idle?: { threads?: number; samples_left_out?: number };
 	threads?: ThreadRow[];
-	regions?: { name: string; seconds: number; times: number }[];
+	regions?: { name: string; total_s: number; times: number }[];
 }
 
 export interface Overview {
@@ -128,10 +138,10 @@ export interface Overview {
 	measure: string;
 	note: string;
 	unit: Unit;
-	sampled: number;
+	total: number;
 	is_exact: boolean;
 	has_calls: boolean;
-	begun: number | null;
+	begun_s: number | null;
 	length_s: number;
 	verdict: string;
 	verdict_why: string;
@@ -175,7 +185,7 @@ export interface Tree {
 export interface Sandwich {
 	unit: Unit;
 	total: number;
-	function: number;
+	function_id: number;
 	value: number;
 	self: number;
 	functions: FunctionRow[];
@@ -202,17 +212,8 @@ export interface SourceFile {
 	is_library: boolean;
 }
 
-export interface SourceLine {
-	line: number;
-	f: number;
-	self: number;
-	total: number;
-	self_low: number | null;
-	self_high: number | null;
-	hits: number | null;
-	own: number | null;
-	callees: number | null;
-	hottest: Hottest | null;
+/** seen: what operations of the line worked on; sampled lines only. */
+export interface SourceLine extends LineNumbers {
 	seen?: string;
 }
 
@@ -237,8 +238,8 @@ export interface Instruction {
 	line: number | null;
 	line_hits: number | null;
 	is_jump_target: boolean;
-	self_s: number | null;
-	total_s: number | null;
+	self: number | null;
+	total: number | null;
 	/** What it had become when it was seen. */
 	specialised: string | null;
 	folded: string | null;
@@ -246,7 +247,7 @@ export interface Instruction {
 }
 
 export interface Bytecode {
-	function: number;
+	function_id: number;
 	unit: Unit;
 	total: number;
 	bytecode: { function: string; file: string; line: number; interpreter: string; instructions: Instruction[] }[];
@@ -302,11 +303,13 @@ export interface DiffValue {
 	low: number;
 	high: number;
 	/** It stands out from the noise. */
-	named: boolean;
+	is_named: boolean;
 }
 
+/** name: of functions; function: of lines. */
 export interface DiffRow {
-	function: string;
+	name?: string;
+	function?: string;
 	file: string;
 	line: number;
 	text?: string;
@@ -327,7 +330,7 @@ export interface Diff {
 	a: DiffSide;
 	b: DiffSide;
 	unit: Unit;
-	noise: number;
+	noise_share: number;
 	is_timed: boolean;
 	total: DiffValue;
 	n_functions: number;
@@ -377,7 +380,7 @@ export interface Benchmark {
 	mean: number;
 	mean_low: number | null;
 	mean_high: number | null;
-	sd: number | null;
+	standard_deviation: number | null;
 	/** In the order taken, every `every`-th. */
 	values: number[];
 	every: number;
@@ -391,7 +394,7 @@ export interface BenchFile {
 	file: string;
 	format: string;
 	date: string;
-	begun: number | null;
+	begun_s: number | null;
 	host: string;
 	cpu: string;
 	python: string;

@@ -8,10 +8,10 @@ const bench = (name: string, values: number[]): Benchmark => {
 	const at = (p: number) => sorted[Math.round(p * (sorted.length - 1))];
 	return {
 		name, full_name: "", unit: "s", is_command: false, n: values.length, n_processes: 1, n_warmup: 0, loops: 1, least: sorted[0], q1: at(0.25), median: at(0.5), median_low: null,
-		median_high: null, q3: at(0.75), most: sorted[sorted.length - 1], mean: 0, mean_low: null, mean_high: null, sd: null, values, every: 1, processes: [0], quantiles: sorted,
+		median_high: null, q3: at(0.75), most: sorted[sorted.length - 1], mean: 0, mean_low: null, mean_high: null, standard_deviation: null, values, every: 1, processes: [0], quantiles: sorted,
 	};
 };
-const file = (name: string, ...benchmarks: Benchmark[]): BenchFile => ({ file: `/x/${name}`, format: "pyperf", date: "", begun: 0, host: "", cpu: "", python: "", commit: "", benchmarks });
+const file = (name: string, ...benchmarks: Benchmark[]): BenchFile => ({ file: `/x/${name}`, format: "pyperf", date: "", begun_s: 0, host: "", cpu: "", python: "", commit: "", benchmarks });
 
 test("in one file all stand beside the fastest, in several each beside its oldest", () => {
 	const one = rowsOf([file("a.json", bench("x", [2, 2, 2]), bench("y", [1, 1, 1]))], "");

@@ -6,7 +6,7 @@ import { columnsOf, fieldsOf, lengthOf, matching, OPERATOR_FIELDS, slowerBy, sor
 const NONE: Parts = { kernel: 0, memcpy: 0, memset: 0, communication: 0, runtime: 0, dataloader: 0, compile: 0, cpu: 0, other: 0 };
 const step = (i: number, parts: Partial<Parts>): Step => {
 	const all = { ...NONE, ...parts };
-	return { name: `ProfilerStep#${i}`, seconds: lengthOf(all), parts_s: all };
+	return { name: `ProfilerStep#${i}`, duration_s: lengthOf(all), parts_s: all };
 };
 
 test("rows are sorted by numbers from the largest on, by words from a on, what is not known last", () => {

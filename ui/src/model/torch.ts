@@ -40,14 +40,14 @@ export const OPERATOR_FIELDS: Field[] = [
 
 export const KERNEL_FIELDS: Field[] = [
 	{ key: "name", title: "kernel", kind: "text" },
-	{ key: "seconds", title: "time", kind: "s" },
+	{ key: "total_s", title: "time", kind: "s" },
 	{ key: "share", title: "%", kind: "share", hint: "of all time on the device" },
 	{ key: "times", title: "times", kind: "count" },
 	{ key: "mean_s", title: "mean", kind: "s" },
 	{ key: "min_s", title: "min", kind: "s" },
 	{ key: "max_s", title: "max", kind: "s" },
 	{ key: "blocks_per_sm", title: "blocks/SM", kind: "ratio", hint: "estimate of the profiler" },
-	{ key: "occupancy", title: "occupancy", kind: "share", hint: "estimate of the profiler" },
+	{ key: "occupancy_share", title: "occupancy", kind: "share", hint: "estimate of the profiler" },
 	{ key: "tensor_cores", title: "TC", kind: "yes", hint: "uses tensor cores, by its name" },
 	{ key: "operator", title: "launched by", kind: "text" },
 	{ key: "grid", title: "grid", kind: "text" },
@@ -120,7 +120,7 @@ export function columnsOf(steps: Step[], most: number): StepColumn[] {
 		const some = steps.slice(first, first + per);
 		const parts = Object.fromEntries(PARTS.map((part) => [part, some.reduce((sum, step) => sum + (step.parts_s[part] ?? 0), 0) / some.length])) as Parts;
 		const last = some[some.length - 1];
-		columns.push({ first, n: some.length, name: some.length > 1 ? `${some[0].name} to ${last.name}` : some[0].name, parts, seconds: some.reduce((sum, step) => sum + step.seconds, 0) / some.length });
+		columns.push({ first, n: some.length, name: some.length > 1 ? `${some[0].name} to ${last.name}` : some[0].name, parts, seconds: some.reduce((sum, step) => sum + step.duration_s, 0) / some.length });
 	}
 	return columns;
 }
@@ -130,7 +130,7 @@ const SLOW = 1.2;
 
 /** The part that made a slow step slow, and by how much; null: it is none. */
 export function slowerBy(step: Step, medianS: number, median: Parts): { part: Part; seconds: number } | null {
-	if (step.seconds < SLOW * medianS) return null;
+	if (step.duration_s < SLOW * medianS) return null;
 	let most: { part: Part; seconds: number } | null = null;
 	for (const part of PARTS) {
 		const more = (step.parts_s[part] ?? 0) - (median[part] ?? 0);

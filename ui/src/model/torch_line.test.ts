@@ -6,12 +6,12 @@ import { torchDepth, torchMarks } from "./torch_line";
 
 const data = {
 	panes: { operators: "", modules: "profile with with_stack=True", shapes: "", kernels: "", streams: "" },
-	overview: { device: "H200", steps: 3, seconds: 2, busy_s: 0.5 },
+	overview: { device: "H200", steps: 3, total_s: 2, busy_s: 0.5 },
 } as unknown as TorchOverview;
 const row = { name: "aten::mm", self_cpu_share: 0.25, calls: 6, module: "" };
 
 test("marks lead from the trace to the device; what is not recorded says why", () => {
-	const marks = torchMarks({ ...START, op: "aten::mm" }, { name: "x", data, row, shapes: [row, row], kernels: [{ name: "gemm", seconds: 1 }], kernelS: 4 });
+	const marks = torchMarks({ ...START, op: "aten::mm" }, { name: "x", data, row, shapes: [row, row], kernels: [{ name: "gemm", total_s: 1 }], kernelS: 4 });
 	expect(marks.map((mark) => mark.level)).toEqual(["trace", "step", "module", "operator", "shapes", "kernel", "GPU"]);
 	expect(marks[2].why).toContain("with_stack");
 	expect([marks[3].share, marks[3].count, marks[4].count, marks[5].share, marks[5].chosen, marks[6].share]).toEqual([0.25, "6\u00a0calls", "2\u00a0shapes", 0.25, "gemm", 0.25]);

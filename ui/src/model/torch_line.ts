@@ -25,12 +25,12 @@ export function torchMarks(place: Place, found: TorchFound): Mark[] {
 	const { data, row, shapes, kernels } = found;
 	const { overview, panes } = data;
 	const calls = numberOf(row, "calls");
-	const ran = kernels.reduce((sum, one) => sum + (numberOf(one, "seconds") ?? 0), 0);
+	const ran = kernels.reduce((sum, one) => sum + (numberOf(one, "total_s") ?? 0), 0);
 	const hint = row ? "" : "select an operator";
 	const isStep = found.stepS !== undefined;
 	return [
 		{ ...BLANK, level: "trace", chosen: found.name, share: 1, count: plural(overview.steps, "step"), go: { pane: "" } },
-		{ ...BLANK, level: "step", chosen: isStep ? place.step : "all", share: isStep && overview.seconds > 0 ? (found.stepS ?? 0) / overview.seconds : 1, go: { pane: "steps" } },
+		{ ...BLANK, level: "step", chosen: isStep ? place.step : "all", share: isStep && overview.total_s > 0 ? (found.stepS ?? 0) / overview.total_s : 1, go: { pane: "steps" } },
 		{ ...BLANK, level: "module", chosen: String(row?.module || place.module), why: panes.modules ?? "", hint: row?.module || place.module ? "" : "select one", go: { pane: "modules" } },
 		{ ...BLANK, level: "operator", chosen: row ? place.op : "", share: numberOf(row, "self_cpu_share"), count: calls === null ? "" : plural(calls, "call"), hint, go: { pane: "operators", shapes: false } },
 		{ ...BLANK, level: "shapes", count: row ? plural(shapes.length, "shape") : "", why: panes.shapes ?? "", hint, go: { pane: "operators", shapes: true } },
@@ -38,7 +38,7 @@ export function torchMarks(place: Place, found: TorchFound): Mark[] {
 			...BLANK, level: "kernel", chosen: String(kernels[0]?.name ?? ""), share: row && found.kernelS > 0 ? ran / found.kernelS : null,
 			count: row ? plural(kernels.length, "kernel") : "", why: panes.kernels ?? "", hint, go: { pane: "kernels" },
 		},
-		{ ...BLANK, level: "GPU", chosen: overview.device ?? "", share: overview.busy_s !== null && overview.seconds > 0 ? overview.busy_s / overview.seconds : null, count: overview.busy_s !== null ? "busy" : "", why: panes.streams ?? "", go: { pane: "streams" } },
+		{ ...BLANK, level: "GPU", chosen: overview.device ?? "", share: overview.busy_s !== null && overview.total_s > 0 ? overview.busy_s / overview.total_s : null, count: overview.busy_s !== null ? "busy" : "", why: panes.streams ?? "", go: { pane: "streams" } },
 	];
 }
 

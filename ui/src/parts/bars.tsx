@@ -6,14 +6,14 @@ import { Unit } from "../api/types";
 
 const at = (share: number) => `${Math.min(100, Math.max(0, share * 100)).toFixed(2)}%`;
 
-/** A value of `largest`, its interval as a whisker; low null: there is none. */
-export function Bar(props: { value: number; low: number | null; high: number | null; largest: number; level?: string }) {
+/** A value of `largest`, its interval as a whisker; without low there is none. */
+export function Bar(props: { value: number; low: number | null | undefined; high: number | null | undefined; largest: number; level?: string }) {
 	const { value, low, high, largest } = props;
 	const share = (v: number) => (largest > 0 ? v / largest : 0);
 	return (
 		<span class={`bar ${props.level ?? ""}`} aria-hidden="true">
 			<span class="fill" style={{ width: at(share(value)) }} />
-			{low !== null && high !== null && high > low && (
+			{low != null && high != null && high > low && (
 				<span class="whisker" style={{ left: at(share(low)), width: at(share(high - low)) }} />
 			)}
 		</span>
@@ -21,8 +21,8 @@ export function Bar(props: { value: number; low: number | null; high: number | n
 }
 
 /** "± 0.1 s": half the interval. */
-export function Spread({ low, high, unit }: { low: number | null; high: number | null; unit: Unit }) {
-	if (low === null || high === null || low === undefined || high === undefined) return null;
+export function Spread({ low, high, unit }: { low: number | null | undefined; high: number | null | undefined; unit: Unit }) {
+	if (low == null || high == null) return null;
 	return <span class="spread">±{amount((high - low) / 2, unit)}</span>;
 }
 

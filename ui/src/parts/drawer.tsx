@@ -23,11 +23,11 @@ function Neighbours({ what, unit }: { what: "callers" | "callees"; unit: Unit })
 				{(table) => (
 					<ul class="neighbours">
 						{table.rows.slice(0, ROWS).map((row) => (
-							<li key={row.f}>
-								<span class="num">{percent(row.share)}</span>
+							<li key={row.function_id}>
+								<span class="num">{percent(row.total_share)}</span>
 								<span class="num soft">{amount(row.value, unit)}</span>
-								{row.f >= 0 ? (
-									<button type="button" class="link code" onClick={() => store.go({ f: row.f, line: undefined }, true)}>
+								{row.function_id !== null ? (
+									<button type="button" class="link code" onClick={() => store.go({ f: row.function_id ?? undefined, line: undefined }, true)}>
 										{row.name}
 									</button>
 								) : (
@@ -111,21 +111,21 @@ export function Drawer() {
 				<span class="grow" />
 				{!store.source.isEmbedded && (
 					<span class="steps">
-						<button type="button" onClick={() => transform(store, "focus", fn.f)}>focus</button>
-						<button type="button" onClick={() => transform(store, "drop", fn.f)}>drop</button>
-						<button type="button" onClick={() => transform(store, "merge", fn.f)}>merge</button>
+						<button type="button" onClick={() => transform(store, "focus", fn.function_id)}>focus</button>
+						<button type="button" onClick={() => transform(store, "drop", fn.function_id)}>drop</button>
+						<button type="button" onClick={() => transform(store, "merge", fn.function_id)}>merge</button>
 					</span>
 				)}
 				<button type="button" onClick={() => store.go({ view: "flame", direction: "sandwich" })}>sandwich</button>
-				{fn.file && <button type="button" onClick={() => showSource(store, fn.f, fn.file, lines[0]?.line ?? fn.line)}>source</button>}
+				{fn.file && <button type="button" onClick={() => showSource(store, fn.function_id, fn.file, lines[0]?.line ?? fn.line)}>source</button>}
 				<button type="button" class="plain" aria-label="close details" onClick={() => store.go({ f: undefined, line: undefined }, true)}>×</button>
 			</header>
 			<div class="three">
 				<section>
 					<h3>Time</h3>
 					<dl class="facts">
-						<div><dt>itself</dt><dd>{amount(fn.self, unit)} <Spread low={fn.self_low} high={fn.self_high} unit={unit} /> {percent(fn.self / overview.sampled)}</dd></div>
-						<div><dt>with calls</dt><dd>{amount(fn.total, unit)} <Spread low={fn.total_low} high={fn.total_high} unit={unit} /> {percent(fn.total / overview.sampled)}</dd></div>
+						<div><dt>itself</dt><dd>{amount(fn.self, unit)} <Spread low={fn.self_low} high={fn.self_high} unit={unit} /> {percent(fn.self / overview.total)}</dd></div>
+						<div><dt>with calls</dt><dd>{amount(fn.total, unit)} <Spread low={fn.total_low} high={fn.total_high} unit={unit} /> {percent(fn.total / overview.total)}</dd></div>
 						{fn.calls !== null && <div><dt>calls</dt><dd>{count(fn.calls)}</dd></div>}
 						{fn.self_samples !== null && !overview.is_exact && <div><dt>samples</dt><dd>{count(fn.self_samples)} of {count(fn.total_samples)}</dd></div>}
 					</dl>
@@ -137,9 +137,9 @@ export function Drawer() {
 					<ul class="neighbours">
 						{lines.slice(0, ROWS).map((line) => (
 							<li key={line.line}>
-								<span class="num">{percent(line.self / overview.sampled)}</span>
+								<span class="num">{percent(line.self / overview.total)}</span>
 								<span class="num soft">{amount(line.self, unit)}</span>
-								<button type="button" class="link code" onClick={() => showSource(store, line.f, line.file, line.line)}>{placeOf(line.file, line.line)}</button>
+								<button type="button" class="link code" onClick={() => showSource(store, line.function_id, line.file, line.line)}>{placeOf(line.file, line.line)}</button>
 							</li>
 						))}
 						{!lines.length && <li class="soft">none seen</li>}

@@ -30,18 +30,18 @@ function deepMarks(overview: Overview): Mark[] {
 
 export function marksOf(place: Place, overview: Overview, found: Found): Mark[] {
 	const { fn, lines, code } = found;
-	const share = (value: number | undefined) => (value === undefined || !(overview.sampled > 0) ? null : value / overview.sampled);
+	const share = (value: number | undefined) => (value === undefined || !(overview.total > 0) ? null : value / overview.total);
 	const threads = overview.report.threads ?? [];
 	const thread = threads.find((t) => place.thread === `#${t.number}`);
-	const line = lines.find((l) => l.line === place.line && l.f === place.f);
+	const line = lines.find((l) => l.line === place.line && l.function_id === place.f);
 	const ops = code?.bytecode.flatMap((c) => c.instructions).filter((op) => place.line === undefined || op.line === place.line);
-	const hot = ops?.reduce((best, op) => ((op.self_s ?? 0) > (best?.self_s ?? 0) ? op : best), ops[0]);
+	const hot = ops?.reduce((best, op) => ((op.self ?? 0) > (best?.self ?? 0) ? op : best), ops[0]);
 	const file = fn?.file ?? place.file;
 	return [
 		{ level: "program", chosen: overview.name, share: 1, count: plural(Math.max(overview.counts.threads ?? threads.length, 0), "thread"), why: "", hint: "", go: { view: "overview" } },
 		{
 			level: "thread", chosen: thread ? `#${thread.number} ${thread.name}` : "all", count: plural(overview.counts.functions ?? 0, "function"),
-			share: thread ? share(thread.all_s ?? undefined) : 1, why: overview.views.timeline ? overview.views.timeline : "", hint: "", go: { view: overview.views.timeline ? "overview" : "timeline" },
+			share: thread ? share(thread.all ?? undefined) : 1, why: overview.views.timeline ? overview.views.timeline : "", hint: "", go: { view: overview.views.timeline ? "overview" : "timeline" },
 		},
 		{
 			level: "function", chosen: fn?.name ?? "", share: share(fn?.total), count: fn ? plural(lines.length, "line") : "", why: "",
@@ -52,7 +52,7 @@ export function marksOf(place: Place, overview: Overview, found: Found): Mark[] 
 			why: overview.views.source ?? "", hint: place.line === undefined ? "select one" : "", go: fn || place.file ? { view: "source", file, line: place.line ?? lines[0]?.line ?? fn?.line } : null,
 		},
 		{
-			level: "bytecode", chosen: hot && place.line !== undefined ? hot.opname : "", share: share(hot && place.line !== undefined ? (hot.self_s ?? undefined) : undefined),
+			level: "bytecode", chosen: hot && place.line !== undefined ? hot.opname : "", share: share(hot && place.line !== undefined ? (hot.self ?? undefined) : undefined),
 			count: ops ? plural(ops.length, "instruction") : "", why: overview.views.bytecode ?? "", hint: place.f === undefined ? "select a function" : (found.noCode ?? ""),
 			go: fn && !found.noCode ? { view: "source", file, line: place.line ?? lines[0]?.line, open: String(place.line ?? lines[0]?.line ?? "") } : null,
 		},
@@ -75,8 +75,8 @@ export function useFunction(): { fn: FunctionCost | undefined; lines: LineCost[]
 	const functions = useAnswer<Table<FunctionCost>>(name, { ...params, what: "functions", limit: 1000 });
 	const lines = useAnswer<Table<LineCost>>(name, { ...params, what: "lines", limit: 1000 });
 	return {
-		fn: functions.data?.rows.find((row) => row.f === place.f),
-		lines: (lines.data?.rows ?? []).filter((row) => row.f === place.f),
+		fn: functions.data?.rows.find((row) => row.function_id === place.f),
+		lines: (lines.data?.rows ?? []).filter((row) => row.function_id === place.f),
 		answer: functions,
 	};
 }

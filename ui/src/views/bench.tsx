@@ -166,7 +166,7 @@ function History({ rows }: { rows: BenchRow[] }) {
 }
 
 function dayOf(file: BenchFile): string {
-	return file.begun === null ? "" : new Date(file.begun * 1000).toISOString().slice(0, 10);
+	return file.begun_s === null ? "" : new Date(file.begun_s * 1000).toISOString().slice(0, 10);
 }
 
 const half = (low: number | null, high: number | null) => (low === null || high === null ? null : (high - low) / 2);

@@ -4,8 +4,8 @@ import { DiffRow, DiffValue } from "../api/types";
 import { START } from "../model/place";
 import { changeInWords, chosenRows, columnsOf, otherOf, questionOf } from "./diff";
 
-const value = (a: number, b: number, spread: number, named: boolean): DiffValue => ({ a, b, change: b - a, low: b - a - spread, high: b - a + spread, named });
-const row = (name: string, self: DiffValue, total = self): DiffRow => ({ function: name, file: "/x/a.py", line: 3, self, total });
+const value = (a: number, b: number, spread: number, is_named: boolean): DiffValue => ({ a, b, change: b - a, low: b - a - spread, high: b - a + spread, is_named });
+const row = (name: string, self: DiffValue, total = self): DiffRow => ({ name, file: "/x/a.py", line: 3, self, total });
 
 test("a change reads as the terminal prints it", () => {
 	expect(changeInWords(value(0.756, 1.23, 0.093, true), "s").replaceAll("\u00a0", " ")).toBe("756 ms → 1.23 s: +474 ms, +62.7 % ±12.3 %");
@@ -15,8 +15,8 @@ test("a change reads as the terminal prints it", () => {
 
 test("rows within the noise are shown when asked for, the largest change first", () => {
 	const rows = [row("a", value(1, 1.1, 0.3, false)), row("b", value(1, 2, 0.1, true)), row("c", value(5, 1, 0.1, true))];
-	expect(chosenRows(rows, false, false, "").map((r) => r.function)).toEqual(["c", "b"]);
-	expect(chosenRows(rows, false, true, "^[ab] ").map((r) => r.function)).toEqual(["b", "a"]);
+	expect(chosenRows(rows, false, false, "").map((r) => r.name)).toEqual(["c", "b"]);
+	expect(chosenRows(rows, false, true, "^[ab] ").map((r) => r.name)).toEqual(["b", "a"]);
 	expect(chosenRows(rows, false, false, "(").length).toBe(2);
 });
 

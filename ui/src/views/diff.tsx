@@ -30,7 +30,7 @@ export function questionOf(place: Place, other: number) {
 	return { ...selection, with: other, normalize, unit: place.normalize === "unit" ? place.unit : undefined };
 }
 
-const MARK = (value: DiffValue) => (!value.named ? "" : value.change > 0 ? "▲" : "▼");
+const MARK = (value: DiffValue) => (!value.is_named ? "" : value.change > 0 ? "▲" : "▼");
 
 /** "0.76 s → 1.2 s: +0.48 s (+63.1 % ±12.3 %)" */
 export function changeInWords(value: DiffValue, unit: Unit): string {
@@ -46,22 +46,24 @@ export function columnsOf(rows: DiffRow[], unit: Unit, isTotal: boolean, isLines
 	const change = (v: DiffValue) => (v.change < 0 ? "−" : "+") + scaled(Math.abs(v.change), scale);
 	const titled = (title: string) => (scale.name ? `${title} (${scale.name})` : title);
 	const columns: Cell<DiffRow>[] = [
-		{ title: "", isNumber: false, sort: "", text: (r) => MARK(first(r)), plain: (r) => (first(r).named ? "1" : "0") },
+		{ title: "", isNumber: false, sort: "", text: (r) => MARK(first(r)), plain: (r) => (first(r).is_named ? "1" : "0") },
 		{ title: titled(isTotal ? "total" : "self"), isNumber: true, sort: isTotal ? "total" : "self", text: (r) => change(first(r)), plain: (r) => String(first(r).change), className: "strong" },
 		{ title: "±", isNumber: true, sort: "", text: (r) => scaled((first(r).high - first(r).low) / 2, scale), plain: (r) => String((first(r).high - first(r).low) / 2), className: "soft" },
 		{ title: "by", isNumber: true, sort: "", text: (r) => ratio(first(r).a, first(r).b) },
 		{ title: "A", isNumber: true, sort: "", text: (r) => scaled(first(r).a, scale), plain: (r) => String(first(r).a) },
 		{ title: "B", isNumber: true, sort: "", text: (r) => scaled(first(r).b, scale), plain: (r) => String(first(r).b) },
-		{ title: isTotal ? "self" : "total", isNumber: true, sort: isTotal ? "self" : "total", text: (r) => (second(r).named ? change(second(r)) : "·"), plain: (r) => String(second(r).change) },
+		{ title: isTotal ? "self" : "total", isNumber: true, sort: isTotal ? "self" : "total", text: (r) => (second(r).is_named ? change(second(r)) : "·"), plain: (r) => String(second(r).change) },
 	];
 	if (rows.some((row) => row.calls_a || row.calls_b))
 		columns.push({ title: "calls", isNumber: true, sort: "", text: (r) => (r.calls_a === r.calls_b ? count(r.calls_b) : `${count(r.calls_a)} → ${count(r.calls_b)}`) });
 	columns.push(
-		{ title: isLines ? "source" : "function", isNumber: false, sort: "", text: (r) => (isLines && r.text) || r.function, className: "code" },
+		{ title: isLines ? "source" : "function", isNumber: false, sort: "", text: (r) => (isLines && r.text) || nameOf(r), className: "code" },
 		{ title: isLines ? "line" : "place", isNumber: false, sort: "", text: (r) => placeOf(r.file, r.line), plain: (r) => (r.file ? `${r.file}:${r.line}` : ""), className: "soft" },
 	);
 	return columns;
 }
+
+const nameOf = (row: DiffRow) => row.name ?? row.function ?? "";
 
 /** Those that stand out, or all, whose place matches; largest change first. */
 export function chosenRows(rows: DiffRow[], isTotal: boolean, all: boolean, filter: string): DiffRow[] {
@@ -69,11 +71,11 @@ export function chosenRows(rows: DiffRow[], isTotal: boolean, all: boolean, filt
 	let matches = (_: DiffRow) => true;
 	try {
 		const pattern = new RegExp(filter);
-		matches = (row) => pattern.test(`${row.function} (${row.file}:${row.line})`);
+		matches = (row) => pattern.test(`${nameOf(row)} (${row.file}:${row.line})`);
 	} catch {
 		// Half typed: nothing is left out.
 	}
-	return rows.filter((row) => (all || value(row).named) && matches(row)).sort((a, b) => Math.abs(value(b).change) - Math.abs(value(a).change));
+	return rows.filter((row) => (all || value(row).is_named) && matches(row)).sort((a, b) => Math.abs(value(b).change) - Math.abs(value(a).change));
 }
 
 function Tools({ other }: { other: number }) {
@@ -136,7 +138,7 @@ function Picture({ tree }: { tree: DiffTree }) {
 	const names = useMemo(() => new Map<number, FunctionRow>(tree.functions.map((row) => [row[0], row])), [tree]);
 	const valueOf = (i: number): DiffValue => {
 		const change = boxes.b[i] - boxes.a[i];
-		return { a: boxes.a[i], b: boxes.b[i], change, low: change - boxes.plus_minus[i], high: change + boxes.plus_minus[i], named: boxes.named[i] === 1 };
+		return { a: boxes.a[i], b: boxes.b[i], change, low: change - boxes.plus_minus[i], high: change + boxes.plus_minus[i], is_named: boxes.named[i] === 1 };
 	};
 	const nameOf = (f: number) => names.get(f);
 	if (!boxes.id.length || !(tree.value > 0)) return <Notice title="No call stack is left" text="Nothing was seen on that side." />;
@@ -196,12 +198,12 @@ function Tables({ diff, other }: { diff: Diff; other: number }) {
 				<Grid
 					columns={columns} rows={rows} caption={`changes of ${isLines ? "lines" : "functions"}`} sort={isTotal ? "total" : "self"} onSort={(sort) => store.go({ sort }, true)}
 					keyOf={(row) => `${row.function}:${row.file}:${row.line}`} isSelected={() => false} onSelect={() => undefined} onOpen={open}
-					classOf={(row) => (!first(row).named ? "unclear" : first(row).change > 0 ? "more" : "less")}
+					classOf={(row) => (!first(row).is_named ? "unclear" : first(row).change > 0 ? "more" : "less")}
 				/>
 			)}
 			<p class="foot soft">
 				<span>
-					{plural(rows.length, "row")} of {count(n)}. Change of {isTotal ? "time with what it calls" : "own time"} from A to B; ±: 95 %, from {diff.is_timed ? "samples by blocks of time" : "the number of samples"} and {percent(diff.noise)} that runs are taken to
+					{plural(rows.length, "row")} of {count(n)}. Change of {isTotal ? "time with what it calls" : "own time"} from A to B; ±: 95 %, from {diff.is_timed ? "samples by blocks of time" : "the number of samples"} and {percent(diff.noise_share)} that runs are taken to
 					differ by. ▲ ▼ stand out: chance shows any in 1 of 100 comparisons of equal programs.
 				</span>
 				<Copy columns={columns} rows={rows} />
@@ -228,7 +230,7 @@ export function DiffView() {
 					<>
 						<p class="answer">
 							{`From ${baseOf(data.a.file)} to ${baseOf(data.b.file)}: `}
-							{data.unit === "share" ? "shares of each recording's own total." : `${changeInWords(data.total, data.unit)}${data.total.named ? "" : " (within the noise)"}${place.normalize === "unit" ? ", per unit of work" : ""}.`}
+							{data.unit === "share" ? "shares of each recording's own total." : `${changeInWords(data.total, data.unit)}${data.total.is_named ? "" : " (within the noise)"}${place.normalize === "unit" ? ", per unit of work" : ""}.`}
 						</p>
 						<Wait answer={tree}>{(one) => <Picture tree={one} />}</Wait>
 						<Tables diff={data} other={other} />

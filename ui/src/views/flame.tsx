@@ -162,7 +162,7 @@ function TreePicture({ tree, place, search }: { tree: Tree; place: Place; search
 function SandwichPicture({ data }: { data: Sandwich }) {
 	const store = useStore();
 	const overview = useOverview();
-	const name = store.nameOf(data.function)?.[1] ?? "";
+	const name = store.nameOf(data.function_id)?.[1] ?? "";
 	const half = (boxes: Boxes, style: string, label: string) => (
 		<BoxPicture
 			boxes={boxes}

@@ -20,14 +20,14 @@ function Functions({ rows, total, unit }: { rows: FunctionCost[]; total: number;
 	return (
 		<ol class="tops" aria-label="functions by their own time">
 			{rows.filter((row) => row.self > 0).map((row) => (
-				<li key={row.f}>
+				<li key={row.function_id}>
 					<button
 						type="button"
 						data-self={row.self}
-						data-f={row.f}
+						data-f={row.function_id}
 						title={`${row.name}\n${row.file}:${row.line}\nown ${amount(row.self, unit)}, with what it calls ${amount(row.total, unit)}`}
-						onClick={() => selectFunction(store, row.f)}
-						onDblClick={() => showSource(store, row.f, row.file, row.line)}
+						onClick={() => selectFunction(store, row.function_id)}
+						onDblClick={() => showSource(store, row.function_id, row.file, row.line)}
 					>
 						<span class="name">{row.name}</span>
 						<span class="where split"><span>{baseOf(row.file)}</span>{row.file && <span>:{row.line}</span>}</span>
@@ -49,12 +49,12 @@ function Lines({ rows, total, unit }: { rows: LineCost[]; total: number; unit: U
 	return (
 		<ol class="tops" aria-label="lines by their own time">
 			{rows.map((row) => (
-				<li key={`${row.f}:${row.line}`}>
+				<li key={`${row.function_id}:${row.line}`}>
 					<button
 						type="button"
 						data-self={row.self}
 						title={`${row.file}:${row.line} in ${row.function}`}
-						onClick={() => showSource(store, row.f, row.file, row.line)}
+						onClick={() => showSource(store, row.function_id, row.file, row.line)}
 					>
 						<span class="name split"><span>{baseOf(row.file)}</span><span>:{row.line}</span></span>
 						<span class="where">{row.function}</span>
@@ -133,10 +133,10 @@ function Next() {
 			{first ? (
 				<p class="answer">
 					Look at{" "}
-					<button type="button" class="link" onClick={() => showSource(store, first.f, first.file, first.line)}>
+					<button type="button" class="link" onClick={() => showSource(store, first.function_id, first.file, first.line)}>
 						{placeOf(first.file, first.line)}
 					</button>
-					: were it free, {amount(first.self, overview.unit)} would go ({percent(first.self / overview.sampled)}).
+					: were it free, {amount(first.self, overview.unit)} would go ({percent(first.self / overview.total)}).
 				</p>
 			) : (
 				<p class="answer">No line stands out.</p>
@@ -148,7 +148,7 @@ function Next() {
 
 /** What the comparison with the other recording says, in a sentence. */
 export function helpedInWords(diff: Diff): string {
-	if (!diff.total.named) return `No: ${changeInWords(diff.total, diff.unit)}, within the noise`;
+	if (!diff.total.is_named) return `No: ${changeInWords(diff.total, diff.unit)}, within the noise`;
 	return `${diff.total.change < 0 ? "Yes" : "No"}: ${changeInWords(diff.total, diff.unit)}`;
 }
 

@@ -20,19 +20,17 @@ export interface Measured extends SourceLine {
 
 export function byLine(lines: SourceLine[]): Map<number, Measured> {
 	const result = new Map<number, Measured>();
-	const plus = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : a + b);
 	for (const line of [...lines].sort((a, b) => b.self - a.self)) {
 		const known = result.get(line.line);
 		if (!known) {
-			result.set(line.line, { ...line, all: [line.f] });
+			result.set(line.line, { ...line, all: [line.function_id] });
 			continue;
 		}
 		known.self += line.self;
 		known.total += line.total;
-		known.hits = plus(known.hits, line.hits);
-		known.own = plus(known.own, line.own);
-		known.callees = plus(known.callees, line.callees);
-		known.all.push(line.f);
+		if (line.hits !== null) known.hits = (known.hits ?? 0) + line.hits;
+		if (line.callees != null) known.callees = (known.callees ?? 0) + line.callees;
+		known.all.push(line.function_id);
 	}
 	return result;
 }
@@ -43,7 +41,7 @@ function Code({ text, pieces, line }: { text: string; pieces: Piece[]; line: Mea
 	return (
 		<code class="text">
 			{parts.map((part, i) => (
-				<span key={i} class={`${part.kind}${part.isHot ? " hot" : ""}`} title={part.isHot && hot ? `${percent(hot.share)} of the line's own time` : undefined}>
+				<span key={i} class={`${part.kind}${part.isHot ? " hot" : ""}`} title={part.isHot && hot ? `${percent(hot.self_share)} of the line's own time` : undefined}>
 					{part.text}
 				</span>
 			))}
@@ -60,7 +58,7 @@ function Instructions({ f, line, unit, total }: { f: number; line: number; unit:
 			{(code) => {
 				const rows = code.bytecode.flatMap((one) => one.instructions).filter((op) => op.line === line);
 				if (!rows.length) return <p class="soft">No instruction is known for this line.</p>;
-				const largest = Math.max(...rows.map((op) => op.self_s ?? 0), 0);
+				const largest = Math.max(...rows.map((op) => op.self ?? 0), 0);
 				return (
 					<table class="grid ops">
 						<caption class="hidden">bytecode of line {line}</caption>
@@ -70,10 +68,10 @@ function Instructions({ f, line, unit, total }: { f: number; line: number; unit:
 						<tbody>
 							{rows.map((op) => (
 								<tr key={op.offset} title={op.stack?.length ? `on the stack: ${op.stack.join(", ")}` : undefined}>
-									<td class="num">{op.self_s ? amount(op.self_s, unit) : ""}</td>
-									<td class="num">{op.self_s ? percent(op.self_s / total) : ""}</td>
+									<td class="num">{op.self ? amount(op.self, unit) : ""}</td>
+									<td class="num">{op.self ? percent(op.self / total) : ""}</td>
 									<td class="num soft">{op.is_jump_target ? "» " : ""}{op.offset}</td>
-									<td class={op.self_s && op.self_s === largest ? "code strong" : "code"}>{op.opname}</td>
+									<td class={op.self && op.self === largest ? "code strong" : "code"}>{op.opname}</td>
 									<td class="code">{op.argrepr || (op.arg ?? "")}</td>
 									<td class="code soft">{op.specialised ?? ""}{op.folded ? ` ${op.folded}` : ""}</td>
 								</tr>
@@ -108,7 +106,7 @@ function SourceRow(p: RowProps) {
 	const isDark = useDark();
 	const colour = value > 0 ? heat(value / (p.largest || 1), isDark) : null;
 	const hasBytecode = line?.all.some((f) => p.source.bytecode.includes(f));
-	const select = () => store.go({ line: p.number, f: line?.f ?? p.starts?.[0] ?? store.place.f }, true);
+	const select = () => store.go({ line: p.number, f: line?.function_id ?? p.starts?.[0] ?? store.place.f }, true);
 	return (
 		<>
 			<tr class={line ? "measured" : ""} aria-current={p.isSelected ? "true" : undefined} data-line={p.number} onClick={select}>
@@ -135,14 +133,13 @@ function SourceRow(p: RowProps) {
 				<td class="num" data-value={line?.total}>{line && line.total > 0 ? scaled(line.total, p.scale) : ""}</td>
 				<td class="num soft">{line && line.self > 0 ? percent(line.self / p.source.total) : ""}</td>
 				{p.hasCounts && <td class="num">{line?.hits != null ? count(line.hits) : ""}</td>}
-				{p.hasCounts && <td class="num">{line?.own != null ? scaled(line.own, p.scale) : ""}</td>}
 				{p.hasCounts && <td class="num">{line?.callees != null ? scaled(line.callees, p.scale) : ""}</td>}
 				<td><Code text={p.text} pieces={p.pieces} line={line} /></td>
 			</tr>
 			{p.isOpen && line && (
 				<tr class="opened">
-					<td colSpan={p.hasCounts ? 8 : 5}>
-						<Instructions f={store.place.f ?? line.f} line={p.number} unit={p.source.unit} total={p.source.total} />
+					<td colSpan={p.hasCounts ? 7 : 5}>
+						<Instructions f={store.place.f ?? line.function_id} line={p.number} unit={p.source.unit} total={p.source.total} />
 					</td>
 				</tr>
 			)}
@@ -166,7 +163,7 @@ function Listing({ source }: { source: Source }) {
 	const all = [...lines.values()];
 	const largest = Math.max(...all.map((l) => (place.measure === "total" ? l.total : l.self)), 0);
 	const scale = scaleFor(Math.max(...all.map((l) => l.total), 0), source.unit);
-	const hasCounts = all.some((l) => l.hits !== null && l.hits !== undefined);
+	const hasCounts = all.some((l) => l.hits !== null);
 	useEffect(() => {
 		if (place.line !== undefined) box.current?.querySelector(`[data-line="${place.line}"]`)?.scrollIntoView({ block: "center" });
 	}, [source]);
@@ -177,7 +174,7 @@ function Listing({ source }: { source: Source }) {
 		const at = place.line ?? 0;
 		const next = by > 0 ? (hot.find((n) => n > at) ?? hot[0]) : (hot.findLast((n) => n < at) ?? hot[hot.length - 1]);
 		if (next === undefined) return;
-		store.go({ line: next, f: lines.get(next)?.f }, true);
+		store.go({ line: next, f: lines.get(next)?.function_id }, true);
 		box.current?.querySelector(`[data-line="${next}"]`)?.scrollIntoView({ block: "center" });
 	};
 	const onKey = (event: KeyboardEvent) => {
@@ -208,7 +205,7 @@ function Listing({ source }: { source: Source }) {
 							<th scope="col" class="num">{titled("self")}</th>
 							<th scope="col" class="num">{titled("total")}</th>
 							<th scope="col" class="num">share</th>
-							{hasCounts && <><th scope="col" class="num">hits</th><th scope="col" class="num">{titled("own")}</th><th scope="col" class="num">{titled("callees")}</th></>}
+							{hasCounts && <><th scope="col" class="num">hits</th><th scope="col" class="num">{titled("callees")}</th></>}
 							<th scope="col">{baseOf(source.file)}</th>
 						</tr>
 					</thead>
@@ -241,7 +238,7 @@ function NoText({ source }: { source: Source }) {
 						{[...byLine(source.lines).values()].sort((a, b) => a.line - b.line).map((l) => (
 							<tr key={l.line}>
 								<td class="num">{l.line}</td><td class="num">{scaled(l.self, scale)}</td><td class="num">{scaled(l.total, scale)}</td>
-								<td class="code">{source.functions.find((f) => f[0] === l.f)?.[1] ?? ""}</td>
+								<td class="code">{source.functions.find((f) => f[0] === l.function_id)?.[1] ?? ""}</td>
 							</tr>
 						))}
 					</tbody>
@@ -273,7 +270,7 @@ export function SourceView() {
 						{!known.some((f) => f.file === file) && <option value={file}>{baseOf(file)}</option>}
 						{known.map((one) => (
 							<option key={one.file} value={one.file} title={one.file}>
-								{percent(overview.sampled > 0 ? one.self / overview.sampled : 0)} {baseOf(one.file)}{one.is_library ? " (library)" : ""}{one.has_text ? "" : " (no text)"}
+								{percent(overview.total > 0 ? one.self / overview.total : 0)} {baseOf(one.file)}{one.is_library ? " (library)" : ""}{one.has_text ? "" : " (no text)"}
 							</option>
 						))}
 					</select>

@@ -26,7 +26,7 @@ function costColumns(rows: (FunctionCost | LineCost)[], total: number, unit: Uni
 			isNumber: true,
 			sort: "",
 			className: "soft",
-			text: (r) => (r.self_low === null || r.self_high === null ? "–" : scaled((r.self_high - r.self_low) / 2, scale)),
+			text: (r) => (r.self_low == null || r.self_high == null ? "–" : scaled((r.self_high - r.self_low) / 2, scale)),
 		});
 	columns.push(
 		{ title: titled("total"), isNumber: true, sort: "total", text: (r) => scaled(r.total, scale), plain: (r) => String(r.total) },
@@ -48,7 +48,7 @@ function functionColumns(table: Table<FunctionCost>, hasCalls: boolean, isExact:
 
 function lineColumns(table: Table<LineCost>, isExact: boolean): Cell<LineCost>[] {
 	const columns = costColumns(table.rows, table.total, table.unit, !isExact) as Cell<LineCost>[];
-	if (table.rows.some((row) => row.hits !== null && row.hits !== undefined))
+	if (table.rows.some((row) => row.hits !== null))
 		columns.push({ title: "hits", isNumber: true, sort: "hits", plain: (r) => String(r.hits ?? ""), text: (r) => count(r.hits) });
 	columns.push(
 		{ title: "line", isNumber: false, sort: "file", text: (r) => placeOf(r.file, r.line), plain: (r) => `${r.file}:${r.line}`, className: "code" },
@@ -61,8 +61,8 @@ function neighbourColumns(table: Table<Neighbour>, isExact: boolean): Cell<Neigh
 	const scale = scaleFor(Math.max(...table.rows.map((row) => row.value), 0), table.unit);
 	return [
 		{ title: scale.name ? `time (${scale.name})` : "value", isNumber: true, sort: "", text: (r) => scaled(r.value, scale), plain: (r) => String(r.value) },
-		{ title: "share", isNumber: true, sort: "", text: (r) => percent(r.share), plain: (r) => String(r.share) },
-		{ title: isExact ? "calls" : "samples", isNumber: true, sort: "", text: (r) => count(r.n), plain: (r) => String(r.n ?? "") },
+		{ title: "share", isNumber: true, sort: "", text: (r) => percent(r.total_share), plain: (r) => String(r.total_share) },
+		{ title: isExact ? "calls" : "samples", isNumber: true, sort: "", text: (r) => count(r.calls ?? r.samples), plain: (r) => String(r.calls ?? r.samples ?? "") },
 		{ title: "function", isNumber: false, sort: "", text: (r) => r.name ?? (table.what === "callers" ? "(nobody: it began there)" : "(its own code)"), className: "code" },
 		{ title: "place", isNumber: false, sort: "", text: (r) => placeOf(r.file, r.line), className: "soft" },
 	];
@@ -137,10 +137,10 @@ function OneTable(props: { table: Table<never>; isExact: boolean; hasCalls: bool
 				caption={`${table.what}, ${plural(table.n, "row")}`}
 				sort={place.sort}
 				onSort={(sort) => store.go({ sort })}
-				keyOf={(row) => `${row.f}:${row.line}:${row.function ?? ""}`}
-				isSelected={(row) => row.f === place.f && (table.what !== "lines" || row.line === place.line)}
-				onSelect={(row) => row.f >= 0 && (table.what === "lines" ? store.go({ f: row.f, file: row.file, line: row.line }, true) : selectFunction(store, row.f))}
-				onOpen={(row) => row.f >= 0 && showSource(store, row.f, row.file ?? "", row.line ?? undefined)}
+				keyOf={(row) => `${row.function_id}:${row.line}:${row.function ?? ""}`}
+				isSelected={(row) => row.function_id === place.f && (table.what !== "lines" || row.line === place.line)}
+				onSelect={(row) => row.function_id !== null && (table.what === "lines" ? store.go({ f: row.function_id, file: row.file, line: row.line }, true) : selectFunction(store, row.function_id))}
+				onOpen={(row) => row.function_id !== null && showSource(store, row.function_id, row.file ?? "", row.line ?? undefined)}
 			/>
 			<p class="foot">
 				<span>

@@ -44,7 +44,7 @@ function Total({ what, name, a, b }: { what: string; name: string; a: number; b:
 }
 
 function Compared({ diff }: { diff: OpsDiff }) {
-	const isShare = diff.normalize === "run";
+	const isShare = diff.unit === "share";
 	const [a, b] = [diff.a.total, diff.b.total];
 	const step = (side: OpsDiff["a"]) => (side.steps ? `, ${side.steps} steps, ${amount(side.step_s, "s")} each (median)` : "");
 	return (

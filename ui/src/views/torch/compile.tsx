@@ -21,7 +21,7 @@ const FRAMES: Field[] = [
 
 const COMPILATIONS: Field[] = [
 	{ key: "id", title: "compilation", kind: "text" },
-	{ key: "seconds", title: "took", kind: "s" },
+	{ key: "duration_s", title: "took", kind: "s" },
 	{ key: "at_s", title: "at", kind: "s" },
 	{ key: "again", title: "again", kind: "yes", hint: "the frame had been compiled before" },
 	{ key: "backward", title: "backward", kind: "yes", hint: "of what autograd calls" },
@@ -40,7 +40,7 @@ export function compiledInWords(data: Compilation): string {
 		data.cached > 0 && `${data.cached} from the cache of an earlier process`,
 	].filter(Boolean);
 	const calls = `compiled code was called ${plural(data.calls, "time")}${data.calls_after_breaks > 0 ? `, ${data.calls_after_breaks} of them to go on after a graph break` : ""}`;
-	return `${plural(data.compilations.length, "compilation")} took ${amount(data.seconds, "s")}, ${percent(data.seconds / data.span_s)} of the trace${facts.length ? ` (${facts.join(", ")})` : ""}; ${calls}`;
+	return `${plural(data.compilations.length, "compilation")} took ${amount(data.total_s, "s")}, ${percent(data.total_s / data.span_s)} of the trace${facts.length ? ` (${facts.join(", ")})` : ""}; ${calls}`;
 }
 
 function Stages({ data }: { data: Compilation }) {
@@ -50,8 +50,8 @@ function Stages({ data }: { data: Compilation }) {
 			{stages.map(([name, seconds]) => (
 				<li key={name}>
 					<span>{name}</span>
-					<Bar value={seconds} low={null} high={null} largest={data.seconds} />
-					<b class="num" data-stage={name} data-value={seconds}>{percent(seconds / data.seconds)}</b>
+					<Bar value={seconds} low={null} high={null} largest={data.total_s} />
+					<b class="num" data-stage={name} data-value={seconds}>{percent(seconds / data.total_s)}</b>
 					<span class="num soft">{amount(seconds, "s")}</span>
 				</li>
 			))}

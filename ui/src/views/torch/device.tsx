@@ -27,11 +27,11 @@ export function KernelsPane({ panes }: { panes: Record<string, string> }) {
 			</div>
 			<Wait answer={answer}>
 				{(data) => {
-					const all = data.kernels.reduce((sum, row) => sum + number(row, "seconds"), 0);
-					const rows = data.kernels.map((row, i): Row => ({ ...row, i, grid: dimensions(row.grid), block: dimensions(row.block), share: all > 0 ? number(row, "seconds") / all : null, mean_s: number(row, "seconds") / Math.max(1, number(row, "times")) }));
+					const all = data.kernels.reduce((sum, row) => sum + number(row, "total_s"), 0);
+					const rows = data.kernels.map((row, i): Row => ({ ...row, i, grid: dimensions(row.grid), block: dimensions(row.block), share: all > 0 ? number(row, "total_s") / all : null, mean_s: number(row, "total_s") / Math.max(1, number(row, "times")) }));
 					return (
 						<TorchTable
-							fields={KERNEL_FIELDS} rows={rows} caption="kernels, copies and fills" order="seconds" keyOf={(row) => String(row.i)}
+							fields={KERNEL_FIELDS} rows={rows} caption="kernels, copies and fills" order="total_s" keyOf={(row) => String(row.i)}
 							isSelected={(row) => !!place.op && row.operator === place.op} onSelect={(row) => store.go({ op: String(row.operator ?? "") }, true)}
 							onOpen={(row) => row.operator && store.go({ pane: "operators", op: String(row.operator) })}
 						/>
@@ -44,7 +44,7 @@ export function KernelsPane({ panes }: { panes: Record<string, string> }) {
 
 const SLOW_FIELDS: Field[] = [
 	{ key: "call", title: "call", kind: "text" },
-	{ key: "seconds", title: "took", kind: "s" },
+	{ key: "duration_s", title: "took", kind: "s" },
 	{ key: "at_s", title: "at", kind: "s" },
 	{ key: "operator", title: "in", kind: "text" },
 	{ key: "launched", title: "launched", kind: "text" },

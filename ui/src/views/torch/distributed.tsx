@@ -17,7 +17,7 @@ const MOMENTS: [key: "computation_s" | "overlap_s" | "communication_s" | "other_
 
 const RANKS: Field[] = [
 	{ key: "name", title: "rank", kind: "text" },
-	{ key: "seconds", title: "time", kind: "s", hint: "of its steps" },
+	{ key: "duration_s", title: "time", kind: "s", hint: "of its steps" },
 	{ key: "steps", title: "steps", kind: "count" },
 	...MOMENTS.map(([key, , title]): Field => ({ key, title, kind: "s" })),
 	{ key: "transfer_s", title: "transfers", kind: "s", hint: "the shortest of the ranks' times of each collective" },
@@ -30,7 +30,7 @@ const RANKS: Field[] = [
 
 const COLLECTIVES: Field[] = [
 	{ key: "name", title: "collective", kind: "text" },
-	{ key: "seconds", title: "time", kind: "s", hint: "of all ranks" },
+	{ key: "total_s", title: "time", kind: "s", hint: "of all ranks" },
 	{ key: "calls", title: "calls", kind: "count" },
 	{ key: "matched", title: "in all ranks", kind: "count", hint: "collectives found in all their ranks" },
 	{ key: "transfer_s", title: "transfers", kind: "s" },
@@ -47,15 +47,15 @@ export function straggling(data: Distributed): string {
 }
 
 function RankBars({ data }: { data: Distributed }) {
-	const longest = Math.max(...data.ranks.map((rank) => rank.seconds), 1e-12);
+	const longest = Math.max(...data.ranks.map((rank) => rank.duration_s), 1e-12);
 	return (
 		<figure class="states">
 			<ul class="rankbars" aria-hidden="true">
 				{data.ranks.map((rank) => (
 					<li key={rank.rank}>
 						<span class="num">rank {rank.rank}</span>
-						<span class="stack" style={{ width: `${((rank.seconds / longest) * 100).toFixed(2)}%` }}>
-							{MOMENTS.map(([key, part]) => rank[key] > 0 && <span key={key} class={`part ${part}`} style={{ width: `${((rank[key] / rank.seconds) * 100).toFixed(2)}%` }}>{rank[key] / rank.seconds > 0.08 ? percent(rank[key] / rank.seconds) : ""}</span>)}
+						<span class="stack" style={{ width: `${((rank.duration_s / longest) * 100).toFixed(2)}%` }}>
+							{MOMENTS.map(([key, part]) => rank[key] > 0 && <span key={key} class={`part ${part}`} style={{ width: `${((rank[key] / rank.duration_s) * 100).toFixed(2)}%` }}>{rank[key] / rank.duration_s > 0.08 ? percent(rank[key] / rank.duration_s) : ""}</span>)}
 						</span>
 					</li>
 				))}
@@ -80,7 +80,7 @@ export function DistributedPane() {
 							<TorchTable {...table} fields={RANKS} rows={data.ranks.map((row): Row => ({ ...row, name: `rank ${row.rank}`, file: baseOf(row.file) }))} caption="ranks" order="" keyOf={(row) => String(row.rank)} />
 						</section>
 						<section><h2>Collectives</h2>
-							<TorchTable {...table} fields={COLLECTIVES} rows={data.collectives} caption="collectives" order="seconds" keyOf={(row) => `${row.name} ${row.group}`} />
+							<TorchTable {...table} fields={COLLECTIVES} rows={data.collectives} caption="collectives" order="total_s" keyOf={(row) => `${row.name} ${row.group}`} />
 						</section>
 						<p class="foot soft">A collective takes each rank from when it is there until the last one is, and then for the transfer. No clock of one rank is compared with another's.</p>
 					</>

@@ -23,8 +23,8 @@ export function TorchLine() {
 		row: place.op ? operators.data?.operators.find((row) => row.name === place.op) : undefined,
 		shapes: (shapes.data?.operators ?? []).filter((row) => row.name === place.op),
 		kernels: place.op ? all.filter((row) => row.operator === place.op) : [],
-		kernelS: all.reduce((sum, row) => sum + Number(row.seconds ?? 0), 0),
-		stepS: steps.data?.steps.find((step) => step.name === place.step)?.seconds,
+		kernelS: all.reduce((sum, row) => sum + Number(row.total_s ?? 0), 0),
+		stepS: steps.data?.steps.find((step) => step.name === place.step)?.duration_s,
 	});
 	return <Line marks={marks} depth={torchDepth(place)} />;
 }

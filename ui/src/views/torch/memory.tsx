@@ -76,7 +76,7 @@ export function MemoryPane() {
 					const largest = memory.largest.map((row, i): Row => ({ ...row, i, operator: row.operator || "(no operator)" }));
 					return (
 						<>
-							<div class="two">{memory.devices.map((device) => <Device key={device.device} device={device} seconds={memory.seconds} />)}</div>
+							<div class="two">{memory.devices.map((device) => <Device key={device.device} device={device} seconds={memory.duration_s} />)}</div>
 							<div class="two">
 								<section aria-labelledby="allocating"><h2 id="allocating">What allocates</h2>
 									<TorchTable fields={OPERATORS} rows={memory.operators} caption="operators by what they allocate" order="allocated_bytes" keyOf={(row) => String(row.name)} isSelected={(row) => row.name === place.op} onSelect={selectOperator("name")} />

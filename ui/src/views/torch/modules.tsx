@@ -8,7 +8,7 @@ import { TorchTable } from "./parts";
 
 const FIELDS: Field[] = [
 	{ key: "name", title: "module", kind: "text" },
-	{ key: "seconds", title: "forward", kind: "s", hint: "on the host, with the modules it called" },
+	{ key: "total_s", title: "forward", kind: "s", hint: "on the host, with the modules it called" },
 	{ key: "self_s", title: "itself", kind: "s", hint: "forward, without the modules it called" },
 	{ key: "backward_s", title: "backward", kind: "s", hint: "what autograd did for its operators, on the host" },
 	{ key: "device_s", title: "GPU", kind: "s", hint: "kernels, copies and fills, forward and backward" },

@@ -85,7 +85,7 @@ export function OperatorDrawer({ panes }: { panes: Record<string, string> }) {
 							{own.slice(0, 8).map((one) => (
 								<li key={String(one.name)}>
 									<span class="num">{count(one.times as number)} ×</span>
-									<span class="num soft">{amount(one.seconds as number, "s")}</span>
+									<span class="num soft">{amount(one.total_s as number, "s")}</span>
 									<button type="button" class="link code clip" title={String(one.name)} onClick={() => store.go({ pane: "kernels" })}>{one.name}</button>
 								</li>
 							))}

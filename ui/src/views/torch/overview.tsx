@@ -25,7 +25,7 @@ export function StepChart({ steps, selected, onSelect }: { steps: Steps; selecte
 	const y = (seconds: number) => HEIGHT - (seconds / most) * HEIGHT;
 	return (
 		<figure class="plot stepchart" ref={holder}>
-			<svg width={width + LABELS + 4} height={HEIGHT + 18} viewBox={`${-LABELS} -10 ${width + LABELS + 4} ${HEIGHT + 18}`} role="img" aria-label={`times of ${plural(steps.steps.length, "step")}, as in the table of steps; the median is ${amount(steps.median_s, "s")}`}>
+			<svg width={width + LABELS + 4} height={HEIGHT + 18} viewBox={`${-LABELS} -10 ${width + LABELS + 4} ${HEIGHT + 18}`} role="img" aria-label={`times of ${plural(steps.steps.length, "step")}, as in the table of steps; the median is ${amount(steps.step_times.median_s, "s")}`}>
 				{at.map((t) => (
 					<g key={t}>
 						<path class="rule" d={`M0 ${y(t)}H${width}`} />
@@ -47,7 +47,7 @@ export function StepChart({ steps, selected, onSelect }: { steps: Steps; selecte
 						</g>
 					);
 				})}
-				<path class="median" d={`M0 ${y(steps.median_s)}H${width}`} />
+				<path class="median" d={`M0 ${y(steps.step_times.median_s)}H${width}`} />
 			</svg>
 			<figcaption class="soft small">
 				{columns[0]?.n > 1 ? `Each column is the mean of ${columns[0].n} steps in a row. ` : ""}Dashed: the median. From the bottom: {PARTS.filter((part) => columns.some((column) => column.parts[part] > 0)).map((part) => <span class="in-line" key={part}><span class={`key part ${part}`} aria-hidden="true" />{PART_NAMES[part]} </span>).flatMap((one) => [one, " "])}
@@ -67,9 +67,9 @@ function Device({ overview }: { overview: TorchOverview["overview"] }) {
 	const { busy_s, kernel_s, tensor_core_s } = overview;
 	if (kernel_s === null || !(kernel_s > 0)) return <p class="soft">Nothing ran on a device, or it was not profiled.</p>;
 	const facts: [string, string, string, number | null][] = [
-		["busy", percent((busy_s ?? 0) / overview.seconds), "of the steps a kernel, copy or fill ran", busy_s],
-		["SM efficiency", percent(overview.sm_efficiency), "estimate: multiprocessors with work", overview.sm_efficiency],
-		["occupancy", percent(overview.occupancy), "estimate, of kernel time", overview.occupancy],
+		["busy", percent((busy_s ?? 0) / overview.total_s), "of the steps a kernel, copy or fill ran", busy_s],
+		["SM efficiency", percent(overview.sm_efficiency_share), "estimate: multiprocessors with work", overview.sm_efficiency_share],
+		["occupancy", percent(overview.occupancy_share), "estimate, of kernel time", overview.occupancy_share],
 		["tensor cores", percent((tensor_core_s ?? 0) / kernel_s), "of kernel time, by the names of kernels", tensor_core_s],
 		["peak memory", amount(overview.peak_bytes, "bytes"), "most that was allocated at a time", overview.peak_bytes],
 	];
@@ -94,7 +94,7 @@ function Recommendations({ data }: { data: TorchOverview }) {
 	const known = overview.advice.filter((one) => one.saving?.unit === "s").length;
 	return (
 		<>
-			{known > 1 && overview.together_s != null && <p class="soft">Savings overlap and do not add up: together at most <b data-fact="together" data-value={overview.together_s}>{amount(overview.together_s, "s")}</b>, {percent(overview.together_s / overview.seconds)} of the steps.</p>}
+			{known > 1 && overview.together_s != null && <p class="soft">Savings overlap and do not add up: together at most <b data-fact="together" data-value={overview.together_s}>{amount(overview.together_s, "s")}</b>, {percent(overview.together_s / overview.total_s)} of the steps.</p>}
 			<Findings findings={overview.advice} pages={data.advice_pages ?? {}} />
 		</>
 	);
@@ -109,7 +109,7 @@ function Training({ data }: { data: TorchOverview }) {
 		["samples/s", training?.samples_per_s, digits(training?.samples_per_s ?? 0), "of all processes together"],
 		["tokens/s", training?.tokens_per_s, digits(training?.tokens_per_s ?? 0), "of all processes together"],
 		["FLOP/s", work?.flops_per_s, flopsInWords(work?.flops_per_s ?? 0), "in the steps, by the shapes of operators with known formulas"],
-		["MFU", work?.mfu, percent(work?.mfu ?? 0), work?.peak_flops_per_s ? `of ${flopsInWords(work.peak_flops_per_s)}, the ${work.peak}` : ""],
+		["MFU", work?.peak_flops_share, percent(work?.peak_flops_share ?? 0), work?.peak_flops_per_s ? `of ${flopsInWords(work.peak_flops_per_s)}, the ${work.peak}` : ""],
 	];
 	const known = facts.filter(([, value]) => value !== null && value !== undefined);
 	if (!known.length) return <p class="soft">Steps are not marked, and none could be found: prof.step() marks them.</p>;
@@ -130,7 +130,7 @@ export function TorchOverviewPane({ data }: { data: TorchOverview }) {
 	const store = useStore();
 	const { overview } = data;
 	const steps = useAnswer<Steps>(overview.steps > 1 ? "torch" : null, { r: place.r, what: "steps" });
-	const length = amount(overview.seconds, "s");
+	const length = amount(overview.total_s, "s");
 	return (
 		<div class="overview torch-overview">
 			<section class="wide" aria-labelledby="torch-where">

@@ -10,14 +10,14 @@ import { PART_NAMES, TorchTable } from "./parts";
 
 const FIELDS: Field[] = [
 	{ key: "name", title: "step", kind: "text" },
-	{ key: "seconds", title: "time", kind: "s" },
+	{ key: "duration_s", title: "time", kind: "s" },
 	...PARTS.map((part): Field => ({ key: part, title: PART_NAMES[part], kind: "s", isOptional: true })),
 	{ key: "slower", title: "slower by", kind: "text", hint: "the part that is furthest above its median, of steps a fifth longer than most" },
 ];
 
 export function rowOf(step: Step, steps: Steps): Row {
-	const slow = slowerBy(step, steps.median_s, steps.median_parts_s);
-	return { name: step.name, seconds: step.seconds, ...step.parts_s, slower: slow ? `${PART_NAMES[slow.part]} ${amount(slow.seconds, "s")}` : "" };
+	const slow = slowerBy(step, steps.step_times.median_s, steps.step_times.median_parts_s);
+	return { name: step.name, duration_s: step.duration_s, ...step.parts_s, slower: slow ? `${PART_NAMES[slow.part]} ${amount(slow.seconds, "s")}` : "" };
 }
 
 /** What the slow steps had more of than the median one. */
@@ -29,11 +29,11 @@ function SlowSteps({ slow, medianS }: { slow: SlowStep[]; medianS: number }) {
 			<div class="two">
 				{slow.map((step) => (
 					<div key={step.name}>
-						<h3>{step.name}: {amount(step.seconds, "s")}, {signed(step.seconds - medianS, "s")} against {step.median}</h3>
+						<h3>{step.name}: {amount(step.duration_s, "s")}, {signed(step.duration_s - medianS, "s")} against {step.median}</h3>
 						<ul class="neighbours">
 							{step.more.map((row) => (
 								<li key={`${row.name}${row.on_device}`}>
-									<span class="num">{signed(row.seconds - row.median_s, "s")}</span>
+									<span class="num">{signed(row.total_s - row.median_s, "s")}</span>
 									<span class="num soft">{row.times === row.median_times ? `${row.times} ×` : `${row.median_times} → ${row.times} ×`}</span>
 									<button type="button" class="link code clip" title={row.on_device ? "on the device" : "its own time on the host"} onClick={() => store.go({ pane: row.on_device ? "kernels" : "operators", q: row.name })}>{row.name}{row.on_device ? " (GPU)" : ""}</button>
 								</li>
@@ -59,12 +59,12 @@ export function StepsPane() {
 					return (
 						<>
 							<p class="answer">
-								median {amount(steps.median_s, "s")}, p99 {amount(steps.p99_s, "s")}, longest {amount(steps.max_s, "s")}
+								median {amount(steps.step_times.median_s, "s")}, p99 {amount(steps.step_times.p99_s, "s")}, longest {amount(steps.step_times.max_s, "s")}
 								{slow > 0 && <span class="soft">; {plural(slow, "step")} a fifth or more above the median</span>}
 							</p>
 							{steps.steps.length > 1 && <StepChart steps={steps} selected={place.step} onSelect={(step) => store.go({ step }, true)} />}
-							<TorchTable fields={FIELDS} rows={rows} n={steps.n} caption="steps" order="" keyOf={(row) => String(row.name)} isSelected={(row) => row.name === place.step} onSelect={(row) => store.go({ step: String(row.name) }, true)} />
-							{!!steps.slow_steps?.length && <SlowSteps slow={steps.slow_steps} medianS={steps.median_s} />}
+							<TorchTable fields={FIELDS} rows={rows} n={steps.step_times.n} caption="steps" order="" keyOf={(row) => String(row.name)} isSelected={(row) => row.name === place.step} onSelect={(row) => store.go({ step: String(row.name) }, true)} />
+							{!!steps.slow_steps?.length && <SlowSteps slow={steps.slow_steps} medianS={steps.step_times.median_s} />}
 						</>
 					);
 				}}

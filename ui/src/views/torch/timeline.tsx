@@ -186,7 +186,7 @@ function Details({ details, places, whole, onSpan }: { details: SpanDetails; pla
 						<div><dt>at</dt><dd>{briefly(details.t / 1e9, 1e-6)}</dd></div>
 						{details.shapes && <div><dt>shapes</dt><dd class="code">{details.shapes}</dd></div>}
 						{details.grid && <div><dt>grid</dt><dd class="code">{details.grid.join("×")} of {details.block?.join("×")}</dd></div>}
-						{typeof details.occupancy === "number" && <div><dt>occupancy, estimate</dt><dd>{percent(details.occupancy)}</dd></div>}
+						{typeof details.occupancy_share === "number" && <div><dt>occupancy, estimate</dt><dd>{percent(details.occupancy_share)}</dd></div>}
 						{typeof details.bytes === "number" && <div><dt>moved</dt><dd>{amount(details.bytes, "bytes")}</dd></div>}
 					</dl>
 				</section>

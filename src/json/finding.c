@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * See finding.h: JSON. */
+ * See finding.h. */
+#include "json/finding.h"
+
 #include "analyze/finding.h"
-#include "base/json_write.h"
-#include "base/units.h"
-#include "view/finding.h"
+#include "json/values.h"
 #include "base/banned.h"
 
 static void saving_json(const struct finding_saving *s, struct json_writer *w)
@@ -15,10 +15,7 @@ static void saving_json(const struct finding_saving *s, struct json_writer *w)
 	}
 	json_object_begin(w);
 	json_kv_double(w, "value", s->value);
-	json_kv_string(w, "unit",
-		s->unit == UNIT_SECONDS         ? "s"
-			: s->unit == UNIT_BYTES ? "bytes"
-						: "count");
+	json_kv_string(w, "unit", unit_json_name(s->unit));
 	json_kv_string(w, "of", s->of);
 	json_kv_double(w, "whole", s->whole);
 	json_object_end(w);

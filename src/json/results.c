@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Stored benchmark results as JSON: see results.h. */
+ * See results.h. */
+#include "json/results.h"
+
 #include <math.h>
 
 #include "base/arena.h"
-#include "base/json_write.h"
 #include "formats/results.h"
+#include "json/values.h"
 #include "base/banned.h"
 
 enum { STEPS = 100 }; /* of the distribution function */
@@ -57,10 +59,7 @@ static void write_benchmark(const struct benchmark *b, struct json_writer *w)
 	json_object_begin(w);
 	json_kv_string(w, "name", b->series.name);
 	json_kv_string(w, "full_name", b->full_name);
-	json_kv_string(w, "unit",
-		b->unit == UNIT_SECONDS         ? "s"
-			: b->unit == UNIT_BYTES ? "bytes"
-						: "count");
+	json_kv_string(w, "unit", unit_json_name(b->unit));
 	json_kv_bool(w, "is_command", b->series.is_command);
 	json_kv_u64(w, "n", sum.d.n);
 	json_kv_u64(w, "n_processes", sum.n_processes);
@@ -76,7 +75,7 @@ static void write_benchmark(const struct benchmark *b, struct json_writer *w)
 	json_kv_double(w, "mean", sum.d.mean);
 	kv_known(w, "mean_low", sum.mean.low);
 	kv_known(w, "mean_high", sum.mean.high);
-	kv_known(w, "sd", sum.d.sd);
+	kv_known(w, "standard_deviation", sum.d.sd);
 	write_values(&b->series, &sum, w);
 	write_quantiles(&a, &sum, w);
 	json_object_end(w);
@@ -88,7 +87,7 @@ void results_json(const struct results *r, struct json_writer *w)
 	json_kv_string(w, "file", r->name);
 	json_kv_string(w, "format", r->format);
 	json_kv_string(w, "date", r->date);
-	kv_known(w, "begun", r->begun_s);
+	kv_known(w, "begun_s", r->begun_s);
 	json_kv_string(w, "host", r->host);
 	json_kv_string(w, "cpu", r->cpu);
 	json_kv_string(w, "python", r->python);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See dump.h. */
-#include "view/dump.h"
+#include "json/dump.h"
 
 #include "analyze/snapshots.h"
 #include "base/json_write.h"
@@ -125,7 +125,8 @@ static void write_process(struct json_writer *w, const struct snapshot *p)
 	json_object_end(w);
 }
 
-void dump_json(const struct snapshots *s, struct json_writer *w)
+void dump_json(const struct snapshots *s, const char *const *failures, size_t n_failures,
+	struct json_writer *w)
 {
 	json_key(w, "processes");
 	json_array_begin(w);
@@ -148,5 +149,10 @@ void dump_json(const struct snapshots *s, struct json_writer *w)
 		json_array_end(w);
 		json_object_end(w);
 	}
+	json_array_end(w);
+	json_key(w, "failures");
+	json_array_begin(w);
+	for (size_t i = 0; i < n_failures; i++)
+		json_string(w, failures[i]);
 	json_array_end(w);
 }
