@@ -9,6 +9,7 @@
 
 #include "analyze/arguments.h"
 #include "analyze/regions.h"
+#include "analyze/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -20,6 +21,9 @@
 #include "cmd/report_ranks.h"
 #include "cmd/result.h"
 #include "cmd/stored.h"
+#include "json/host.h"
+#include "json/values.h"
+#include "view/usage.h"
 #include "formats/format.h"
 #include "formats/results.h"
 #include "base/banned.h"
@@ -72,6 +76,9 @@ static const struct opt options_table[] = {
 		FIELD(processes), SIZE_MAX, NULL },
 	{ 0, "host", OPT_FLAG, NULL, false, "show CPU, memory, IO and the time line, as time does",
 		FIELD(host), SIZE_MAX, NULL },
+	{ 0, "memory", OPT_FLAG, NULL, false,
+		"show how much memory was in use when, and which operators of PyTorch allocated it",
+		FIELD(memory), SIZE_MAX, NULL },
 	{ 0, "overview", OPT_FLAG, NULL, false,
 		"of a trace of torch.profiler: show where the time of its steps went, and what to "
 		"change",
@@ -85,9 +92,6 @@ static const struct opt options_table[] = {
 	{ 0, "modules", OPT_FLAG, NULL, false,
 		"likewise: show the modules of the model, as they call each other", FIELD(modules),
 		SIZE_MAX, NULL },
-	{ 0, "memory", OPT_FLAG, NULL, false,
-		"likewise: show how much memory was in use when, and what allocated it",
-		FIELD(memory), SIZE_MAX, NULL },
 	{ 0, "compile", OPT_FLAG, NULL, false,
 		"likewise: show what torch.compile compiled, how long, and how often it was used",
 		FIELD(compile), SIZE_MAX, NULL },
@@ -175,6 +179,7 @@ enum shown {                    /* flags */
 	SHOWN_TRACE = 1 << 5, /* … and any of them */
 	SHOWN_RANKS = 1 << 6,
 	SHOWN_RESULTS = 1 << 7, /* of benchmarks */
+	SHOWN_MEMORY = 1 << 8,  /* of a run, whether or not it has operators */
 	SHOWN_ANY = -1,
 };
 
@@ -184,7 +189,7 @@ static enum shown applies_to(const char *option)
 		const char *option;
 		int to;
 	} rows[] = { { "json", SHOWN_ANY }, { "color", SHOWN_ANY }, { "no-legend", SHOWN_ANY },
-		{ "limit", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_TRACE | SHOWN_RANKS },
+		{ "limit", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_TRACE | SHOWN_RANKS | SHOWN_MEMORY },
 		{ "sort", SHOWN_PROFILE | SHOWN_OPS }, { "lines", SHOWN_PROFILE | SHOWN_PPROF },
 		{ "thread", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_LINE_PROFILER },
 		{ "process", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_LINE_PROFILER },
@@ -193,9 +198,11 @@ static enum shown applies_to(const char *option)
 		{ "only-mine", SHOWN_PROFILE | SHOWN_PPROF }, { "pprof-text", SHOWN_PPROF },
 		{ "line-profiler", SHOWN_LINE_PROFILER }, { "overview", SHOWN_TRACE },
 		{ "steps", SHOWN_TRACE }, { "ops", SHOWN_TRACE }, { "kernels", SHOWN_TRACE },
-		{ "modules", SHOWN_TRACE }, { "memory", SHOWN_TRACE }, { "compile", SHOWN_TRACE },
-		{ "streams", SHOWN_TRACE }, { "group-by-shape", SHOWN_OPS | SHOWN_KERNELS },
-		{ "group-by-stack", SHOWN_OPS }, { "top-level", SHOWN_OPS }, { "torch", SHOWN_OPS },
+		{ "modules", SHOWN_TRACE }, { "memory", SHOWN_TRACE | SHOWN_MEMORY },
+		{ "compile", SHOWN_TRACE }, { "streams", SHOWN_TRACE },
+		{ "processes", SHOWN_PROFILE | SHOWN_MEMORY },
+		{ "group-by-shape", SHOWN_OPS | SHOWN_KERNELS }, { "group-by-stack", SHOWN_OPS },
+		{ "top-level", SHOWN_OPS }, { "torch", SHOWN_OPS },
 		{ "distributed", SHOWN_RANKS } };
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -250,7 +257,8 @@ static void name_pages(const struct options *o, struct buf *to)
 	int left = asks_for_trace(o);
 
 	for (size_t i = 0; i < sizeof options_table / sizeof *options_table; i++)
-		if (applies_to(options_table[i].name) == SHOWN_TRACE &&
+		if ((applies_to(options_table[i].name) | SHOWN_MEMORY) ==
+				(SHOWN_TRACE | SHOWN_MEMORY) &&
 			opts_is_given(&options_table[i], o)) {
 			buf_printf(to, "--%s", options_table[i].name);
 			buf_adds(to, --left > 1 ? ", " : left ? " and " : "");
@@ -376,6 +384,45 @@ static struct report_ops ops_of(const struct options *o)
 		.tree_limit = tree_limit ? (size_t)tree_limit : SIZE_MAX };
 }
 
+/* Of the run, where it was looked at while it ran, and of operators that allocated. Takes the recording. */
+static int report_memory(struct recording *r, const struct options *o, struct err *e)
+{
+	struct report_ops ops = ops_of(o);
+	struct usage_view v = {
+		.width = ops.output.width, .colour = ops.output.colour, .tree = o->processes
+	};
+	struct torch *torch = recording_torch(r);
+	bool has_run = r->usage && r->usage->n_ticks > 0;
+	struct buf text = BUF_INIT;
+	struct json_writer w;
+	int status = 0;
+
+	if (r->reader)
+		command_tell_missing(r->path, recording_damage(r));
+	if (!torch && !has_run)
+		status = err_set(e, ERR_NOT_PREPARED, "%s: %s", r->path,
+			recording_why(r, "nothing in it tells of memory"));
+	if (status == 0 && o->json) {
+		json_page_begin(&w, &text);
+		ops.into = &w;
+		if (has_run)
+			usage_json(r->usage, &r->bound, &w);
+	} else if (status == 0 && has_run) {
+		usage_print_memory(r->usage, &v, &text);
+		buf_adds(&text, torch ? "\n" : "");
+		status = output_write(STDOUT_FILENO, &text);
+	}
+	if (status == 0 && torch)
+		status = report_ops(torch, r->path, &ops, e);
+	if (status == 0 && o->json) {
+		json_page_end(&w);
+		status = output_write(STDOUT_FILENO, &text);
+	}
+	recording_free(r);
+	buf_done(&text);
+	return status;
+}
+
 /* Takes the recording. */
 static int report_trace(struct recording *r, const struct options *o, struct err *e)
 {
@@ -403,12 +450,15 @@ static int report_trace(struct recording *r, const struct options *o, struct err
 static int report(const char *path, const struct options *o, struct err *e)
 {
 	struct recording *r;
-	bool is_trace;
+	bool is_trace, is_memory = o->memory && asks_for_trace(o) == 1;
 
-	if (asks_for_trace(o) && check_trace(o, e) < 0)
+	if (is_memory ? refuse_others(o, SHOWN_MEMORY, "--memory", e) < 0
+		      : asks_for_trace(o) && check_trace(o, e) < 0)
 		return -(int)e->code;
 	if (format_load(&r, path, e) < 0)
 		return -(int)e->code;
+	if (is_memory)
+		return report_memory(r, o, e);
 	is_trace = asks_for_trace(o) ||
 		(!asks_for_profile(o) && !recording_has_stacks(r) && recording_torch(r));
 	if ((is_trace ? check_trace : check_profile)(o, e) < 0) {

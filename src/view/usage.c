@@ -332,7 +332,8 @@ static void print_growth(const struct usage *u, struct buf *out)
 		units_format(span, UNIT_SECONDS, u->rss_growth_span_s));
 }
 
-static void print_series(const struct usage *u, const struct usage_view *v, struct buf *out)
+static void print_series(
+	const struct usage *u, bool only_memory, const struct usage_view *v, struct buf *out)
 {
 	size_t width = v->width > 60 ? 40 : 20, n = 2 * width;
 	double *values = xcalloc(n, sizeof *values);
@@ -342,7 +343,7 @@ static void print_series(const struct usage *u, const struct usage_view *v, stru
 		double most = resample(u, &all_series[i], values, n);
 		char text[UNITS_TEXT];
 
-		if (most <= 0)
+		if (most <= 0 || (only_memory && all_series[i].get != get_rss))
 			continue;
 		label(out, all_series[i].name);
 		style_begin(out, STYLE_ACCENT, v->colour);
@@ -391,7 +392,7 @@ void usage_print(
 	if (b->is_known)
 		print_shares(b, v, out);
 	if (u->n_ticks >= 8)
-		print_series(u, v, out);
+		print_series(u, false, v, out);
 	if (v->tree)
 		process_tree_print(u, v, out);
 	print_fidelity(u, v, out);
@@ -405,15 +406,17 @@ void usage_print_memory(const struct usage *u, const struct usage_view *v, struc
 	buf_printf(out, "%s\n", buf_str(&command));
 	buf_done(&command);
 	label(out, "memory");
+	if (units_is_known(u->max_rss_bytes) && !u->is_foreign)
+		number(out, "largest process", UNIT_BYTES, u->max_rss_bytes);
 	number(out, "peak", UNIT_BYTES, u->peak_tree_rss_bytes);
 	number(out, "mean", UNIT_BYTES, u->mean_tree_rss_bytes);
-	buf_printf(out, "in %.0f looks", (double)u->n_ticks);
+	buf_printf(out, "in %.0f %s", (double)u->n_ticks, u->n_ticks == 1 ? "look" : "looks");
 	end_line(out);
 	label(out, "time");
 	number(out, "from the first to the last", UNIT_SECONDS, u->wall_s);
 	end_line(out);
 	if (u->n_ticks >= 2)
-		print_series(u, v, out);
+		print_series(u, true, v, out);
 	if (v->tree)
 		process_tree_print(u, v, out);
 }

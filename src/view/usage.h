@@ -21,7 +21,7 @@ struct usage_view {
 
 void usage_print(
 	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out);
-/* Of another tool's file that knows nothing but memory over time. */
+/* Resident memory alone, all processes together: how much at most, and over time. */
 void usage_print_memory(const struct usage *u, const struct usage_view *v, struct buf *out);
 /* Only the first lines: what ran, the verdict and its rule. */
 void usage_print_head(

@@ -1,4 +1,6 @@
 """What does not apply to what is shown is refused in one line, never dropped."""
+import json
+
 import conftest
 import pytest
 
@@ -63,3 +65,19 @@ def test_of_measurements_where_nothing_is_measured(tool, tmp_path):
         assert done.returncode == 2 and option.split("=")[0] in done.stderr and done.stdout == "", done
     for option in ("--blocks=5", "--same-output", "--count", "--explain"):
         assert tool("compare", f"--judge={tmp_path}/x.json", option).returncode == 2, option
+
+
+def test_memory_is_shown_of_any_recording(tool, tmp_path):
+    """Of a run as the looks at it tell, of operators as they allocated, and of what has neither in one line."""
+    program = tmp_path / "grow.py"
+    program.write_text("import time\nkept = []\nfor i in range(20):\n    kept.append(bytearray(4 << 20))\n    time.sleep(0.01)\n")
+    tool("run", "-o", tmp_path / "grow.lead", program)
+    text = tool("report", "--memory", tmp_path / "grow.lead").stdout
+    told = json.loads(tool("report", "--memory", "--json", tmp_path / "grow.lead").stdout)
+    assert "largest process" in text and "Over time" in text and "RSS" in text and "Functions" not in text
+    assert told["max_rss_bytes"] > 80 << 20 and "memory" not in told
+    trace = DATA / "torch" / "conv_full.pt.trace.json.gz"
+    assert "memory" in json.loads(tool("report", "--memory", "--json", trace).stdout)
+    refused(tool, "--filter", "--memory", "--filter=x", tmp_path / "grow.lead")
+    done = tool("report", "--memory", DATA / "old" / "20261116-1609-imported-collapsed.lead")
+    assert done.returncode != 0 and "tells of memory" in done.stderr and done.stdout == ""
