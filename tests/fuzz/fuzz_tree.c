@@ -21,6 +21,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
+#include "json/functions.h"
+#include "json/lines.h"
+#include "json/threads.h"
 #include "serve/answer.h"
 #include "serve/library.h"
 #include "serve/params.h"
@@ -158,11 +161,15 @@ static void look(struct recording *r, const struct stacks_options *o, struct pro
 	check_sums(tree);
 	json_init(&w, &out, v.width % 2);
 	json_object_begin(&w);
-	profile_json_tree(tree, s, &w);
-	profile_json(p, &w);
-	profile_json_threads(s, &w);
+	tree_json(tree, s, &w);
+	json_key(&w, "functions");
+	functions_json_rows(p, x && !o->shape ? x : NULL, s->frames,
+		&(struct json_rows){ .n = p->n_functions, .details = true }, &w);
+	json_key(&w, "lines");
+	lines_json_rows(p, 0, p->n_lines, &w);
+	threads_json(s, &w);
 	if (x)
-		exact_json_functions(x, p, &w);
+		trace_json(x, &w);
 	json_object_end(&w);
 	buf_clear(&out);
 	profile_print_tree(tree, s, p, &v, &out);
