@@ -374,7 +374,7 @@ def test_docs_main_says_it_and_fails(project, monkeypatch, capsys):
     monkeypatch.setattr(check_docs, "__file__", str(project / "tools" / "check_docs.py"))
     monkeypatch.setenv("LEADLINE", str(project / "build" / "leadline"))
     assert check_docs.main() == 0
-    assert capsys.readouterr().out.startswith("docs: 11 pages agree")
+    assert capsys.readouterr().out.startswith("docs: 12 pages agree")
     (project / FORMAT).unlink()
     assert check_docs.main() == 1
     assert "check_docs: docs/FORMAT.md: is missing\n" in capsys.readouterr().err

@@ -120,18 +120,28 @@ bool recording_has_stacks(const struct recording *r)
 	return false;
 }
 
-const char *recording_damage(struct recording *r)
+const char *recording_damage_of_records(struct recording *r)
 {
 	if (!r->reader)
-		return r->torch ? op_events_missing(&r->torch->x) : "";
+		return "";
 	reader_check(r->reader);
 	damage_describe(&r->reader->damage, r->damage);
 	return r->damage;
 }
 
+/* What a trace lost is known from its events; the stacks made of them are whole. */
+const char *recording_damage(struct recording *r)
+{
+	if (*recording_damage_of_records(r))
+		return r->damage;
+	return r->torch ? op_events_missing(&r->torch->x) : "";
+}
+
 bool recording_is_partial(struct recording *r)
 {
-	return *recording_damage(r) && (!r->reader || damage_is_loss(&r->reader->damage));
+	if (*recording_damage_of_records(r))
+		return damage_is_loss(&r->reader->damage);
+	return *recording_damage(r);
 }
 
 const char *recording_why(struct recording *r, const char *usual)

@@ -79,6 +79,8 @@ bool recording_has_stacks(const struct recording *r);
 int recording_run(struct recording *r, struct err *e);
 /* What is missing of the file, in one line, as far as it is known by now; "": it is whole. */
 const char *recording_damage(struct recording *r);
+/* Of its records alone, without what its operators tell of theirs. */
+const char *recording_damage_of_records(struct recording *r);
 bool recording_is_partial(struct recording *r);
 /* Why something is not in it: `usual`, unless it may have been in what is lost. "" stays "". */
 const char *recording_why(struct recording *r, const char *usual);

@@ -397,8 +397,7 @@ static int report_memory(struct recording *r, const struct options *o, struct er
 	struct json_writer w;
 	int status = 0;
 
-	if (r->reader)
-		command_tell_missing(r->path, recording_damage(r));
+	command_tell_missing(r->path, recording_damage_of_records(r));
 	if (!torch && !has_run)
 		status = err_set(e, ERR_NOT_PREPARED, "%s: %s", r->path,
 			recording_why(r, "nothing in it tells of memory"));
@@ -430,13 +429,13 @@ static int report_trace(struct recording *r, const struct options *o, struct err
 	struct torch *torch = recording_torch(r);
 	int status;
 
-	if (r->reader)
-		command_tell_missing(r->path, recording_damage(r));
+	command_tell_missing(r->path, recording_damage_of_records(r));
 	if (!torch)
 		status = r->origin.is_foreign
 			? err_set(e, ERR_BAD_FILE,
-				  "%s: it is of another tool than torch.profiler (%s)", r->path,
-				  r->origin.format)
+				  "%s: it holds no operators: it is of another tool than "
+				  "torch.profiler (%s)",
+				  r->path, r->origin.format)
 			: err_set(e, ERR_NOT_PREPARED, "%s: %s", r->path,
 				  recording_why(r,
 					  "it holds no operators; leadline run "

@@ -131,9 +131,8 @@ def read_report(text):
     what was seen."""
     r = json.loads(text)
     is_traced = "trace" in r
-    time = r.get("unit", "s") == "s"
-    rows = [(f, *((f["self_s"], f["total_s"]) if time else (f["self"], f["total"]))) for f in r["functions"]]
-    total = r["trace"]["self_s"] if is_traced else r.get("sampled_s")
+    rows = [(f, f["self"], f["total"]) for f in r["functions"]]
+    total = r["trace"]["self"] if is_traced else r.get("total")
     functions, samples = collections.defaultdict(lambda: [0, 0]), collections.Counter()
     for f, own, whole in rows:
         functions[f["name"]][0] += own or 0
