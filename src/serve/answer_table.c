@@ -51,33 +51,6 @@ static int table_of_neighbours(const struct selection *s, const struct params *p
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-static int parse_sort(
-	const struct selection *s, const struct params *p, enum profile_order *ret, struct err *e)
-{
-	static const char *const words[] = { [PROFILE_SELF] = "self",
-		[PROFILE_TOTAL] = "total",
-		[PROFILE_NAME] = "name",
-		[PROFILE_FILE] = "file",
-		[PROFILE_LINE] = "line",
-		[PROFILE_CALLS] = "calls",
-		[PROFILE_PRIMITIVE] = "pcalls" };
-	const char *word = params_find(p, "sort");
-
-	*ret = PROFILE_SELF;
-	if (!word || !*word)
-		return 0;
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-		if (strcmp(word, words[i]) != 0)
-			continue;
-		*ret = (enum profile_order)i;
-		return i >= PROFILE_CALLS && !s->exact
-			? err_set(e, ERR_UNSUPPORTED,
-				  "samples do not count calls; leadline run --trace does")
-			: 0;
-	}
-	return err_set(e, ERR_USAGE, "sort wants self, total, name, file, line, calls or pcalls");
-}
-
 static int table_of_rows(struct selection *s, const struct params *p, bool is_lines, size_t first,
 	size_t limit, struct json_writer *w, struct err *e)
 {
@@ -85,7 +58,7 @@ static int table_of_rows(struct selection *s, const struct params *p, bool is_li
 	struct arena a = ARENA_INIT;
 	const struct profile *rows = s->profile;
 	struct pattern *pattern = NULL;
-	enum profile_order order;
+	struct row_order sort;
 
 	if (filter && *filter && pattern_new(&pattern, filter, e) < 0)
 		return -(int)e->code;
@@ -94,12 +67,12 @@ static int table_of_rows(struct selection *s, const struct params *p, bool is_li
 		pattern_free(pattern);
 		return -(int)e->code;
 	}
-	if (parse_sort(s, p, &order, e) < 0) {
+	if (row_order_parse("sort", params_find(p, "sort"), s->exact != NULL, &sort, e) < 0) {
 		pattern_free(pattern);
 		return -(int)e->code;
 	}
-	if (order != PROFILE_SELF)
-		rows = profile_sorted(&a, rows, order);
+	if (sort.order != PROFILE_SELF)
+		rows = profile_sorted(&a, rows, sort.order);
 	if (pattern)
 		rows = pattern_rows(&a, rows, pattern);
 	json_kv_u64(w, "n", is_lines ? rows->n_lines : rows->n_functions);
