@@ -378,7 +378,7 @@ def test_the_shell_is_not_in_the_time_and_words_are_split_without_it(tool):
 
 
 def test_ctrl_c_keeps_what_there_is(tool):
-    p = subprocess.Popen([tool.binary, "bench", "--runs", "100000", "--export", "csv", "-c", f"echo x >> {tool.tmp}/n"],
+    p = subprocess.Popen([tool.binary, "bench", "--runs", "100000", "--export", "csv", "-c", f"sleep 0.02; echo x >> {tool.tmp}/n"],
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     n = tool.tmp / "n"
     deadline = time.monotonic() + 30
