@@ -10,7 +10,7 @@ comma    := ,
 SANITIZE := -Dstatic_tool=false -Db_lundef=false
 CLANG     = CC="$(strip $(shell command -v ccache) clang)"
 PYTEST    = LEADLINE=$(CURDIR)/build/leadline LEADLINE_ASAN=$(CURDIR)/build-asan/leadline $(PYTHON) -m pytest -q
-SIDE_BY_SIDE := $(shell echo $$(($$(nproc) + 1)))
+SIDE_BY_SIDE := $(shell nproc)
 FUZZ_SECONDS ?= 1200
 FUZZ_TARGETS ?=
 # Meson finds ccache itself where no compiler is named. Debug information may then name another checkout.
