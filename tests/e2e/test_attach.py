@@ -12,6 +12,8 @@ import pytest
 from conftest import running, wait_for_bytes, wait_until
 from interpreters import EXPECTED, inside, require
 
+pytestmark = pytest.mark.alone  # it waits for programs by the clock, or looks at the machine
+
 SPIN = ("import sys, time\ndef spin(n):\n    for i in range(n): i * i\n"
         "print('ready', flush=True)\nend = time.time() + float(sys.argv[1])\n"
         "while time.time() < end: spin(20000)\n")

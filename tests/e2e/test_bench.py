@@ -13,6 +13,8 @@ import pytest
 from conftest import ROOT
 from interpreters import EXPECTED, require
 
+pytestmark = pytest.mark.alone  # it waits for programs by the clock, or looks at the machine
+
 IN_PLACE = [v for v in EXPECTED if v not in ("3.14", "3.15")]  # those live in another root
 
 

@@ -7,6 +7,8 @@ import conftest
 import pytest
 from interpreters import require
 
+pytestmark = pytest.mark.alone  # it waits for programs by the clock, or looks at the machine
+
 EXAMPLES = conftest.ROOT / "examples"
 GUIDE = conftest.ROOT / "docs" / "guide" / "right-now.md"
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from interpreters import require, shared_folder
 
+pytestmark = pytest.mark.alone  # it waits for programs by the clock, or looks at the machine
+
 ROOT = Path(__file__).resolve().parents[2]
 LEADLINE = Path(os.environ.get("LEADLINE") or ROOT / "build" / "leadline")
 SECONDS = 60

@@ -13,6 +13,8 @@ import pytest
 from conftest import wait_for_bytes
 from interpreters import require
 
+pytestmark = pytest.mark.alone  # it waits for programs by the clock, or looks at the machine
+
 BIAS = conftest.ROOT / "tests" / "targets" / "bias.py"
 
 

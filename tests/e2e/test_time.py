@@ -10,6 +10,8 @@ import pytest
 from conftest import wait_for_bytes, wait_until
 from interpreters import require
 
+pytestmark = pytest.mark.alone  # it waits for programs by the clock, or looks at the machine
+
 SHARES = {"cpu", "memory", "system", "io", "waiting", "gil", "gpu"}
 MANY_CPUS = len(os.sched_getaffinity(0)) >= 2
 

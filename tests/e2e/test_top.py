@@ -9,6 +9,8 @@ from conftest import running
 from interpreters import EXPECTED, inside, require
 from screen import Terminal
 
+pytestmark = pytest.mark.alone  # it waits for programs by the clock, or looks at the machine
+
 PROGRAM = """
 import sys, threading, time
 def alpha():

@@ -7,6 +7,8 @@ import time
 import pytest
 from conftest import LEADLINE, ROOT
 
+pytestmark = pytest.mark.alone  # it waits for programs by the clock, or looks at the machine
+
 TRAIN = """
 import time, torch
 from torch.profiler import profile, record_function, schedule

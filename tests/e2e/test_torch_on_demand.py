@@ -10,6 +10,8 @@ import tempfile
 import pytest
 from conftest import LEADLINE, ROOT, wait_until
 
+pytestmark = pytest.mark.alone  # it waits for programs by the clock, or looks at the machine
+
 TRAIN = """
 import time, torch
 net = torch.nn.Sequential(torch.nn.Linear(20, 30), torch.nn.ReLU(), torch.nn.Linear(30, 5))
