@@ -74,7 +74,6 @@ def functions(page):
     return {f["name"]: f for f in page["functions"]}
 
 
-@pytest.mark.beside
 @pytest.mark.parametrize("label", NEW)
 def test_what_is_hot_is_estimated_and_all_else_exact(draw, label):
     r, page = run(label, "--budget", "10%")

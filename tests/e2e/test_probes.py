@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from interpreters import EXPECTED, inside, require
 
+pytestmark = pytest.mark.alone  # it waits for programs by the clock, or looks at the machine
+
 ROOT = Path(__file__).resolve().parents[2]
 LEADLINE = Path(os.environ.get("LEADLINE") or ROOT / "build" / "leadline")
 OPERATIONS = ROOT / "tests" / "targets" / "operations.py"

@@ -13,6 +13,8 @@ import conftest
 import pytest
 from interpreters import EXPECTED, require, shared_folder
 
+pytestmark = pytest.mark.alone  # it waits for programs by the clock, or looks at the machine
+
 TARGETS = conftest.ROOT / "tests" / "targets"
 TRAINING = TARGETS / "torch_ops.py"
 STANDIN = TARGETS / "standin_program.py"
