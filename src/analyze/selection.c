@@ -12,6 +12,7 @@
 #include "analyze/exact_lines.h"
 #include "analyze/flametree.h"
 #include "analyze/opcode_counts.h"
+#include "analyze/paths.h"
 #include "analyze/probes.h"
 #include "analyze/recording.h"
 #include "analyze/strips.h"
@@ -404,10 +405,29 @@ void selection_describe(const struct selection *s, struct buf *to)
 	stacks_describe_idle(s->stacks, to);
 }
 
+static bool is_within(const struct stacks *s, size_t frames_most)
+{
+	const struct paths *p = s->paths;
+	uint32_t *depth = xcalloc(p->n + 1, sizeof *depth);
+	bool is = true;
+	size_t sum = 0;
+
+	for (size_t i = 1; i < p->n; i++)
+		depth[i] = depth[p->v[i].parent] + 1;
+	for (size_t i = 0; i < s->n && is; i++) {
+		sum += depth[p->of_place[i]];
+		is = sum <= frames_most && depth[p->of_place[i]] < STACKS_DEPTH;
+	}
+	free(depth);
+	return is;
+}
+
 const struct stacks *selection_stacks_within(struct selection *s, size_t frames_most)
 {
 	struct stacks_options o = s->options;
 
+	if (is_within(s->stacks, frames_most))
+		return s->stacks;
 	o.frames_most = frames_most;
 	o.blocks = NULL;
 	return stacks_build(&s->arena, s->recording->tables, &o);
