@@ -15,7 +15,7 @@
 #include "analyze/stacks.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "formats/format.h"
+#include "formats/opened.h"
 #include "store/reader.h"
 #include "store/tables.h"
 #include "wire/records.h"
@@ -38,6 +38,7 @@ static long memory(const char *what)
 int main(int argc, char **argv)
 {
 	struct err e = ERR_INIT;
+	struct opened o = { 0 };
 	struct reader *r = NULL;
 	struct tables *t = NULL;
 	struct timespec cpu;
@@ -45,7 +46,7 @@ int main(int argc, char **argv)
 	struct arena a = ARENA_INIT;
 	long peak, before, tree;
 
-	if (argc != 2 || format_open(&r, argv[1], &e) < 0) {
+	if (argc != 2 || format_open_any(argv[1], &o, &e) < 0 || opened_reader(&o, &r, &e) < 0) {
 		fprintf(stderr, "read_bench: %s\n", argc == 2 ? e.text : "wants a file");
 		return 1;
 	}
@@ -63,6 +64,6 @@ int main(int argc, char **argv)
 		(long long)st.st_size, tables_count(t, RECORD_stack), tree);
 	arena_done(&a);
 	tables_free(t);
-	reader_close(r);
+	opened_done(&o);
 	return 0;
 }

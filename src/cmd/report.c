@@ -331,7 +331,7 @@ static int report_profile(struct recording *recording, const struct options *o, 
 		.tasks = o->tasks,
 		.source = !o->json || o->bytecode,
 		.line_profiler = o->line_profiler };
-	struct buf text = BUF_INIT, what = BUF_INIT;
+	struct buf text = BUF_INIT;
 	struct result_page page;
 	struct result r = { .recording = recording };
 	int status = choosing_parse(&o->choosing, &choice.of, e);
@@ -341,8 +341,7 @@ static int report_profile(struct recording *recording, const struct options *o, 
 	if (status == 0)
 		status = check_figures(o, &r, e);
 	if (status == 0) {
-		choice_describe(&choice.of, &what);
-		page = page_of(o, &r, buf_str(&what));
+		page = page_of(o, &r, r.selection->what);
 		if (o->json)
 			result_json_page(&r, &page, &text);
 		else if (o->pprof_text)
@@ -354,7 +353,6 @@ static int report_profile(struct recording *recording, const struct options *o, 
 	}
 	result_done(&r);
 	buf_done(&text);
-	buf_done(&what);
 	return status;
 }
 

@@ -71,7 +71,6 @@ enum { FOLDER_FILES = 100, MAX_SIZE = 5000000, LARGEST = 1000000000 };
 
 static int open_one(struct library *l, const char *path, struct err *e)
 {
-	const struct recording *r;
 	size_t n = l->recordings.n;
 
 	if (library_open(l, path, e) < 0)
@@ -80,11 +79,7 @@ static int open_one(struct library *l, const char *path, struct err *e)
 		command_tell_missing(path, l->results.v[l->results.n - 1].damage);
 		return 0;
 	}
-	r = l->recordings.v[l->recordings.n - 1];
-	if (r->reader)
-		command_tell_damage(&l->arena, r->reader, path);
-	else if (r->torch)
-		command_tell_missing(path, op_events_missing(&r->torch->x));
+	command_tell_missing(path, recording_damage(l->recordings.v[n]));
 	return 0;
 }
 

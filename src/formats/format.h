@@ -5,7 +5,7 @@
  * Writing goes through a sink (sink.h), which holds a bounded piece of the file at a time.
  *
  * Reading turns a file into a recording in memory, so that every command and every analysis takes it as it
- * is: format_open stands wherever reader_open could. A reader gets the file's bytes through an input
+ * is: format_load opens it as it opens a recording. A reader gets the file's bytes through an input
  * (input.h; gzip is undone there) and writes records through a `struct foreign` (foreign.h), which is a
  * store/writer with the few rows such files need. What a file does not say is not written, and shows as
  * unknown. The rules of what is written:
@@ -103,9 +103,7 @@ const struct format *format_for_path(const char *path);
 /* The door for files: opens a recording, a trace of torch.profiler, or a file of any format that can be read; everything else is
  * asked of the recording (analyze/recording.h). */
 int format_load(struct recording **ret, const char *path, struct err *e);
-/* The same as stacks; opened.h tells what else there is in a file. */
-int format_open(struct reader **ret, const char *path, struct err *e);
-/* Reads bytes that are of this format: for format_open, tests and fuzzers. Takes the descriptor. */
+/* Reads bytes that are of this format: for tests and fuzzers. Takes the descriptor. */
 int format_read_fd(
 	const struct format *f, int fd, const char *name, struct reader **ret, struct err *e);
 

@@ -27,19 +27,17 @@ static int file_of(const void *bytes, size_t n)
 void format_rig_open(struct format_rig *o, const char *name, const void *bytes, size_t n)
 {
 	static const struct choice all = { 0 };
-	struct reader *reader;
 	char path[64];
 	int fd = file_of(bytes, n);
 
 	*o = (struct format_rig){ 0 };
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	o->status = format_open(&reader, path, &o->e);
+	o->status = format_load(&o->recording, path, &o->e);
 	close(fd);
 	if (o->status < 0 && name && strstr(o->e.text, "neither a recording"))
 		printf("not recognised as %s: %s\n", name, o->e.text);
 	if (o->status < 0)
 		return;
-	o->recording = recording_of_reader(reader, path);
 	assert_int_equal(recording_select(o->recording, &all, &o->selection, &o->e), 0);
 	o->stacks = o->selection->stacks;
 	assert_non_null(name);

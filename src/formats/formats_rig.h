@@ -22,7 +22,7 @@ struct format_rig {
 	int status; /* of reading */
 };
 
-/* The bytes as a file of any format, recognised as format_open does; name: what it must be taken for, NULL
+/* The bytes as a file of any format, recognised as format_load does; name: what it must be taken for, NULL
  * for a file that must not be recognised. */
 void format_rig_open(struct format_rig *o, const char *name, const void *bytes, size_t n);
 void format_rig_close(struct format_rig *o);

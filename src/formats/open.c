@@ -252,19 +252,6 @@ int opened_results(struct opened *o, const struct results **ret, struct err *e)
 	return 0;
 }
 
-int format_open(struct reader **ret, const char *path, struct err *e)
-{
-	struct opened o = { 0 };
-	int status = format_open_any(path, &o, e);
-
-	if (status == 0)
-		status = opened_reader(&o, ret, e);
-	if (status == 0)
-		o.reader = NULL;
-	opened_done(&o);
-	return status;
-}
-
 int format_load(struct recording **ret, const char *path, struct err *e)
 {
 	struct opened o = { 0 };

@@ -57,7 +57,6 @@ def test_a_running_program_is_recorded_and_goes_on(tool, label, script, tmp_path
     assert result["exit_status"] is None
 
 
-@pytest.mark.beside
 def test_figures_count_from_the_beginning_of_the_recording(draw, tool, python, script, tmp_path):
     with running(python, "-c", "import time\nt = time.process_time()\nwhile time.process_time() - t < 2: pass\n"
                  "print('ready', flush=True)\ntime.sleep(60)") as p:
@@ -345,7 +344,6 @@ def test_a_virtual_environment(tool, python, script, tmp_path):
     assert r.returncode == 0 and "spin" in names(report(tool, tmp_path / "a.lead")), r.stderr
 
 
-@pytest.mark.beside
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a namespace")
 def test_a_pid_namespace(draw, tool, python, tmp_path):
     """Its threads have other numbers for themselves than the kernel has for us: states are found all the same."""

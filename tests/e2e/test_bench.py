@@ -40,7 +40,6 @@ def test_a_statement_is_timed_in_several_processes(tool, label):
     assert "median" in r.stdout and "timeit's line:" in r.stdout
 
 
-@pytest.mark.beside
 def test_a_sleep_takes_as_long_as_it_sleeps(draw, tool):
     _, (b,) = bench(tool, "--processes", 3, "--time", 0.3, "-s", "import time", "time.sleep(0.02)")
     assert 0.02 <= min(values(b))
@@ -200,7 +199,6 @@ def looks_and_reads(tool):
     return [sys.executable, script, data, log], log
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("shell", [False, True])
 def test_cold_runs_find_nothing_in_memory(tool, looks_and_reads, shell):
     """Also where a child of the command opens the file; the run that shows which files these are does not count."""
@@ -218,7 +216,6 @@ def test_cold_runs_find_nothing_in_memory(tool, looks_and_reads, shell):
     assert len(json.loads(ours.read_text())["results"][0]["times"]) == 3
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("args, runs", [(["--warm"], 4), (["--warm", "-w", "2"], 5)])
 def test_warm_runs_find_all_in_memory(tool, looks_and_reads, args, runs):
     command, log = looks_and_reads
@@ -269,7 +266,6 @@ def exponent(text):
     return tuple(map(float, found.groups()))
 
 
-@pytest.mark.beside
 def test_a_scan_finds_how_the_time_grows(draw, tool):
     """CPU time of planted growths: a sum is linear, two loops are quadratic, a look into a dict is neither. No numbers are made on the way:
     those up to 256 are there already, so that counting to few costs less each and a loop over range(n) grows faster than n."""
@@ -285,7 +281,6 @@ def test_a_scan_finds_how_the_time_grows(draw, tool):
     draw.median("look-up", k, low=-0.2, high=0.2)
 
 
-@pytest.mark.beside
 def test_a_scan_of_a_command_and_what_would_take_too_long(draw, tool):
     r = tool("bench", "--time", 1, "--scan", "ms=20,40,80,160", "--runs", 2, "-N", "-c",
              "sh -c 'sleep $(printf 0.%03d {ms})'")
@@ -315,7 +310,6 @@ def test_a_scale_tells_the_serial_share(draw, tool, label):
     assert ("serial share" in r.stdout) == (os.cpu_count() > 1)
 
 
-@pytest.mark.beside
 def test_what_waits_without_a_lock_scales(draw, tool):
     r = tool("bench", "--time", 2, "--scale", "threads=1,2", "-s", "import time", "time.sleep(0.005)")
     share = float(re.search(r"serial share (\d+) %", r.stdout).group(1))
@@ -446,7 +440,6 @@ def compare(tool, *args, **kwargs):
     return r, json.loads(out.read_text()) if out.exists() else None
 
 
-@pytest.mark.beside
 def test_what_takes_longer_is_slower(draw, tool):
     r, v = compare(tool, "--time", 20, "-c", "sleep 0.02", "-c", "sleep 0.05")
     assert r.returncode == 0, r.stderr
@@ -469,7 +462,6 @@ def test_statements_and_two_interpreters(draw, tool):
     assert sys.executable in v["a"]
 
 
-@pytest.mark.beside
 def test_a_gate_decides_the_exit_status(draw, tool):
     slow, fast = ("-c", "sleep 0.04"), ("-c", "sleep 0.02")
     for what, right, pair in (("slower", 1, [*fast, *slow]), ("faster", 0, [*slow, *fast])):
@@ -486,7 +478,6 @@ def test_undecided_is_a_status_of_its_own(tool):
     assert r.returncode == 0
 
 
-@pytest.mark.alone
 def test_short_commands_run_in_rounds_and_the_least_counts(tool):
     """A is slow in every second run only: the least of four never is."""
     log = tool.tmp / "log"
@@ -512,7 +503,6 @@ def test_markdown_for_a_pull_request(tool):
 COUNTED = ["-s", "x = list(range(10))\ndef f(n):\n  return n + 1", "[f(i) for i in x]"]
 
 
-@pytest.mark.alone  # beside a load of 20, bytecodes of the start were once missing on one side
 @pytest.mark.parametrize("label", ["3.8", "3.11", "3.13"])
 def test_counts_are_exact_and_the_same_each_time(tool, label):
     """Ten calls of f in a loop, one line each, as many bytecodes as dis shows in it."""
@@ -542,7 +532,6 @@ def test_instructions_follow_the_work(tool):
     assert 20000 < counts[0] and 9.5 < counts[1] / counts[0] < 10.5, counts
 
 
-@pytest.mark.alone  # beside a load of 20, bytecodes of the start were once missing on one side
 def test_counts_are_compared_function_by_function(tool):
     r = tool("compare", "--count", *COUNTED, "list(map(f, x))")
     assert r.returncode == 0, r.stderr
@@ -630,7 +619,6 @@ def test_a_recording_keeps_all_that_was_measured(tool):
         {"n": "1"}, {"n": "2"}]
 
 
-@pytest.mark.beside
 def test_stored_results_are_compared(draw, tool):
     setup = ["-s", "import time"]
     (a, a_json), (b, b_json) = (stored(tool, n, *setup, f"time.sleep({s})  # step") for n, s in (("a", 0.004), ("b", 0.008)))
@@ -680,7 +668,6 @@ def test_stored_files_that_cannot_be_compared(tool, args, words):
     assert r.returncode in (2, 6) and words in r.stderr, r.stderr
 
 
-@pytest.mark.beside
 def test_steps_of_two_recordings_are_compared(draw, tool):
     """Steps that a program has marked as regions; planted: B sleeps twice as long in each."""
     for name, seconds in (("a", 0.004), ("b", 0.008)):
@@ -751,7 +738,6 @@ for _ in range(10):
 """
 
 
-@pytest.mark.beside
 @pytest.mark.parametrize("how", ["commands", "statements"])
 def test_a_difference_is_found_in_its_function(draw, tool, how):
     for name, n in (("old", 120000), ("new", 40000)):

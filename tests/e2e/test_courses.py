@@ -31,7 +31,6 @@ def python():
 # ---- where: the order of a profile, top down ------------------------------------------------------------------
 
 
-@pytest.mark.beside
 def test_which_function_took_longest_and_when_self_and_total_differ(draw, tool, python):
     """A leaf has both alike; a function that only calls has all of the one and none of the other."""
     lead(tool, "run", "--python", python, "-o", "net.lead", EXAMPLES / "two_layer_net_pure.py", "0.3")
@@ -46,7 +45,6 @@ def test_which_function_took_longest_and_when_self_and_total_differ(draw, tool, 
     assert "self: in the function's own code; total: with what it calls" in text
 
 
-@pytest.mark.alone
 def test_from_the_program_to_the_function_to_the_line(tool, python):
     lead(tool, "run", "--python", python, "-o", "loop.lead", EXAMPLES / "numeric_loop.py", "0.3")
     report = json.loads(lead(tool, "report", "loop.lead", "--json").stdout)
@@ -78,7 +76,6 @@ def test_code_of_ones_own_carries_what_it_called(tool, python):
 # ---- why: time, user and system -------------------------------------------------------------------------------
 
 
-@pytest.mark.beside
 def test_the_formula_with_the_numbers_filled_in(draw, tool, python):
     r = lead(tool, "time", python, EXAMPLES / "numeric_loop.py", "0.2")
     assert re.search(r"user [\d.]+ m?s / \(real [\d.]+ m?s × P [\d.]+\) = [\d.]+", r.stderr)

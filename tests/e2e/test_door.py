@@ -92,3 +92,9 @@ def test_stacks_of_a_trace_are_what_its_spans_say(tmp_path):
     (tmp_path / "t.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
     stacks = json.loads(run("export", "--format", "json", tmp_path / "t.json").stdout)["stacks"]
     assert sum(s["ns"] for s in stacks) == covered
+
+
+def test_view_tells_what_a_trace_lost_although_its_stacks_are_whole(tmp_path):
+    (tmp_path / "cut.pt.trace.json").write_bytes(gzip.decompress(trace("mlp_plain").read_bytes())[:20000])
+    done = run("view", tmp_path / "cut.pt.trace.json", "-o", tmp_path / "x.html")
+    assert done.returncode == 0 and done.stderr == f"leadline: {tmp_path}/cut.pt.trace.json: the file ends before its events do\n"

@@ -90,7 +90,6 @@ def test_operands_are_those_the_program_works_with(label, tmp_path):
         assert not wrong, (function, wrong, site)
 
 
-@pytest.mark.beside
 @pytest.mark.parametrize("label", EXPECTED)
 def test_operands_that_change_are_not_mixed_up(draw, label, tmp_path):
     """Where types change all the time, or slots are used by others in turn, what is seen still was there."""
@@ -111,7 +110,6 @@ def test_operands_that_change_are_not_mixed_up(draw, label, tmp_path):
     draw.hold("wrong operands", sum(draw.add("wrong", wrong)), high=1 + sum(draw.add("all", n)) // 100)
 
 
-@pytest.mark.alone
 def test_arrays_tell_their_dtype(tmp_path):
     """numpy: the function behind a dispatcher, dtype and number of elements."""
     pytest.importorskip("numpy")

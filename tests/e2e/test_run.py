@@ -31,7 +31,6 @@ def script(tmp_path):
     return path
 
 
-@pytest.mark.alone
 def test_a_script_is_run_with_the_chosen_python(tool, script, python, tmp_path):
     r = tool("run", "--python", python, script, "300", "5", cwd=tmp_path)
     assert r.returncode == 5 and r.stdout == "done\n"
@@ -188,7 +187,6 @@ def test_a_killed_program_shows_its_last_stacks(draw, tool, python, tmp_path):
     draw.median("age, s", killed[0]["threads"][0]["age_s"], high=0.2)
 
 
-@pytest.mark.beside
 @pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.12"])
 def test_threads_that_fight_for_the_gil(draw, tool, label, tmp_path):
     python = require(label).exe
@@ -225,7 +223,6 @@ def test_threads_have_the_ids_the_system_gave_them(tool, label, namespace, tmp_p
         assert tids == set(r.stdout.split())
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.12"])
 def test_forked_children_are_sampled(tool, label, tmp_path):
     code = ("import os\ndef parent():\n    os.wait()\n    for i in range(3_000_000): pass\n"
@@ -258,7 +255,6 @@ def test_mistakes_get_one_clear_line(tool, args, status, words, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.alone
 def test_what_is_not_python_still_gets_host_figures(tool, tmp_path):
     r = tool("run", "-o", tmp_path / "x.lead", tool.storm, "busy", "0.3")
     assert r.returncode == 0 and "CPU-bound" in r.stderr
@@ -448,7 +444,6 @@ def test_children_are_recorded_into_the_same_file(tool, python, tmp_path):
     assert "child" in tool("export", record, "--format", "collapsed").stdout
 
 
-@pytest.mark.beside
 @pytest.mark.parametrize("label", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.13t", "3.14", "3.15"])
 def test_samples_know_their_asyncio_task(draw, tool, label, tmp_path):
     """Two tasks take turns of 5 ms and 15 ms on one loop; the truth is what they measure themselves."""

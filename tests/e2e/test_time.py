@@ -173,7 +173,6 @@ def test_io_counts_are_those_of_the_program_and_its_children(tool, tmp_path):
     assert nested["read_chars"] >= 3 * 1000
 
 
-@pytest.mark.alone
 def test_500_short_children_are_all_counted(tool):
     r = tool.time_json(tool.storm, "forks", 500)
     if os.geteuid() == 0:
@@ -262,7 +261,6 @@ def test_json_on_stdout_moves_the_programs_output(tool):
     assert "hi\n" in r.stderr and "standard output goes to standard error" in r.stderr
 
 
-@pytest.mark.alone
 def test_posix_output(tool):
     r = tool("time", "-p", "sleep", "0.1")
     assert re.fullmatch(r"real 0\.1\d\nuser 0\.0\d\nsys 0\.0\d\n", r.stderr)
@@ -378,7 +376,6 @@ def test_killing_leadline_leaves_the_program_running(tool, tmp_path):
 # ---- recordings ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.alone
 def test_a_recording_tells_the_same_again(tool, tmp_path):
     record = tmp_path / "x.lead"
     r = tool.time_json("-o", record, tool.storm, "busy", 0.5)

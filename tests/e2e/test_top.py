@@ -52,7 +52,6 @@ def row_of(text, name):
 # ---- what is shown --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.beside
 @pytest.mark.parametrize("label", EXPECTED)
 def test_a_running_program_is_shown_and_goes_on(draw, label, script, tmp_path):
     python = require(label)
@@ -238,7 +237,6 @@ def test_killing_leadline_leaves_target_and_named_recording(tool, script, tmp_pa
 # ---- choosing, refusing ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.alone
 def test_without_a_word_a_process_is_chosen(script, tmp_path):
     with running(require("3.12").exe, script, 120) as p, top(cwd=tmp_path, rows=50, columns=160) as t:
         t.wait_for("Which Python process?", str(p.pid))
@@ -251,7 +249,6 @@ def test_without_a_word_a_process_is_chosen(script, tmp_path):
         assert t.wait_exit() == 0
 
 
-@pytest.mark.alone
 def test_a_process_by_its_name(script, tmp_path):
     other = tmp_path / "other"
     other.mkdir()

@@ -313,14 +313,14 @@ test("a finding shows its place, which leads to the source where the recording h
 		const json = await answer.json();
 		await route.fulfill({ response: answer, json: { ...json, views: { ...json.views, source: "" } } });
 	});
-	const file = { file: "/work/train.py", self: 0, total: 0, n_lines: 90, has_text: true, is_library: false };
-	await page.route(/api\/files/, (route) => route.fulfill({ json: { files: [file, { ...file, file: "/work/data/model.py", has_text: false }] } }));
+	const file = { file: "/home/u/train.py", self: 0, total: 0, n_lines: 90, has_text: true, is_library: false };
+	await page.route(/api\/files/, (route) => route.fulfill({ json: { files: [file, { ...file, file: "/home/u/data/model.py", has_text: false }] } }));
 	await page.reload();
 	await page.locator(".advice .place a").first().waitFor();
 	expect(await page.locator(".advice .place a").allTextContents()).toEqual(["train.py:40", "train.py"]);
 	expect(await seriousIn(page, false)).toEqual([]);
 	await page.locator(".advice .place a").first().click();
-	await expect.poll(() => new URL(page.url()).hash, { timeout: PATIENCE_MS }).toMatch(/^#\/source\?.*file=%2Fwork%2Ftrain\.py&line=40$/);
+	await expect.poll(() => new URL(page.url()).hash, { timeout: PATIENCE_MS }).toMatch(/^#\/source\?.*file=%2Fhome%2Fu%2Ftrain\.py&line=40$/);
 	expect(errors).toEqual([]);
 	await page.context().close();
 	await one.stop();
