@@ -4,6 +4,9 @@
 #   make quick   in two minutes: units, goldens, one interpreter end to end
 #   make test    everything that can be checked without watching a clock
 #   make bench   figures, side by side with the peers
+#   make soak    half an hour of threads, processes and tasks that come and go: the recorder's memory stays flat
+#   make wheel   dist/*.whl, what pip installs
+#   make install PREFIX=/usr/local   the tool alone; DESTDIR is honoured
 CACHE    := $(shell tools/setup --cache)
 PYTHON   := $(CACHE)/venv/bin/python
 comma    := ,
@@ -11,7 +14,9 @@ SANITIZE := -Dstatic_tool=false -Db_lundef=false
 CLANG     = CC="$(strip $(shell command -v ccache) clang)"
 PYTEST    = LEADLINE=$(CURDIR)/build/leadline LEADLINE_ASAN=$(CURDIR)/build-asan/leadline $(PYTHON) -m pytest -q
 SIDE_BY_SIDE := $(shell nproc)
+PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 1200
+SOAK_MINUTES ?= 30
 FUZZ_TARGETS ?=
 # Meson finds ccache itself where no compiler is named. Debug information may then name another checkout.
 export CCACHE_DIR := $(CACHE)/ccache
@@ -25,7 +30,7 @@ configure = test -f $(1)/build.ninja || $(2) meson setup $(1) $(3) >/dev/null ||
 agents = tools/agent_headers >$(1)/agents.new; cmp -s $(1)/agents.new $(1)/agents.list || \
 	{ test ! -f $(1)/agents.list || meson setup --reconfigure $(1) >/dev/null; mv $(1)/agents.new $(1)/agents.list; }
 
-.PHONY: build build-all demo quick test bench fuzz wheel format clean unit page check build-asan asan tsan fuzz-short e2e setup-test pictures
+.PHONY: build build-all demo quick test bench soak fuzz wheel install format clean unit page check build-asan asan tsan fuzz-short e2e setup-test pictures
 
 build:
 	@tools/setup build
@@ -71,8 +76,8 @@ asan: build-asan
 
 tsan:
 	@$(call configure,build-tsan,$(CLANG),-Dagents=false -Db_sanitize=thread $(SANITIZE))
-	@ninja -C build-tsan tests/test_wire_ring tests/test_collect_session >build-tsan/ninja.log || { cat build-tsan/ninja.log; exit 1; }
-	@meson test -C build-tsan --no-rebuild --print-errorlogs wire/ring collect/session
+	@ninja -C build-tsan tests/test_wire_ring tests/test_collect_agents_session >build-tsan/ninja.log || { cat build-tsan/ninja.log; exit 1; }
+	@meson test -C build-tsan --no-rebuild --print-errorlogs wire/ring collect/agents/session
 
 fuzz-short:
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=60
@@ -96,12 +101,24 @@ pictures: build setup-test
 bench: setup-test build-all
 	@$(PYTHON) benchmarks/run.py
 
+soak: setup-test build
+	@$(PYTHON) benchmarks/soak.py --minutes $(SOAK_MINUTES)
+
+# What people get from PyPI, one file for x86-64 and a small one for machines that the tool does not run on.
 wheel: setup-test
-	@$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir dist .
-	@ls dist/*.whl
+	@mkdir -p dist
+	@$(PYTHON) tools/wheel.py dist >dist/wheel.log 2>&1 || { tail -15 dist/wheel.log >&2; exit 1; }
+	@grep '\.whl ' dist/wheel.log
+
+# One executable, which brings the agents, the page and the Python package that programs under it import.
+install: build
+	@install -D -s -m 755 build/leadline '$(DESTDIR)$(PREFIX)/bin/leadline'
+	@install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/doc/leadline' README.md LICENSE
+	@install -D -m 644 -t '$(DESTDIR)$(PREFIX)/share/doc/leadline/man' docs/man/*.md
+	@echo '$(DESTDIR)$(PREFIX)/bin/leadline'
 
 format:
 	@tools/check_format --fix
 
 clean:
-	rm -rf build build-asan build-tsan dist
+	rm -rf build build-asan build-tsan build-wheel dist

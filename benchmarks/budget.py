@@ -1,4 +1,4 @@
-"""What a budget of 10 % does to five programs of pyperformance: their slow-down, what stays exact, what the intervals hold.
+"""What a budget of 10 % does to five programs of pyperformance: their slow-down, whose calls are exact, what the ranges hold.
 
     python benchmarks/budget.py FOLDER [--rounds N] [--label 3.13]
 
@@ -70,6 +70,10 @@ def top_ten(own, command, env, shares):
     return inside, meet, sum((row["file"], row["line"]) in ours for row in top), widths[len(widths) // 2]
 
 
+def is_guess(row):
+    return row["calls_are_estimated"]
+
+
 def holds(row, truth):
     return row["calls_low"] <= truth and (row["calls_high"] is None or truth <= row["calls_high"])
 
@@ -94,15 +98,15 @@ def main():
                 budget.append(page["user_s"] + page["system_s"])
             top = top_ten(own, command, env, own_shares(own, rows))
             truth, _ = functions(own, command, env, "--trace")
-        exact = [key for key, row in rows.items() if not row["is_estimated"] and key in truth]
+        exact = [key for key, row in rows.items() if not is_guess(row) and key in truth]
         right = sum(rows[key]["calls"] == truth[key]["calls"] for key in exact)
-        guessed = [key for key, row in rows.items() if row["is_estimated"] and key in truth]
+        guessed = [key for key, row in rows.items() if is_guess(row) and key in truth]
         held = sum(holds(rows[key], truth[key]["calls"]) for key in guessed)
         for i, n in enumerate((len(rows), right, len(guessed), held)):
             sums[i] += n
         print(f"{name:12}{min(plain):9.2f}{min(budget):10.2f}{100 * (min(budget) / min(plain) - 1):7.1f}%{len(rows):11}{len(exact):7}{right:7}"
               f"{len(guessed):11}{held:6}{sum(rows[key]['calls_high'] is None for key in guessed):9}{'{}, {}, {}, {:.1f}'.format(*top):>40}", flush=True)
-    print(f"exact and right: {100 * sums[1] / sums[0]:.1f} % of the functions seen; held: {sums[3]} of {sums[2]} intervals")
+    print(f"exact and right: {100 * sums[1] / sums[0]:.1f} % of the functions seen; held: {sums[3]} of {sums[2]} ranges")
 
 
 if __name__ == "__main__":

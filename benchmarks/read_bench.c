@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "analyze/flametree.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/flametree.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "formats/opened.h"

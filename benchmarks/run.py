@@ -75,6 +75,11 @@ def sampler():
     run_script("sampler.py")
 
 
+def edges():
+    """Threads and processes that come and go, stops, ends: shares within their intervals, ≤ 2 % of CPU not seen, ≤ 5 % late (twelve minutes)."""
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "edges.py", "--python", "3.8,3.13,3.14"], check=False)  # 1: a cell is missed, and told
+
+
 def tracing():
     """Exact calls, cProfile in the same run."""
     run_script("tracing.py")
@@ -134,7 +139,7 @@ def view():
     run_script("view.py")
 
 
-BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, tracing, timeline, lines, times, three_ways, inactive, reading, torch, torch_collect, verdicts, view)}
+BENCHMARKS = {f.__name__: f for f in (store, clock, time_start, time_running, size, sampler, edges, tracing, timeline, lines, times, three_ways, inactive, reading, torch, torch_collect, verdicts, view)}
 
 for wanted in sys.argv[1:] or BENCHMARKS:
     print(f"== {wanted}: {BENCHMARKS[wanted].__doc__}")

@@ -23,7 +23,7 @@ FAKE = {
     "build/leadline": r"""#!/bin/sh
 case "$2" in
 "") printf 'leadline: what it is\n\n  leadline COMMAND [options]\n\nWhy?\n  time       Run it\n  show       Show it\n'
-    printf "\nHelp\n  help       Tell\n\n'leadline help COMMAND' tells\n  bound exit\n" ;;
+    printf "\nHelp\n  help       Tell\n\n'leadline help COMMAND' shows\n  bound exit\n" ;;
 time) printf 'leadline time [options] CMD\n\nRun it.\n\nOptions\n  -o, --output=FILE  keep it\n'
       printf '      --json[=FILE]  print JSON, as\n                     --output does\n  -n N               times\n'
       printf '\nExamples\n  leadline time --bogus\n' ;;
@@ -87,7 +87,7 @@ time and at least 1.5 times the next one.
     "docs/man/leadline-help.1.md":
         f"## NAME\n\n## SYNOPSIS\n\n**leadline help**\n\n## DESCRIPTION\n\n## OPTIONS\n\n{SECTIONS}",
     "src/cmd/main.c": 'if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)\n\treturn 0;\n',
-    "src/analyze/bound.h": "#define BOUND_SHARE 0.5\n#define BOUND_LEAD  1.5\n",
+    "src/analyze/host/bound.h": "#define BOUND_SHARE 0.5\n#define BOUND_LEAD  1.5\n",
     "src/wire/records.def": """/* RECORD(99, comment, DATA) */
 RECORD(1, string, TABLE)
 \tCOL(bytes, text, BYTES, none, KEY) /* the text */
@@ -334,8 +334,8 @@ SPOILED = [  # file, what is there, what comes in its place, what is said
     (MAP, "### src/analyze", "### src/analyze\n\n### src/ghost", "paragraphs .* tells 'ghost'"),
     (MAP, "### src/analyze", "### src/analyze\n\n### src/analyze", "paragraphs .* tells something twice"),
     # facts
-    ("src/analyze/bound.h", "0.5", "0.6", "leadline-time.1.md: does not say 'at least 60 % of the time'"),
-    ("src/analyze/bound.h", "BOUND_LEAD", "BOUND_AHEAD", "src/analyze/bound.h: holds nothing like"),
+    ("src/analyze/host/bound.h", "0.5", "0.6", "leadline-time.1.md: does not say 'at least 60 % of the time'"),
+    ("src/analyze/host/bound.h", "BOUND_LEAD", "BOUND_AHEAD", "src/analyze/host/bound.h: holds nothing like"),
     ("src/store/container.h", "STORE_MAJOR = 1", "STORE_MAJOR = 2", r"does not say '`major` \| u16 \| 2;'"),
     ("src/store/container.h", "0x4b43444c", "0x4b43444d", "does not say .*0x4b43444d"),
     # links
@@ -399,11 +399,15 @@ def layer_problems(tmp_path, **files):
     {"cmd__a_c": '#include "view/x.h"\nvoid f(void) { printf("x"); exit(1); }\n'},
     {"view__a_test_c": '#include "store/x.h"\nvoid f(void) { printf("x"); }\n'},
     {"view__a_rig_h": '#include "store/x.h"\n'},
-    {"agent__compat_h": "#if PY_VERSION_HEX >= 0x030c0000\n#endif\n"},
+    {"agent/core__compat_h": "#if PY_VERSION_HEX >= 0x030c0000\n#endif\n"},
     {"base__log_c": 'void f(void) { perror("x"); }\n'},
     {"json__a_c": "void rows_json(const struct rows *r, struct json_writer *w)\n{\n\tjson_key(w, key);\n}\n"},
     {"serve__a_c": "static void answer(struct json_writer *w)\n{\n\trows_json(r, w);\n\tjson_kv_u64(w, key, 1);\n}\n"},
     {"cmd__a_c": "void result_json(const struct result *r, struct buf *out)\n{\n\tstruct json_writer w;\n\n\trows_json(r, &w);\n}\n"},
+    {"analyze/stats__a_c": '#include "base/x.h"\n#include "analyze/stats/b.h"\n'},
+    {"analyze/stats__a_test_c": '#include "analyze/samples/x.h"\n'},
+    {"analyze__recording_c": '#include "analyze/torch/x.h"\n', "view/torch__a_c": '#include "analyze/torch/x.h"\n'},
+    {"advise/torch__a_c": '#include "analyze/torch/x.h"\n#include "advise/finding.h"\n', "view__a_c": '#include "advise/finding.h"\n', "serve__a_c": '#include "advise/pages.h"\n'},
     {"base__a_c": '/* calls exit(1) */\nconst char *s = "puts(x)";\nvoid f(void) { buf_printf(x); vfprintf(x); }\n'},
 ])
 def test_layers_in_order_pass(tmp_path, files):
@@ -415,6 +419,12 @@ def test_layers_in_order_pass(tmp_path, files):
     ({"view__a_h": '#  include "store/x.h"\n'}, "view/a.h: view may not include store/x.h"),
     ({"wire__a_def": '#include "base/x.h"\n'}, "wire/a.def: wire may not include base/x.h"),
     ({"agent__a_c": '#include "base/x.h"\n'}, "agent/a.c: agent may not include base/x.h"),
+    ({"analyze/stats__a_c": '#include "analyze/samples/x.h"\n'}, "analyze/stats/a.c: analyze/stats may not include analyze/samples/x.h"),
+    ({"analyze/stats__a_c": '#include "store/x.h"\n'}, "analyze/stats/a.c: analyze/stats may not include store/x.h"),
+    ({"analyze/diff__a_c": '#include "analyze/torch/x.h"\n'}, "analyze/diff/a.c: may not include analyze/torch/x.h; of analyze, only"),
+    ({"analyze/torch__a_c": '#include "advise/finding.h"\n'}, "analyze/torch/a.c: analyze may not include advise/finding.h"),
+    ({"formats__a_c": '#include "advise/finding.h"\n'}, "formats/a.c: formats may not include advise/finding.h"),
+    ({"advise/torch__a_c": '#include "view/finding.h"\n'}, "advise/torch/a.c: advise may not include view/finding.h"),
     ({"store__a_c": '#include "b.h"\n'}, "store/a.c: includes b.h without its folder"),
     ({"utils__a_c": ""}, "utils/a.c: the folder utils is not in the layer table"),
     ({"agent__a_c": "#if PY_VERSION_HEX > 1\n#endif\n"}, "agent/a.c: interpreter versions are told apart in"),

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Each draw takes its values from the next of the lists; the pressure is a file of ours, one line more of it per draw.
 HEAD = """
 import measured, pytest
-measured.PRESSURE = PRESSURE
+measured.PRESSURE, measured.DRAWS = PRESSURE, 3
 drawn = []
 """
 
@@ -32,11 +32,11 @@ def stall():
     before = int(open(path).readline().rpartition("=")[2])
     open(path, "w").write(f"some avg10=0.00 avg60=0.00 avg300=0.00 total={{before + int({waits} * 1e6)}}\\n")
 """ if waits else ""
-    (tmp_path / "test_it.py").write_text(HEAD.replace("PRESSURE\n", f"{str(psi)!r}\n") + stall + text)
+    (tmp_path / "test_it.py").write_text(HEAD.replace("= PRESSURE", f"= {str(psi)!r}") + stall + text)
     # -B: a second file of the same length within the same second would be taken for the first.
     r = subprocess.run([sys.executable, "-B", "-m", "pytest", "-p", "measured", "-p", "no:cacheprovider", "-q", *options, "test_it.py"],
                        cwd=tmp_path, env={"PYTHONPATH": str(ROOT / "tests" / "e2e"), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, timeout=120)
-    counts = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|error|errors|redrawn|skipped|deselected)", r.stdout.splitlines()[-1])}
+    counts = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|error|errors|redrawn|unsteady|skipped|deselected)", r.stdout.splitlines()[-1])}
     return r.returncode, counts, r.stdout
 
 
@@ -68,7 +68,7 @@ def test_a_good_draw_does_not_take_the_place_of_a_bad_one(tmp_path):
 
 
 @pytest.mark.parametrize("wrong, said", [
-    ("assert draw.number != 1, 'a row is missing'", "a row is missing"),
+    ("assert False, 'a row is missing'", "a row is missing"),
     ("raise RuntimeError('a crash')", "a crash"),
     ("import subprocess; subprocess.run(['false'], check=True)", "CalledProcessError"),
     ("import subprocess; subprocess.run(['sleep', '9'], timeout=0.1)", "TimeoutExpired"),
@@ -84,8 +84,35 @@ def test_what_is_no_measured_value_fails_at_once(tmp_path, wrong, said, missed):
 
 
 def test_a_crash_in_the_second_draw_fails(tmp_path):
-    status, counts, _ = outcome(tmp_path, "def test_a(draw):\n    draw.median('x', 3, high=2)\n    assert draw.number < 2\n")
+    status, counts, _ = outcome(tmp_path, "def test_a(draw):\n    draw.median('x', 3, high=2)\n    assert draw.number < 2, 'SIGSEGV'\n")
     assert (status, counts) == (1, {"failed": 1, "redrawn": 1})
+
+
+ONCE = "def test_{0}({1}):\n    {2}drawn.append('{0}')\n    assert drawn.count('{0}') {3}, '{4}'\n"
+
+
+@pytest.mark.parametrize("fixture, held", [("", ""), ("draw", "draw.median('x', 1, high=2); ")])
+def test_what_fails_once_is_told(tmp_path, fixture, held):
+    status, counts, out = outcome(tmp_path, ONCE.format("a", fixture, held, "> 1", "a row is missing"))
+    assert (status, counts) == (0, {"passed": 1, "unsteady": 1}), out
+    assert "test_it.py::test_a: failed once, then passed 2 times" in out and "a row is missing" in out
+    status, counts, _ = outcome(tmp_path, ONCE.format("a", fixture, held, "== 2", "a row is missing"))
+    assert (status, counts) == (1, {"failed": 1}), "it passed once, and failed again"
+
+
+@pytest.mark.parametrize("said", ["AddressSanitizer: heap-use-after-free", "a.c:3:4: runtime error: shift", "CompletedProcess(args=[], returncode=-11)",
+                                  "subprocess.TimeoutExpired", "died with <Signals.SIGABRT: 6>"])
+def test_a_crash_is_never_forgiven(tmp_path, said):
+    status, counts, _ = outcome(tmp_path, ONCE.format("a", "", "", "> 1", said))
+    assert (status, counts) == (1, {"failed": 1})
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2", "--dist", "load")])
+def test_many_that_are_unsteady_fail(tmp_path, options):
+    for n in (3, 4):
+        status, counts, out = outcome(tmp_path, "".join(ONCE.format(c, "", "", "> 1", "x") for c in "abcd"[:n]), *options)
+        assert (status, counts) == (int(n > 3), {"passed": n, "unsteady": n}), out
+        assert ("FAILED: more than 3 tests are unsteady" in out) == (n > 3)
 
 
 @pytest.mark.parametrize("where", ["raise OSError('set-up')\n    yield", "yield\n    raise OSError('tear-down')"])

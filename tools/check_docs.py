@@ -29,9 +29,9 @@ C_TYPES = {"char": ("char", 1), "uint8_t": ("u8", 1), "uint16_t": ("u16", 2), "u
            "uint64_t": ("u64", 8)}
 # source, what to find there, page, the words in which the page must repeat it
 FACTS = (
-    ("src/analyze/bound.h", r"BOUND_SHARE\s+([\d.]+)", "docs/man/leadline-time.1.md",
+    ("src/analyze/host/bound.h", r"BOUND_SHARE\s+([\d.]+)", "docs/man/leadline-time.1.md",
      lambda v: f"at least {float(v) * 100:g} % of the time"),
-    ("src/analyze/bound.h", r"BOUND_LEAD\s+([\d.]+)", "docs/man/leadline-time.1.md",
+    ("src/analyze/host/bound.h", r"BOUND_LEAD\s+([\d.]+)", "docs/man/leadline-time.1.md",
      lambda v: f"at least {float(v):g} times the next one"),
     ("src/store/container.h", r"STORE_MAJOR = (\d+)", "docs/FORMAT.md", lambda v: f"`major` | u16 | {v};"),
     ("src/store/container.h", r"STORE_MINOR = (\d+)", "docs/FORMAT.md", lambda v: f"`minor` | u16 | {v};"),
@@ -97,7 +97,7 @@ def parse_overview(text: str) -> List[str]:
 
 
 def parse_usage(text: str) -> List[str]:
-    part = re.search(r"^Options\n(.*?)(?:\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
+    part = re.search(r"^Options\n(.*?)(?:\nExamples\n|\Z)", text, re.MULTILINE | re.DOTALL)
     labels = re.findall(r"^(?:  (?=-\w)|      (?=--))(-.*?)(?:  .*)?$", part.group(1), re.MULTILINE) if part else []
     return [plain_option(label) for label in labels]
 
@@ -160,8 +160,8 @@ def check_main_page(root: pathlib.Path, known: Set[str], helps: Help) -> Iterato
     if page is None:
         yield f"{name}: is missing"
         return
-    # strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0
-    pairs = re.findall(r'"(--\w+)"\) == 0 \|\|\s*strcmp\(argv\[1\], "(-\w)"', code_of(root / "src/cmd/main.c"))
+    # strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0
+    pairs = re.findall(r'"(--\w+)"\) == 0 \|\|\s*strcmp\((?:argv\[1\]|word), "(-\w)"', code_of(root / "src/cmd/main.c"))
     yield from check_page(name, page, [f"{letter}, {word}" for word, letter in pairs], known | {w for w, _ in pairs})
     listed = re.findall(r"^\| \[?leadline-([\w-]+?)\]?\(", page, re.MULTILINE)
     yield from differences(name, "table of commands", sorted(helps.commands), sorted(listed))

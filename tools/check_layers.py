@@ -19,14 +19,18 @@ ALLOWED = {
     "agent": {"wire"},
     "bpf": {"wire"},
     "analyze": BASE | {"store", "cpython", "symbol"},
-    "advise": {"base", "analyze", "store"},
+    "advise": {"base", "analyze"},
     "formats": {"base", "analyze", "store"},
-    "json": {"base", "analyze", "formats"},
-    "view": {"base", "analyze"},
+    "json": {"base", "analyze", "advise", "formats"},
+    "view": {"base", "analyze", "advise"},
     "bench": {"base", "wire", "analyze", "store", "sys", "collect"},
-    "serve": {"base", "analyze", "store", "formats", "json", "view"},
+    "serve": {"base", "analyze", "advise", "store", "formats", "json", "view"},
     "cmd": None,  # everything
 }
+# Subjects that include base and themselves alone.
+PURE = {"analyze/stats"}
+# A subject → which files of its layer may include it beside its own.
+ONLY_FOR = {"analyze/torch": {"analyze/recording.c", "analyze/selection.c"}}
 # A table, not code: what its rows mean is agreed between tool, agents and BPF.
 MAY_INCLUDE = {("wire/py_layout.h", "cpython/fields.def")}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -37,6 +41,16 @@ JSON_CALL = re.compile(r"\bjson_(?:init|key|kv_\w+|(?:object|array)_(?:begin|end
 JSON_WRITER = re.compile(r"^\w[\w *]*?\b(\w+_json\w*)\([^;{]*struct json_writer \*", re.MULTILINE)
 # Printing and exiting belong to cmd/. These two say why they differ in their own header.
 MAY_PRINT = {"base/log.c", "base/xalloc.c"}
+
+
+def subject_problems(name: str, included: str):
+    of, to = name.rpartition("/")[0], included.rpartition("/")[0]
+    if of == to:
+        return
+    if of in PURE and to != "base":
+        yield f"{name}: {of} may not include {included}"
+    if to in ONLY_FOR and of.split("/")[0] == to.split("/")[0] and name not in ONLY_FOR[to]:
+        yield f"{name}: may not include {included}; of {of.split('/')[0]}, only {', '.join(sorted(ONLY_FOR[to]))} may"
 
 
 def problems(source: pathlib.Path):
@@ -56,8 +70,10 @@ def problems(source: pathlib.Path):
                 yield f"{name}: includes {included} without its folder"
             elif allowed is not None and target != folder and target not in allowed and not is_test:
                 yield f"{name}: {folder} may not include {included}"
-        if VERSION_IF.search(text) and name != "agent/compat.h":
-            yield f"{name}: interpreter versions are told apart in agent/compat.h only"
+            if not is_test:
+                yield from subject_problems(name, included)
+        if VERSION_IF.search(text) and name != "agent/core/compat.h":
+            yield f"{name}: interpreter versions are told apart in agent/core/compat.h only"
         if folder not in ("base", "json", "cmd") and not is_test:
             for match in JSON_WRITER.finditer(text):
                 yield f"{name}: {match.group(1)} writes a result as JSON; that is src/json's, for --json and the page"

@@ -1,7 +1,7 @@
-"""Writes a C file that holds other files: python3 embed.py OUT.c NAME=PATH …, embed.py OUT.c --one ARRAY HEADER PATH, or embed.py OUT.c --pages PATH …
+"""Writes a C file that holds other files: python3 embed.py OUT.c NAME=PATH …, embed.py OUT.c --one ARRAY HEADER PATH, or embed.py OUT.c --pages FOLDER DEPFILE
 
-The result defines `embedded_files` (collect/embedded.h), in the order given; or one array and its size, n_ARRAY, which the header declares; or `op_pages`
-(analyze/op_pages.h), each named after its file.
+The result defines `embedded_files` (collect/agents/embedded.h), in the order given; or one array and its size, n_ARRAY, which the header declares; or `advice_pages`
+(advise/pages.h), each Markdown file of the folder, named after it; the depfile tells Ninja to look again when the folder changes.
 """
 import json
 import pathlib
@@ -25,19 +25,21 @@ def files(pairs: list[str]) -> str:
         out.append("static " + array(f"file_{i}", path))
         rows.append(f'\t{{ "{name}", file_{i}, sizeof file_{i} }},\n')
     return (
-        '#include "collect/embedded.h"\n\n' + "".join(out)
+        '#include "collect/agents/embedded.h"\n\n' + "".join(out)
         + "\nconst struct embedded_file embedded_files[] = {\n" + "".join(rows) + "\t{ 0 },\n};\n"
     )
 
 
-def pages(paths: list[str]) -> str:
-    rows = (f"\t{{ {json.dumps(pathlib.Path(path).stem)}, {json.dumps(pathlib.Path(path).read_text(), ensure_ascii=False)} }},\n" for path in paths)
-    return '#include "analyze/op_pages.h"\n\nconst struct op_page op_pages[] = {\n' + "".join(rows) + "};\nconst size_t n_op_pages = sizeof op_pages / sizeof *op_pages;\n"
+def pages(out: str, folder: str, depfile: str) -> str:
+    paths = sorted(pathlib.Path(folder).glob("*.md"))
+    pathlib.Path(depfile).write_text(f"{out}: " + " ".join(str(path).replace(" ", "\\ ") for path in [folder, *paths]) + "\n")
+    rows = (f"\t{{ {json.dumps(path.stem)}, {json.dumps(path.read_text(), ensure_ascii=False)} }},\n" for path in paths)
+    return '#include "advise/pages.h"\n\nconst struct advice_page advice_pages[] = {\n' + "".join(rows) + "};\nconst size_t n_advice_pages = sizeof advice_pages / sizeof *advice_pages;\n"
 
 
 def main() -> None:
     out, *rest = sys.argv[1:]
-    made = {"--one": lambda: one(*rest[1:]), "--pages": lambda: pages(rest[1:])}
+    made = {"--one": lambda: one(*rest[1:]), "--pages": lambda: pages(out, *rest[1:])}
     pathlib.Path(out).write_text(made.get(rest[0], lambda: files(rest))())
 
 

@@ -16,7 +16,8 @@ The tool is one static executable; this package finds it, and lets a program rec
 
     with leadline.region("load"):        a span that every recording shows, also that of leadline run; costs nothing without one
 
-    leadline.bench(f).median             how long it takes, as %timeit -o; leadline.Timer is timeit.Timer
+    leadline.timeit('f(3)', globals=globals())   how long it takes: one line with an interval; float() of it is seconds per loop
+    leadline.bench(f).median             the same with the names of %timeit -o; leadline.Timer is timeit.Timer
     print(leadline.compare(f, g))        whether g is faster than f: in blocks, with a control, a verdict in words
 
     leadline.torch.profile(…)            torch.profiler.profile with leadline's tables; leadline.torch.step(samples=…) for samples/s
@@ -37,7 +38,7 @@ from leadline._sampler import Recorder, Sampler, sample
 
 if TYPE_CHECKING:
     from leadline import torch as torch
-    from leadline._bench import Result, Timer, bench
+    from leadline._bench import Result, Timer, Timing, bench, timeit
     from leadline._binary import BinaryNotFound, find_binary
     from leadline._compare import Comparison, compare
     from leadline._lines import LineCounter, lines
@@ -47,11 +48,11 @@ if TYPE_CHECKING:
     Profile = Tracer
     __version__: str
 
-__all__ = ["BinaryNotFound", "Comparison", "Error", "LineCounter", "Profile", "Recorder", "Region", "Result", "Sampler", "Stats", "Timer", "Tracer", "__version__",
-           "bench", "compare", "find_binary", "lines", "load_ipython_extension", "region", "run", "runcall", "runctx", "sample", "torch", "trace"]
+__all__ = ["BinaryNotFound", "Comparison", "Error", "LineCounter", "Profile", "Recorder", "Region", "Result", "Sampler", "Stats", "Timer", "Timing", "Tracer", "__version__",
+           "bench", "compare", "find_binary", "lines", "load_ipython_extension", "region", "run", "runcall", "runctx", "sample", "timeit", "torch", "trace"]
 
 # What only some programs ask for is imported when they do: it would double the time this package takes to import.
-_LATER = {"Result": "_bench", "Timer": "_bench", "bench": "_bench", "BinaryNotFound": "_binary", "find_binary": "_binary", "Comparison": "_compare", "compare": "_compare", "LineCounter": "_lines", "lines": "_lines", "Stats": "_stats", "Tracer": "_tracer",
+_LATER = {"Result": "_bench", "Timer": "_bench", "Timing": "_bench", "bench": "_bench", "timeit": "_bench", "BinaryNotFound": "_binary", "find_binary": "_binary", "Comparison": "_compare", "compare": "_compare", "LineCounter": "_lines", "lines": "_lines", "Stats": "_stats", "Tracer": "_tracer",
           "Profile": "_tracer", "run": "_tracer", "runcall": "_tracer", "runctx": "_tracer", "trace": "_tracer"}
 
 

@@ -52,7 +52,7 @@ def _load(session: str) -> Any:
     if sys.implementation.name != "cpython" or not os.path.exists(path):
         if sys.implementation.name != "cpython":
             raise Error(f"{sys.implementation.name} cannot be traced, only CPython", 6)
-        raise Error(f"this leadline has no agent for {tag}: leadline doctor --build-agent {sys.executable} makes one", 6)
+        raise Error(f"leadline has no agent for {tag}: leadline doctor --build-agent {sys.executable} builds one", 6)
     loader = ExtensionFileLoader("_leadline_agent", path)
     try:
         agent = module_from_spec(ModuleSpec("_leadline_agent", loader, origin=path))

@@ -55,6 +55,7 @@ class _Side:
         self.name: str = what if isinstance(what, str) else getattr(what, "__qualname__", repr(what))
         self._timer = timeit.Timer(what, setup, timer, names)
         self.loops, self.loop_s = 1, 0.0
+        self._timer.timeit(1)  # a first call may be slow for reasons of its own
         start = clock.perf_counter()
         while True:
             seconds = self._timer.timeit(self.loops)
@@ -114,5 +115,5 @@ def _judge(document: Dict[str, Any], equivalence: float, *options: str) -> str:
     command = [find_binary(), "compare", "--judge", "-", "--equivalence", repr(100 * equivalence), "--color=never", *options]
     done = subprocess.run(command, input=json.dumps(document), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", check=False)
     if done.returncode:
-        raise Error(done.stderr.strip().partition("\n")[0] or f"leadline compare ended with status {done.returncode}")
+        raise Error(done.stderr.strip().partition("\n")[0] or f"leadline compare exited with status {done.returncode}")
     return done.stdout

@@ -6,6 +6,7 @@ A cell's functions are named after it: `In [7]:3` is line 3 of that cell, whatev
 import html
 import io
 import linecache
+import re
 import time
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -79,7 +80,7 @@ def seconds(value: Optional[float]) -> str:
     for limit, factor, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1, 1e3, "ms")):
         if value < limit:
             return f"{value * factor:.3g} {unit}"
-    return f"{value:.3g} s"
+    return f"{value:.3g} s" if value < 100 else f"{value:.0f} s"
 
 
 def sampled_tables(document: Dict[str, Any], limit: int) -> List[str]:
@@ -102,11 +103,13 @@ def sampled_tables(document: Dict[str, Any], limit: int) -> List[str]:
             table("Lines", ["self", "time", "total", "line"], lines)]
 
 
-def traced_table(stats: _stats.Stats, sort: Any, limit: int) -> str:
+def traced_table(stats: _stats.Stats, sort: Any, limits: List[Any]) -> str:
     """The columns of pstats, in its order."""
     stats.sort_stats(sort)
-    rows = []
-    for function in stats.fcn_list[:limit]:  # type: ignore[attr-defined]
+    rows, chosen = [], stats.fcn_list  # type: ignore[attr-defined]
+    for limit in limits:
+        chosen = stats.eval_print_amount(limit, chosen, "")[0]
+    for function in chosen:
         primitive, calls, own, total, _ = stats[function]
         count = str(calls) if calls == primitive else f"{calls}/{primitive}"
         name = function[2] if function[0] == "~" else f"{function[2]}  {place(function[0], function[1])}"
@@ -130,6 +133,7 @@ class LeadlineMagics(Magics):
     """Each takes a statement on its line, or as a cell magic the cell.
 
     -s SORT   order of rows        -n ROWS   how many (20)        -o FILE   save the recording
+    -l LIMIT  the same as -n; of %leadtrace also what else %prun takes: a share (0.1), a pattern of names; several times
     -r HZ     samples a second     -q        show nothing         -f FUNC   whose lines; several times
     -p        show the page of `leadline view` instead of tables
     """
@@ -138,7 +142,7 @@ class LeadlineMagics(Magics):
     @line_cell_magic
     def lead(self, line: str, cell: Optional[str] = None, local_ns: Optional[Dict[str, Any]] = None) -> None:
         """Runs the statement or cell under the sampler and shows where its time went."""
-        options, code, names = self._prepare(line, cell, "r:s:n:o:qp", local_ns)
+        options, code, names = self._prepare(line, cell, "r:s:n:l:o:qp", local_ns)
         limit = self._rows(options)
         recorder = _CellSampler(self.shell, options.get("r"))
         self._run(recorder, code, names, options)
@@ -151,8 +155,8 @@ class LeadlineMagics(Magics):
     @line_cell_magic
     def leadtrace(self, line: str, cell: Optional[str] = None, local_ns: Optional[Dict[str, Any]] = None) -> None:
         """Runs the statement or cell under the tracer and shows its calls, as %prun does."""
-        options, code, names = self._prepare(line, cell, "s:n:o:qp", local_ns)
-        limit = self._rows(options)
+        options, code, names = self._prepare(line, cell, "s:n:l:o:qp", local_ns)
+        limits = self._limits(options)
         try:
             sort = _stats.sort_key(options.get("s", "tottime"))
         except ValueError as error:
@@ -163,14 +167,14 @@ class LeadlineMagics(Magics):
             return
         stats, text = recorder.stats, io.StringIO()
         stats.stream = text  # type: ignore[attr-defined]
-        stats.sort_stats(sort).print_stats(limit)
-        display(Report(text.getvalue(), [traced_table(recorder.stats, sort, limit)]))
+        stats.sort_stats(sort).print_stats(*limits)
+        display(Report(text.getvalue(), [traced_table(recorder.stats, sort, limits)]))
 
     @needs_local_scope
     @line_cell_magic
     def leadlines(self, line: str, cell: Optional[str] = None, local_ns: Optional[Dict[str, Any]] = None) -> None:
         """Runs the statement or cell and shows every line of the functions named: %leadlines -f func statement."""
-        options, code, names = self._prepare(line, cell, "f:n:o:qp", local_ns)
+        options, code, names = self._prepare(line, cell, "f:n:l:o:qp", local_ns)
         wanted: Any = options.get("f") or []
         if not wanted:
             raise UsageError("which functions? For example: %leadlines -f work work()")
@@ -249,10 +253,38 @@ class LeadlineMagics(Magics):
 
     @staticmethod
     def _rows(options: Dict[str, str], rows: int = ROWS) -> int:
-        text = options.get("n", str(rows))
-        if not text.isdigit():
-            raise UsageError(f"-n wants a number of rows, not '{text}'")
+        if "n" in options and "l" in options:
+            raise UsageError("-n and -l mean the same: give one of them")
+        letter = "l" if "l" in options else "n"
+        text: Any = options.get(letter, str(rows))
+        if not isinstance(text, str) or not text.isdigit():
+            raise UsageError(f"-{letter} wants a number of rows, not '{text if isinstance(text, str) else ' '.join(text)}'")
         return int(text)
+
+    @classmethod
+    def _limits(cls, options: Dict[str, str]) -> List[Any]:
+        """What pstats' print_stats takes, as %prun -l has it: rows, a share of them, or a pattern; one after another."""
+        if "l" not in options or "n" in options:
+            return [cls._rows(options)]
+        words: Any = options["l"]
+        limits: List[Any] = []
+        for word in [words] if isinstance(words, str) else words:
+            word = word.strip("'\"")
+            try:
+                limits.append(int(word) if word.isdigit() else float(word))
+            except ValueError:
+                limits.append(_pattern(word))
+            if isinstance(limits[-1], float) and not 0 <= limits[-1] < 1:
+                raise UsageError(f"-l wants rows, a share of them below 1, or a pattern, not '{word}'")
+        return limits
+
+
+def _pattern(word: str) -> str:
+    try:
+        re.compile(word)
+    except re.error as error:
+        raise UsageError(f"-l {word}: no pattern: {error}") from None
+    return word
 
 
 # ---- cells ----------------------------------------------------------------------------------------------------

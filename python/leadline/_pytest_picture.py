@@ -44,7 +44,8 @@ def box(axis: Axis, y: int, row: Row, name: str, text: str) -> str:
     """What lies within 1.5 interquartile ranges is a line, the middle half a box, the median a mark; what lies beyond would dwarf them."""
     low, q1, median, q3, high = (axis.place(row[key]) for key in ("ld15iqr", "q1", "median", "q3", "hd15iqr"))
     top = y - BOX // 2
-    about = f"{name}: median {text}, {row['rounds']} rounds, the slowest {row['max'] / row['median']:.3g} times as long"
+    slowest = row["max"] / row["median"]
+    about = f"{name}: median {text}, {row['rounds']} rounds, the slowest {slowest:.{0 if slowest >= 100 else 2}f} times as long"
     return (f'<g><title>{escape(about)}</title><text class="n" x="{axis.left - 10}" y="{y + 4}">{escape(name)}</text>'
             f'<line class="w" x1="{low}" y1="{y}" x2="{high}" y2="{y}"/>'
             f'<rect class="b" x="{q1}" y="{top}" width="{round(max(q3 - q1, 1), 1)}" height="{BOX}"/>'

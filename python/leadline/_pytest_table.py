@@ -55,10 +55,11 @@ def named(row: Row, style: str) -> str:
 
 
 def relative(best: float, value: float) -> str:
+    """How many times the best of its column a value is, calls a second included, in pytest-benchmark's words."""
     if value == best:
         return "(1.0)"
-    ratio = value / best if best else float("inf")
-    return "(>1000)" if ratio > 1000 else f"({ratio:.2f})"
+    ratio = abs(value / best) if best else float("inf")
+    return "(inf)" if ratio == float("inf") else "(>1000.0)" if ratio > 1000 else f"({ratio:.2f})"
 
 
 class Table:
@@ -82,12 +83,12 @@ class Table:
             return str(row[column])
         text = f"{row[column] * (self.ops_factor if column == 'ops' else self.factor):,.4f}"
         if len(self.rows) > 1:
-            text += " " + (relative(row["ops"], self.best["ops"]) if column == "ops" else relative(self.best[column], row[column])).ljust(7)
+            text += " " + relative(self.best[column], row[column]).ljust(9)
         return text
 
     def title(self, column: str) -> str:
         text = f"OPS ({self.ops_prefix}ops/s)" if column == "ops" and self.ops_prefix else TITLES[column]
-        return text + " " * 8 if len(self.rows) > 1 and (column in TIMES or column == "ops") else text
+        return text + " " * 10 if len(self.rows) > 1 and (column in TIMES or column == "ops") else text
 
     def markup(self, row: Row, column: str) -> Dict[str, bool]:
         if len(self.rows) < 2 or column not in self.best:

@@ -56,6 +56,15 @@ class Profile(_base):  # type: ignore[misc]
         super().export_chrome_trace(os.fspath(path))
         self._trace = _Trace(self.profiler, os.fspath(path))
 
+    def report(self, *words: str) -> str:
+        """What `leadline report` says of the cycle that ended last, with these options: report("--overview"), report("--steps", "--json")."""
+        if getattr(self.profiler, "kineto_results", None) is None:
+            raise Error("nothing was profiled yet: report() is for after the profile has stopped", 2)
+        written = self._written()
+        if written is None:
+            raise Error("the trace was written to a file that has gone or changed since", 2)
+        return _run("report", *(words or ("--overview",)), written.path)
+
     def _is_told_by_its_trace(self) -> bool:
         config = self.experimental_config
         return (not getattr(self, "acc_events", False) and getattr(self, "use_device", None) in (None, "cuda")
@@ -172,7 +181,11 @@ class Averages:
 
 def _report(path: str, words: List[str]) -> str:
     release = ".".join(str(_torch.__version__).split("+")[0].split(".")[:2])
-    done = subprocess.run([find_binary(), "report", "--ops", f"--torch={release}", *words, path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    return _run("report", "--ops", f"--torch={release}", *words, path)
+
+
+def _run(*words: str) -> str:
+    done = subprocess.run([find_binary(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     if done.returncode:
         raise Error(words_of(done.stderr.decode("utf-8", "replace")), done.returncode)
     return done.stdout.decode("utf-8")

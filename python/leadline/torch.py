@@ -5,6 +5,7 @@
     with leadline.torch.profile(record_shapes=True) as prof:      # as torch.profiler.profile
         train(model)
     print(prof.key_averages().table(sort_by="cpu_time_total"))    # torch's table, made by leadline
+    print(prof.report("--overview"))                              # what leadline report says of it
 
     leadline.torch.profile(schedule=…, on_trace_ready=leadline.torch.trace_handler("traces"))
 

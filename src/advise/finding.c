@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See finding.h. */
-#include "analyze/finding.h"
+#include "advise/finding.h"
 
 #include <stdbool.h>
 
@@ -13,10 +13,10 @@ const char *const finding_confidence_names[FINDING_N_CONFIDENCES] = {
 };
 
 const char *const finding_confidence_meanings[FINDING_N_CONFIDENCES] = {
-	[FINDING_MEASURED] = "the change does away with what was measured",
+	[FINDING_MEASURED] = "the change removes what was measured",
 	[FINDING_BOUND] =
-		"the change takes away a part of what was measured; a second run tells how much",
-	[FINDING_HEURISTIC] = "judged by names, counts or estimates, or by little data",
+		"the change removes part of what was measured; a second run shows how much",
+	[FINDING_HEURISTIC] = "judged by names, counts or estimates, or from little data",
 };
 
 static bool comes_before(const struct finding *a, const struct finding *b)

@@ -5,8 +5,8 @@
  * native or plain Python code) fills this; views and JSON know nothing else of them.
  *
  * A finding is honest: what the data does not tell is NULL, 0 or NAN, never made up. */
-#ifndef ANALYZE_FINDING_H
-#define ANALYZE_FINDING_H
+#ifndef ADVISE_FINDING_H
+#define ADVISE_FINDING_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,10 +30,13 @@ extern const char *const finding_confidence_names[FINDING_N_CONFIDENCES]; /* "me
 extern const char *const finding_confidence_meanings[FINDING_N_CONFIDENCES];
 
 struct finding_saving {
-	double value;   /* at most; NAN: cannot be told */
-	enum unit unit; /* of value and whole */
+	double value; /* at most; NAN: cannot be told */
+	double estimate; /* most likely, by what such changes brought (docs/decisions/0056); NAN: not known */
+	enum unit unit; /* of value, estimate and whole */
 	const char *of; /* what it is a part of, "the steps" */
 	double whole;   /* all there is of that; NAN: not known */
+	/* why value cannot be told, as in "what it saves is …", without the full stop; NULL: it can, or nobody says */
+	const char *unknown;
 };
 
 /* Commands of leadline. FILE stands for the file that the finding is of, AFTER for one recorded once more with the change. */
@@ -45,8 +48,8 @@ struct finding_proof {
 struct finding {
 	const char *rule;  /* its page: `leadline help RULE`, docs/advice/RULE.md */
 	const char *title; /* a few words: what a reader scans */
-	const char *
-		file; /* the place with at least half of the finding's time (or of its times, where it has no time); NULL: there is none, or it is not known */
+	/* the place with at least half of the finding's time (or of its times, where it has no time); NULL: there is none, or it is not known */
+	const char *file;
 	uint32_t line;        /* in file; 0: not known */
 	const char *evidence; /* a sentence with figures, without the full stop */
 	const char *change;   /* what to do, likewise */

@@ -31,8 +31,10 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 		.timeline_events = UNITS_UNKNOWN,
 		.timeline_bytes = UNITS_UNKNOWN,
 		.timeline_lost = UNITS_UNKNOWN,
+		.traced_processes = UNITS_UNKNOWN,
 		.own_cpu_s = UNITS_UNKNOWN,
 		.slowdown = UNITS_UNKNOWN,
+		.ops_slowdown = UNITS_UNKNOWN,
 		.file_bytes = tables_reader(t)->size_bytes };
 	const struct {
 		const char *key;
@@ -43,7 +45,8 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 		{ "samples_shortened", &f.shortened }, { "ticks_missed", &f.missed_ticks },
 		{ "timeline_events", &f.timeline_events }, { "timeline_bytes", &f.timeline_bytes },
 		{ "timeline_lost", &f.timeline_lost }, { "own_cpu_s", &f.own_cpu_s },
-		{ "slowdown_est", &f.slowdown } };
+		{ "trace_processes", &f.traced_processes }, { "slowdown_est", &f.slowdown },
+		{ "torch_slowdown_est", &f.ops_slowdown } };
 	struct record_iter it = record_iter(t, RECORD_meta);
 
 	for (const struct rec_meta *m; (m = record_next(&it));) {
@@ -72,4 +75,9 @@ struct fidelity fidelity_build(struct arena *a, struct tables *t)
 	}
 	record_iter_done(&it);
 	return f;
+}
+
+bool fidelity_lacks_agent(const struct fidelity *f)
+{
+	return f->traced_processes == 0 && !*f->no_trace && *f->trace_notes;
 }

@@ -5,15 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/files.h"
-#include "analyze/op_events.h"
-#include "analyze/op_stacks.h"
-#include "analyze/regions.h"
-#include "analyze/strips.h"
-#include "analyze/texts.h"
-#include "analyze/torch.h"
-#include "analyze/training.h"
-#include "analyze/usage.h"
+#include "analyze/code/files.h"
+#include "analyze/code/source_texts.h"
+#include "analyze/host/usage.h"
+#include "analyze/samples/books.h"
+#include "analyze/samples/regions.h"
+#include "analyze/samples/thread_states.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/results.h"
+#include "analyze/torch/stacks.h"
+#include "analyze/torch/training.h"
 #include "base/err.h"
 #include "base/xalloc.h"
 #include "store/reader.h"
@@ -147,22 +148,30 @@ bool recording_is_partial(struct recording *r)
 const char *recording_why(struct recording *r, const char *usual)
 {
 	return *usual && recording_is_partial(r)
-		? "nothing of it is in what could be read: the file is damaged"
+		? "nothing of it could be read: the file is damaged"
 		: usual;
 }
 
-struct texts *recording_texts(struct recording *r)
+struct source_texts *recording_texts(struct recording *r)
 {
 	if (!r->texts)
-		r->texts = texts_load(&r->arena, r->tables);
+		r->texts = source_texts_load(&r->arena, r->tables);
 	return r->texts;
 }
 
-const struct strips *recording_strips(struct recording *r)
+const struct thread_states *recording_strips(struct recording *r)
 {
 	if (!r->strips)
-		r->strips = strips_build(&r->arena, r->tables, r->frames);
+		r->strips = thread_states_build(&r->arena, r->tables, r->frames);
 	return r->strips;
+}
+
+const struct books *recording_books(struct recording *r)
+{
+	if (!r->has_books && r->tables && !r->origin.is_foreign)
+		r->books = books_build(&r->arena, r->tables, r->frames);
+	r->has_books = true;
+	return r->books;
 }
 
 const struct training *recording_training(struct recording *r)

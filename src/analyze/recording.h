@@ -19,20 +19,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/bound.h"
 #include "analyze/fidelity.h"
+#include "analyze/host/bound.h"
 #include "analyze/origin.h"
 #include "analyze/selection.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "store/damage.h"
 
+struct books;
 struct files;
 struct reader;
 struct regions;
-struct strips;
+struct thread_states;
 struct tables;
-struct texts;
+struct source_texts;
 struct torch;
 struct training;
 struct usage;
@@ -57,9 +58,11 @@ struct recording {
 	const struct regions *regions;
 	/* For whoever shows it; see the functions below: */
 	const struct training *training;
-	struct texts *texts;
+	struct source_texts *texts;
 	struct files *files;
-	const struct strips *strips;
+	const struct thread_states *strips;
+	const struct books *books;
+	bool has_books; /* they were looked for */
 	struct selection *selections[RECORDING_SELECTIONS];
 	size_t n_places; /* of all its stacks, once known: how large it is */
 	uint64_t n_asked;
@@ -85,10 +88,12 @@ bool recording_is_partial(struct recording *r);
 /* Why something is not in it: `usual`, unless it may have been in what is lost. "" stays "". */
 const char *recording_why(struct recording *r, const char *usual);
 /* Made when first asked for; none is NULL but for the training of a program that told no steps. */
-struct texts *recording_texts(struct recording *r);
-const struct strips *recording_strips(struct recording *r);
+struct source_texts *recording_texts(struct recording *r);
+const struct thread_states *recording_strips(struct recording *r);
 const struct training *recording_training(struct recording *r);
 struct files *recording_files(struct recording *r);
+/* NULL: unknown, as of recordings that were not sampled. */
+const struct books *recording_books(struct recording *r);
 /* Its operators of PyTorch; NULL: it holds none. */
 struct torch *recording_torch(struct recording *r);
 

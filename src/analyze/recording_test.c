@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "analyze/recording.h"
-#include "analyze/stacks_rig.h"
+#include "analyze/samples/stacks_rig.h"
 #include "base/buf.h"
 #include "store/reader.h"
 #include "store/tables.h"

@@ -2,27 +2,34 @@
  * See selection.h. */
 #include "analyze/selection.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/arguments.h"
-#include "analyze/blocks.h"
-#include "analyze/endings.h"
-#include "analyze/exact.h"
-#include "analyze/exact_lines.h"
-#include "analyze/flametree.h"
-#include "analyze/opcode_counts.h"
-#include "analyze/paths.h"
-#include "analyze/probes.h"
+#include "analyze/calls/arguments.h"
+#include "analyze/calls/exact.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/calls/opcode_counts.h"
+#include "analyze/calls/timeline.h"
+#include "analyze/diff/time_blocks.h"
 #include "analyze/recording.h"
-#include "analyze/strips.h"
-#include "analyze/tasks.h"
-#include "analyze/threads.h"
-#include "analyze/timeline.h"
-#include "analyze/turned.h"
+#include "analyze/samples/crash_stacks.h"
+#include "analyze/samples/flametree.h"
+#include "analyze/samples/inverted_tree.h"
+#include "analyze/samples/parted_tree.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/probes.h"
+#include "analyze/samples/tasks.h"
+#include "analyze/samples/thread_select.h"
+#include "analyze/samples/thread_states.h"
+#include "analyze/stretch.h"
+#include "analyze/torch/results.h"
+#include "analyze/torch/subset.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "base/xalloc.h"
 #include "store/reader.h"
 #include "base/banned.h"
@@ -33,6 +40,7 @@ const char *const choice_states[] = { [STACKS_WALL] = "wall",
 	[STACKS_CPU] = "cpu",
 	[STACKS_GIL] = "gil",
 	[STACKS_WAIT] = "wait",
+	[STACKS_RUNNABLE] = "runnable",
 	NULL };
 
 static bool folds_idle(const struct choice *c)
@@ -49,7 +57,8 @@ static void add_words(struct buf *to, const char *before, const char *text)
 
 void choice_describe(const struct choice *c, struct buf *to)
 {
-	static const char *const words[] = { "", "on a CPU", "holding the GIL", "not on a CPU" };
+	static const char *const words[] = { "", "on a CPU", "holding the GIL", "not running",
+		"ready to run, without a CPU" };
 	char from[UNITS_TEXT], until[UNITS_TEXT];
 
 	if (c->state != STACKS_WALL)
@@ -58,6 +67,10 @@ void choice_describe(const struct choice *c, struct buf *to)
 		add_words(to, "", "only mine");
 	if (c->idle && c->state == STACKS_WALL)
 		add_words(to, "", "with idle threads");
+	if (c->imports)
+		add_words(to, "", "with imports");
+	if (c->phase)
+		add_words(to, "", c->phase);
 	if (c->threads)
 		add_words(to, "thread ", c->threads);
 	if (c->processes)
@@ -107,8 +120,8 @@ int row_order_parse(
 		return 0;
 	}
 	return err_set(e, ERR_USAGE,
-		"%s wants self, total, calls, name, or pstats' tottime, cumtime, ncalls, "
-		"pcalls, filename, line, stdname, nfl, not '%.100s'",
+		"%s wants self, total, calls, name, or pstats' tottime, cumtime, ncalls, pcalls, "
+		"filename, line, stdname, nfl, not '%.100s'",
 		option, key);
 }
 
@@ -120,7 +133,7 @@ static void add_text(struct buf *key, char kind, const char *text)
 		buf_printf(key, "%c\1%s\2", kind, text);
 }
 
-static void add_patterns(struct buf *key, char kind, const struct shape_patterns *p)
+static void add_patterns(struct buf *key, char kind, const struct stack_filter_patterns *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		add_text(key, kind, p->v[i]);
@@ -131,8 +144,9 @@ static char *key_of(const struct choice *c)
 	struct buf key = BUF_INIT;
 	char *text;
 
-	buf_printf(&key, "%d %a %a %d%d%d%d ", (int)c->state, c->from_s, c->to_s, c->only_mine,
-		c->idle, c->shape.collapse, c->by_time);
+	buf_printf(&key, "%d %a %a %d%d%d%d%d ", (int)c->state, c->from_s, c->to_s, c->only_mine,
+		c->idle, c->imports, c->shape.collapse, c->by_time);
+	add_text(&key, 'P', c->phase);
 	add_text(&key, 't', c->threads);
 	add_text(&key, 'p', c->processes);
 	add_patterns(&key, 'f', &c->shape.focus);
@@ -144,6 +158,26 @@ static char *key_of(const struct choice *c)
 	return text;
 }
 
+/* Operators tell the phases, and samples have their clock. */
+static int resolve_phase(struct selection *s, const struct choice *c, struct err *e)
+{
+	struct recording *r = s->recording;
+	struct torch *torch = c->phase ? recording_torch(r) : NULL;
+
+	if (!c->phase)
+		return 0;
+	if (!torch)
+		return err_set(e, ERR_UNSUPPORTED, "%s",
+			recording_why(r,
+				"its phases are unknown: PyTorch operators tell them (leadline run "
+				"--torch)"));
+	if (r->origin.is_foreign)
+		return err_set(e, ERR_UNSUPPORTED,
+			"phases select samples, and a trace has none: see its operators (--ops)");
+	return torch_phase_find(
+		torch, c->phase, &s->arena, &s->options.within, &s->options.n_within, e);
+}
+
 static int resolve(struct selection *s, const struct choice *c, struct err *e)
 {
 	struct recording *r = s->recording;
@@ -152,7 +186,7 @@ static int resolve(struct selection *s, const struct choice *c, struct err *e)
 	if ((c->threads || c->processes) &&
 		threads_choose(&s->arena, r->tables, c->threads, c->processes, &rows, e) < 0)
 		return -(int)e->code;
-	if (shape_new(&s->shape, &s->arena, r->frames, &c->shape, e) < 0)
+	if (stack_filter_new(&s->shape, &s->arena, r->frames, &c->shape, e) < 0)
 		return -(int)e->code;
 	if (c->by_time)
 		s->blocks = xcalloc(1, sizeof *s->blocks);
@@ -162,11 +196,12 @@ static int resolve(struct selection *s, const struct choice *c, struct err *e)
 		.threads = rows.v,
 		.n_threads = rows.n,
 		.fold_idle = folds_idle(c),
+		.imports = c->imports ? IMPORTS_WHOLE : IMPORTS_FOLDED,
 		.only_mine = c->only_mine,
 		.blocks = s->blocks,
 		.frames = r->frames,
 		.shape = s->shape };
-	return 0;
+	return resolve_phase(s, c, e);
 }
 
 /* What the file cannot say. */
@@ -182,13 +217,20 @@ static int refuse(const struct selection *s, struct err *e)
 	if (!s->exact && !s->stacks->has_times && (o->from_s > 0 || o->to_s > 0))
 		return err_set(e, ERR_UNSUPPORTED,
 			"a %s file does not say when its samples were taken", r->origin.format);
-	if (s->exact && (o->state != STACKS_WALL || o->from_s > 0 || o->to_s > 0))
+	if (s->exact && o->state != STACKS_WALL)
 		return err_set(e, ERR_UNSUPPORTED,
-			"traced calls are sums over the whole run: states and ranges of time need "
-			"samples");
+			"traced calls are sums over the whole run: states need samples");
+	if ((s->exact || s->exact_lines) && (o->from_s > 0 || o->to_s > 0) &&
+		!s->stacks->nodes->is_window)
+		return err_set(e, ERR_UNSUPPORTED,
+			"traced calls are sums over the whole run: ranges of time need samples, or "
+			"a timeline of all calls (run --trace=timeline)");
+	if ((s->exact || s->exact_lines) && o->within)
+		return err_set(e, ERR_UNSUPPORTED,
+			"traced calls are sums over the whole run: phases need samples");
 	if (s->exact && !s->exact->has_contexts && (o->only_mine || s->shape))
 		return err_set(e, ERR_UNSUPPORTED,
-			"that needs calling contexts, and such a file only says who called whom");
+			"that needs whole stacks, and this kind of file only says who called whom");
 	return 0;
 }
 
@@ -222,11 +264,11 @@ void selection_free(struct selection *s)
 {
 	if (!s)
 		return;
-	shape_free(s->shape);
-	turned_free(s->inverted);
+	stack_filter_free(s->shape);
+	inverted_tree_free(s->inverted);
 	arena_done(&s->arena);
 	if (s->blocks)
-		blocks_done(s->blocks);
+		time_blocks_done(s->blocks);
 	free(s->blocks);
 	free(s->key);
 	free(s);
@@ -288,17 +330,24 @@ double selection_lost_share(const struct selection *s)
 	return s->exact || !s->profile ? 0 : s->profile->lost_share;
 }
 
+bool selection_is_parted(const struct selection *s)
+{
+	return s->exact && !s->exact->has_contexts;
+}
+
 const struct flametree *selection_tree(struct selection *s)
 {
 	if (!s->tree)
-		s->tree = flametree_build(&s->arena, s->stacks, selection_lost_share(s));
+		s->tree = selection_is_parted(s)
+			? parted_tree_build(&s->arena, s->exact)
+			: flametree_build(&s->arena, s->stacks, selection_lost_share(s));
 	return s->tree;
 }
 
-struct turned *selection_inverted(struct selection *s)
+struct inverted_tree *selection_inverted(struct selection *s)
 {
 	if (!s->inverted)
-		s->inverted = turned_new(selection_tree(s), TURNED_CALLERS, 0);
+		s->inverted = inverted_tree_new(selection_tree(s), INVERTED_TREE_CALLERS, 0);
 	return s->inverted;
 }
 
@@ -327,7 +376,7 @@ static const struct flametree *tree_of_calls(struct selection *s, size_t *ret_nu
 /* The strip of the chosen thread that was sampled longest without being idle. */
 const struct flametree *selection_time_tree(struct selection *s, size_t *ret_number)
 {
-	const struct strips *t = recording_strips(s->recording);
+	const struct thread_states *t = recording_strips(s->recording);
 	const struct stack_thread *best = NULL;
 
 	if (s->stacks->nodes->n) {
@@ -377,13 +426,74 @@ const struct tasks *selection_tasks(struct selection *s)
 	return s->tasks;
 }
 
-const struct ending *selection_endings(struct selection *s, size_t *ret_n)
+/* Of the time chosen, stretch by stretch where it is of a phase. */
+static void sum_strip(
+	const struct selection *s, const struct state_thread *x, double to[STRIP_STATES_])
 {
-	if (!s->endings)
-		s->endings =
-			endings_build(&s->arena, s->recording->tables, s->stacks, &s->n_endings);
-	*ret_n = s->n_endings;
-	return s->endings;
+	uint64_t zero_ns = s->recording->reader->begun_monotonic_ns;
+	uint64_t from_ns = (uint64_t)(s->options.from_s * 1e9);
+	uint64_t to_ns = s->options.to_s > 0 ? (uint64_t)(s->options.to_s * 1e9) : UINT64_MAX;
+
+	if (!s->options.within) {
+		thread_states_sums(x, from_ns, to_ns, to);
+		return;
+	}
+	memset(to, 0, STRIP_STATES_ * sizeof *to);
+	for (size_t i = 0; i < s->options.n_within; i++) {
+		const struct stretch *w = &s->options.within[i];
+		uint64_t begin =
+			(uint64_t)w->start_ns > zero_ns ? (uint64_t)w->start_ns - zero_ns : 0;
+		uint64_t end = (uint64_t)w->end_ns > zero_ns ? (uint64_t)w->end_ns - zero_ns : 0;
+		double one[STRIP_STATES_];
+
+		begin = begin > from_ns ? begin : from_ns;
+		end = end < to_ns ? end : to_ns;
+		if (end <= begin)
+			continue;
+		thread_states_sums(x, begin, end, one);
+		for (size_t k = 0; k < STRIP_STATES_; k++)
+			to[k] += one[k];
+	}
+}
+
+struct state_sums selection_states(struct selection *s)
+{
+	const struct thread_states *t = recording_strips(s->recording);
+	struct state_sums sum = { .is_known = t->has_states && t->n_threads };
+	uint64_t at;
+	double one[STRIP_STATES_], ready_s;
+	struct map strips = MAP_INIT;
+
+	for (size_t i = 0; i < t->n_threads; i++)
+		map_put(&strips, t->threads[i].row, i);
+	for (size_t i = 0; sum.is_known && i < s->stacks->n_threads; i++) {
+		const struct stack_thread *x = &s->stacks->threads[i];
+		const struct state_thread *strip =
+			map_find(&strips, x->row, &at) ? &t->threads[at] : NULL;
+		double left_out = x->all - x->value;
+
+		if (!strip || x->value <= 0)
+			continue;
+		sum_strip(s, strip, one);
+		ready_s = units_is_known(x->runnable_s) ? x->runnable_s : 0;
+		sum.runnable_s += fmin(ready_s, one[STRIP_RUNNING]);
+		one[STRIP_RUNNING] = fmax(one[STRIP_RUNNING] - ready_s, 0);
+		if (s->stacks->n_folded && left_out > 0)
+			one[STRIP_WAITING] = fmax(one[STRIP_WAITING] - left_out, 0);
+		for (size_t k = 0; k < STRIP_STATES_; k++)
+			sum.s[k] += one[k];
+	}
+	map_done(&strips);
+	return sum;
+}
+
+const struct crash_stacks *selection_crashes(struct selection *s, size_t *ret_n)
+{
+	if (!s->crashes)
+		s->crashes = crash_stacks_build(
+			&s->arena, s->recording->tables, s->stacks, &s->n_crashes);
+	*ret_n = s->n_crashes;
+	return s->crashes;
 }
 
 const struct stacks *selection_stacks_on_cpu(struct selection *s)
@@ -396,9 +506,22 @@ const struct stacks *selection_stacks_on_cpu(struct selection *s)
 	return stacks_build(&s->arena, s->recording->tables, &o);
 }
 
+const struct stacks *selection_stacks_of_imports(struct selection *s)
+{
+	struct stacks_options o = s->options;
+
+	o.imports = IMPORTS_ALONE;
+	o.only_mine = false;
+	o.shape = NULL;
+	o.blocks = NULL;
+	return stacks_build(&s->arena, s->recording->tables, &o);
+}
+
 void selection_describe(const struct selection *s, struct buf *to)
 {
 	buf_adds(to, s->what);
+	if (s->stacks->paths->imports.value > 0)
+		buf_adds(to, to->n ? "; imports in one row" : "imports in one row");
 	if (!s->stacks->n_folded)
 		return;
 	buf_adds(to, to->n ? "; left out: " : "left out: ");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * See arena.h. Blocks grow from 4 KiB to 1 MiB; a larger request gets a block of its own. */
+ * See arena.h. Blocks grow from 512 bytes to 1 MiB; a larger request gets a block of its own. */
 #include "base/arena.h"
 
 #include <stdalign.h>
@@ -16,7 +16,7 @@ struct arena_block {
 	alignas(max_align_t) char data[];
 };
 
-enum { FIRST_BLOCK = 4 << 10, LAST_BLOCK = 1 << 20 };
+enum { FIRST_BLOCK = 512, LAST_BLOCK = 1 << 20 };
 
 static struct arena_block *add_block(struct arena *a, size_t n_bytes)
 {

@@ -12,11 +12,18 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "base/tty.h"
 #include "base/banned.h"
 
 void json_init(struct json_writer *w, struct buf *out, bool pretty)
 {
 	*w = (struct json_writer){ .out = out, .pretty = pretty };
+}
+
+void json_init_shown(struct json_writer *w, struct buf *out, bool pretty)
+{
+	json_init(w, out, pretty);
+	w->ascii = !tty_is_utf8();
 }
 
 bool json_is_complete(const struct json_writer *w)
@@ -101,13 +108,19 @@ static bool is_plain(unsigned char c)
 }
 
 /* Appends one character that is not plain; returns the bytes of s it was. */
-static size_t add_special(struct buf *out, const char *s, size_t n)
+static size_t add_special(struct buf *out, const char *s, size_t n, bool ascii)
 {
 	static const char letters[] = "b\bf\fn\nr\rt\t\"\"\\\\"; /* escape letter, character */
 	uint32_t c;
 	size_t used = text_decode(s, n, &c);
 
-	if (c >= 0x80 && !text_is_control(c)) { /* the rest may be printed on a terminal */
+	if (c >= 0x10000 && ascii) {
+		buf_printf(out, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd800 + ((c - 0x10000) >> 10),
+			0xdc00 + ((c - 0x10000) & 0x3ff));
+		return used;
+	}
+	if (c >= 0x80 && !text_is_control(c) &&
+		!ascii) { /* the rest may be printed on a terminal */
 		if (c == 0xfffd)
 			buf_adds(out, "\xef\xbf\xbd");
 		else
@@ -123,8 +136,9 @@ static size_t add_special(struct buf *out, const char *s, size_t n)
 	return used;
 }
 
-static void add_quoted(struct buf *out, const char *s, size_t n)
+static void add_quoted(const struct json_writer *w, const char *s, size_t n)
 {
+	struct buf *out = w->out;
 	size_t at = 0;
 
 	buf_addc(out, '"');
@@ -136,7 +150,7 @@ static void add_quoted(struct buf *out, const char *s, size_t n)
 		buf_add(out, s + at, run - at);
 		at = run;
 		if (at < n)
-			at += add_special(out, s + at, n - at);
+			at += add_special(out, s + at, n - at, w->ascii);
 	}
 	buf_addc(out, '"');
 }
@@ -146,7 +160,7 @@ void json_key(struct json_writer *w, const char *key)
 	assert(w->depth > 0 && w->levels[w->depth - 1].is_object && "a key outside of an object");
 	assert(!w->has_key && "a key after a key");
 	begin_item(w);
-	add_quoted(w->out, key, strlen(key));
+	add_quoted(w, key, strlen(key));
 	buf_adds(w->out, w->pretty ? ": " : ":");
 	w->has_key = true;
 }
@@ -154,7 +168,7 @@ void json_key(struct json_writer *w, const char *key)
 void json_string_n(struct json_writer *w, const char *s, size_t n)
 {
 	begin_value(w);
-	add_quoted(w->out, s, n);
+	add_quoted(w, s, n);
 }
 
 void json_string(struct json_writer *w, const char *s)

@@ -36,6 +36,7 @@ enum { JSON_WRITE_DEPTH = 256 };
 struct json_writer {
 	struct buf *out; /* borrowed */
 	bool pretty;
+	bool ascii;     /* everything else is escaped */
 	bool is_begun;  /* the one value has begun */
 	bool has_key;   /* a key waits for its value */
 	unsigned depth; /* containers open */
@@ -45,6 +46,8 @@ struct json_writer {
 };
 
 void json_init(struct json_writer *w, struct buf *out, bool pretty);
+/* Of results, which are printed: ASCII where a terminal would get no more (base/tty.h). It reads back as the same. */
+void json_init_shown(struct json_writer *w, struct buf *out, bool pretty);
 bool json_is_complete(const struct json_writer *w); /* a value was written and all is closed */
 
 void json_object_begin(struct json_writer *w);

@@ -15,7 +15,7 @@
 #include "base/banned.h"
 
 /* getopt's value of a long option is this plus the row, of a short one its letter. */
-enum { LONG_BASE = 256 };
+enum { LONG_BASE = 256, HELP = LONG_BASE - 1 };
 
 /* Widest text of the user's shown in an error. */
 enum { SHOWN_WIDTH = 60 };
@@ -28,9 +28,14 @@ struct parse {
 	struct err *e;
 };
 
+static bool is_of_peers(const struct opt *row)
+{
+	return row->kind == OPT_ANYWAY || row->kind == OPT_INSTEAD || row->kind == OPT_NOT_BUILT;
+}
+
 static struct option *build_long(const struct opt *table, size_t n)
 {
-	struct option *all = xcalloc(n + 1, sizeof *all), *to = all;
+	struct option *all = xcalloc(n + 2, sizeof *all), *to = all;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!table[i].name)
@@ -42,6 +47,7 @@ static struct option *build_long(const struct opt *table, size_t n)
 		to->val = LONG_BASE + (int)i;
 		to++;
 	}
+	*to = (struct option){ "help", no_argument, NULL, HELP };
 	return all;
 }
 
@@ -55,6 +61,7 @@ static void build_short(struct buf *out, const struct opt *table, size_t n, bool
 		if (table[i].kind != OPT_FLAG && !table[i].optional_value)
 			buf_addc(out, ':');
 	}
+	buf_addc(out, 'h');
 }
 
 static const struct opt *find_row(const struct parse *p, int value)
@@ -118,12 +125,14 @@ static int fail_value(const struct parse *p, const struct opt *row, int value, c
 	switch (row->kind) {
 	case OPT_FLAG:
 	case OPT_STRING:
+	case OPT_ANYWAY:
+	case OPT_INSTEAD:
+	case OPT_NOT_BUILT:
 		break; /* take anything */
 	case OPT_LIST:
 	case OPT_PAIRS:
 	case OPT_TRIPLES:
-		buf_printf(&text, " wants to be given %d times at most",
-			OPT_LIST_MOST / words_of(row));
+		buf_printf(&text, " can be given at most %d times", OPT_LIST_MOST / words_of(row));
 		break;
 	case OPT_U64:
 		buf_adds(&text, " wants a number such as 100");
@@ -160,12 +169,23 @@ static bool add_to_list(struct opt_list *list, const char *given)
 	return true;
 }
 
+static int answer(const struct parse *p, const struct opt *row)
+{
+	if (row->kind == OPT_ANYWAY)
+		return 0;
+	return err_set(p->e, row->kind == OPT_NOT_BUILT ? ERR_NOT_BUILT : ERR_USAGE, "%s: --%s: %s",
+		p->command, row->name, row->help);
+}
+
 static int store(const struct parse *p, const struct opt *row, int value, const char *given)
 {
-	void *to = (char *)p->options + row->offset;
+	void *to;
 	bool is_good = true;
 
-	if (row->given_offset != SIZE_MAX)
+	if (is_of_peers(row))
+		return answer(p, row);
+	to = (char *)p->options + row->offset;
+	if (row->given_offset)
 		*(bool *)((char *)p->options + row->given_offset) = true;
 	if (row->kind == OPT_FLAG)
 		*(bool *)to = true;
@@ -173,6 +193,9 @@ static int store(const struct parse *p, const struct opt *row, int value, const 
 		return 0;
 	switch (row->kind) {
 	case OPT_FLAG:
+	case OPT_ANYWAY:
+	case OPT_INSTEAD:
+	case OPT_NOT_BUILT:
 		break;
 	case OPT_STRING:
 		*(const char **)to = given;
@@ -202,7 +225,8 @@ static const char *find_similar(const struct parse *p, const char *name)
 	unsigned least = 3;
 
 	for (size_t i = 0; i < p->n; i++) {
-		unsigned far = p->table[i].name ? text_distance(name, p->table[i].name) : least;
+		bool is_ours = p->table[i].name && !is_of_peers(&p->table[i]);
+		unsigned far = is_ours ? text_distance(name, p->table[i].name) : least;
 
 		if (far < least && far < strlen(name)) {
 			least = far;
@@ -313,6 +337,14 @@ static int take(const struct parse *p, int got, const char *word)
 	return store(p, find_row(p, got), got, optarg);
 }
 
+/* Whether that asks for help, be it where a value should stand. */
+static bool is_help(int got)
+{
+	return got == HELP || got == 'h' ||
+		(got != ':' && got != '?' && optarg &&
+			(strcmp(optarg, "--help") == 0 || strcmp(optarg, "-h") == 0));
+}
+
 int opts_parse(const struct opt *table, size_t n, void *options, int argc, char **argv,
 	bool stop_at_first_operand, int *ret_first_operand, struct err *e)
 {
@@ -324,8 +356,13 @@ int opts_parse(const struct opt *table, size_t n, void *options, int argc, char 
 	build_short(&shorts, table, n, stop_at_first_operand);
 	optind = 0; /* glibc and musl: begin anew */
 	opterr = 0;
-	while (status == 0 &&
-		(got = getopt_long(argc, argv, buf_str(&shorts), longs, NULL)) != -1) {
+	while ((got = getopt_long(argc, argv, buf_str(&shorts), longs, NULL)) != -1) {
+		if (is_help(got)) {
+			status = err_set(e, ERR_HELP, "help");
+			break;
+		}
+		if (status < 0) /* help may still come */
+			continue;
 		status = take(&p, got, argv[optind > 0 ? optind - 1 : 0]);
 		if (status == 0)
 			status = take_more(&p, got, argc, argv);
@@ -395,8 +432,9 @@ void opts_help(const struct opt *table, size_t n, struct buf *out, size_t width)
 {
 	size_t column = 0, room;
 
+	width = text_prose_width(width);
 	for (size_t i = 0; i < n; i++) {
-		size_t label = label_width(&table[i]);
+		size_t label = is_of_peers(&table[i]) ? 0 : label_width(&table[i]);
 
 		if (label > column && label <= LABEL_MOST)
 			column = label;
@@ -407,6 +445,10 @@ void opts_help(const struct opt *table, size_t n, struct buf *out, size_t width)
 		size_t label = label_width(&table[i]);
 		struct buf help = BUF_INIT;
 
+		if (is_of_peers(&table[i]))
+			continue;
+		if (table[i].heading)
+			buf_printf(out, "\n%s\n", table[i].heading);
 		add_label(out, &table[i]);
 		if (label + 2 > column)
 			buf_addc(out, '\n');
@@ -423,9 +465,11 @@ void opts_help(const struct opt *table, size_t n, struct buf *out, size_t width)
 
 bool opts_is_given(const struct opt *row, const void *options)
 {
-	const char *at = (const char *)options + row->offset;
+	const char *at = (const char *)options + (is_of_peers(row) ? 0 : row->offset);
 
-	if (row->given_offset != SIZE_MAX)
+	if (is_of_peers(row))
+		return false;
+	if (row->given_offset)
 		return *(const bool *)((const char *)options + row->given_offset);
 	switch (row->kind) {
 	case OPT_FLAG:
@@ -441,6 +485,10 @@ bool opts_is_given(const struct opt *row, const void *options)
 		return *(const uint64_t *)at != 0;
 	case OPT_CHOICE:
 		return *(const int *)at != 0;
+	case OPT_ANYWAY:
+	case OPT_INSTEAD:
+	case OPT_NOT_BUILT:
+		break;
 	}
 	return false;
 }

@@ -11,7 +11,7 @@
  *
  *	static const struct opt table[] = {
  *		{ .name = "json", .kind = OPT_FLAG, .help = "print JSON",
- *		  .offset = offsetof(struct time_options, json), .given_offset = SIZE_MAX },
+ *		  .offset = offsetof(struct time_options, json) },
  *		{ .letter = 'n', .name = "runs", .kind = OPT_U64, .value = "N",
  *		  .help = "run N times", .offset = offsetof(struct time_options, runs),
  *		  .given_offset = offsetof(struct time_options, has_runs) },
@@ -23,11 +23,13 @@
  *		return ...;
  *	argv[first] ... are the operands
  *
- * Every row states given_offset: left out it would be 0, the first field. Strings stored are
- * borrowed from argv. An option given twice: the last one counts (but for lists). Long options may be shortened as
- * long as they stay clear, "--" ends the options.
+ * Strings stored are borrowed from argv. An option given twice: the last one counts (but for lists).
+ * Long options may be shortened as long as they stay clear, "--" ends the options.
  *
- * Errors are ERR_USAGE and one line, which begins with argv[0]:
+ * -h and --help are known everywhere, before and after anything of ours, and in spite of mistakes: ERR_HELP, for which
+ * command_fail prints the help of the command. So no table has a letter h.
+ *
+ * Errors are ERR_USAGE (but for OPT_NOT_BUILT) and one line, which begins with argv[0]:
  *	time: unknown option --jsno; did you mean --json?
  *	time: --interval wants a time such as 100ms, not 'x'
  *
@@ -51,6 +53,10 @@ enum opt_kind {
 	OPT_U64,      /* uint64_t; as text_parse_u64: "100", "10k" */
 	OPT_DURATION, /* uint64_t, nanoseconds; as text_parse_duration_ns: "100ms", "2" */
 	OPT_CHOICE,   /* int, index in choices */
+	/* Of other tools: no part of the help, and no target. Flags, whatever stands behind '='. */
+	OPT_ANYWAY,    /* what it asks for is always so */
+	OPT_INSTEAD,   /* ERR_USAGE, "--NAME: " and the help: what to type */
+	OPT_NOT_BUILT, /* the same, ERR_NOT_BUILT */
 };
 
 enum { OPT_LIST_MOST = 64 };
@@ -67,8 +73,9 @@ struct opt {
 	const char *value;   /* placeholder in help, NULL for flags */
 	bool optional_value; /* only with '=', never after the letter; without: target kept */
 	const char *help;    /* one sentence, no full stop */
+	const char *heading; /* in the help, above this row and those after it; NULL: none */
 	size_t offset;       /* of the target field in the command's options struct */
-	size_t given_offset; /* of a bool set when present; SIZE_MAX: none */
+	size_t given_offset; /* of a bool set when present, never the first field; 0: none */
 	const char *const *choices; /* for OPT_CHOICE, ended by NULL */
 };
 
@@ -85,7 +92,7 @@ bool opts_is_given(const struct opt *row, const void *options);
 int opts_refuse(const struct opt *table, size_t n, const void *options, const char *const *names,
 	const char *what, struct err *e);
 
-/* Appends one aligned entry for each row, help wrapped to `width` columns. */
+/* Appends one aligned entry for each row, help wrapped to `width` columns, under the headings that rows have. */
 void opts_help(const struct opt *table, size_t n, struct buf *out, size_t width);
 
 #endif

@@ -28,26 +28,19 @@ static const struct opt table[] = {
 		.name = "json",
 		.kind = OPT_FLAG,
 		.help = "print JSON",
-		.offset = AT(json),
-		.given_offset = SIZE_MAX },
-	{ .letter = 'q',
-		.kind = OPT_FLAG,
-		.help = "say nothing",
-		.offset = AT(quiet),
-		.given_offset = SIZE_MAX },
+		.offset = AT(json) },
+	{ .letter = 'q', .kind = OPT_FLAG, .help = "say nothing", .offset = AT(quiet) },
 	{ .letter = 'o',
 		.name = "output",
 		.kind = OPT_STRING,
 		.value = "FILE",
 		.help = "write the result to FILE instead of the terminal",
-		.offset = AT(output),
-		.given_offset = SIZE_MAX },
+		.offset = AT(output) },
 	{ .name = "interval",
 		.kind = OPT_DURATION,
 		.value = "TIME",
 		.help = "sample every TIME",
-		.offset = AT(interval_ns),
-		.given_offset = SIZE_MAX },
+		.offset = AT(interval_ns) },
 	{ .letter = 'n',
 		.name = "runs",
 		.kind = OPT_U64,
@@ -69,14 +62,12 @@ static const struct opt table[] = {
 		.value = "KEY",
 		.help = "sort by",
 		.offset = AT(sort),
-		.given_offset = SIZE_MAX,
 		.choices = sorts },
 	{ .name = "interpreter",
 		.kind = OPT_STRING,
 		.value = "PATH",
 		.help = "run with PATH",
-		.offset = AT(output),
-		.given_offset = SIZE_MAX },
+		.offset = AT(output) },
 };
 enum { N = sizeof table / sizeof *table, WORDS = 16 };
 
@@ -142,8 +133,8 @@ static void forms_of_writing_an_option(void **state)
 	struct result r;
 
 	(void)state;
-	parse_words(
-		&r, "time -jqn3 -oout --runs=4 --output= --js", false); /* the last one counts */
+	/* the last one counts */
+	parse_words(&r, "time -jqn3 -oout --runs=4 --output= --js", false);
 	assert_int_equal(r.status, 0);
 	assert_true(r.o.json && r.o.quiet);
 	assert_int_equal(r.o.runs, 4);
@@ -267,16 +258,11 @@ static void parsing_again_starts_anew(void **state)
 static void help_is_aligned_and_wrapped(void **state)
 {
 	static const struct opt long_one[] = {
-		{ .letter = 'v',
-			.kind = OPT_U64,
-			.value = "N",
-			.help = "say more",
-			.given_offset = SIZE_MAX },
+		{ .letter = 'v', .kind = OPT_U64, .value = "N", .help = "say more" },
 		{ .name = "a-very-long-option-name",
 			.kind = OPT_STRING,
 			.value = "VALUE",
-			.help = "stands alone",
-			.given_offset = SIZE_MAX },
+			.help = "stands alone" },
 	};
 	struct buf b = BUF_INIT;
 
@@ -311,6 +297,24 @@ static void help_is_aligned_and_wrapped(void **state)
 	buf_done(&b);
 }
 
+static void help_has_headings(void **state)
+{
+	static const struct opt two[] = {
+		{ .name = "json", .kind = OPT_FLAG, .help = "print JSON" },
+		{ .heading = "Call graphs", .name = "leaf", .kind = OPT_FLAG, .help = "cut" },
+	};
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	opts_help(two, 2, &b, 80);
+	assert_string_equal(buf_str(&b),
+		"      --json  print JSON\n"
+		"\n"
+		"Call graphs\n"
+		"      --leaf  cut\n");
+	buf_done(&b);
+}
+
 static void a_list_keeps_every_word_in_order(void **state)
 {
 	struct {
@@ -321,8 +325,7 @@ static void a_list_keeps_every_word_in_order(void **state)
 		.kind = OPT_LIST,
 		.value = "WORDS",
 		.help = "do this",
-		.offset = 0,
-		.given_offset = SIZE_MAX } };
+		.offset = 0 } };
 	char *argv[2 * OPT_LIST_MOST + 4] = { (char *)"x", (char *)"-c", (char *)"sort time",
 		(char *)"--command=stats 3", (char *)"file" };
 	struct err e = ERR_INIT;
@@ -350,8 +353,7 @@ static void a_pair_takes_the_next_word_too(void **state)
 		.kind = OPT_PAIRS,
 		.value = "NAME VALUES",
 		.help = "replace it",
-		.offset = 0,
-		.given_offset = SIZE_MAX } };
+		.offset = 0 } };
 	char *argv[] = { (char *)"x", (char *)"-L", (char *)"n", (char *)"-1,2", (char *)"file",
 		(char *)"--list=m", (char *)"3", NULL };
 	struct buf b = BUF_INIT;
@@ -383,12 +385,21 @@ static void what_is_given_can_be_refused(void **state)
 		uint64_t number;
 	} o = { 0 };
 	static const struct opt rows[] = {
-		{ 0, "flag", OPT_FLAG, NULL, false, "a", offsetof(struct given, flag), SIZE_MAX,
-			NULL },
-		{ 0, "words", OPT_LIST, "W", false, "b", offsetof(struct given, words), SIZE_MAX,
-			NULL },
-		{ 0, "number", OPT_U64, "N", false, "c", offsetof(struct given, number),
-			offsetof(struct given, has_number), NULL },
+		{ .name = "flag",
+			.kind = OPT_FLAG,
+			.help = "a",
+			.offset = offsetof(struct given, flag) },
+		{ .name = "words",
+			.kind = OPT_LIST,
+			.value = "W",
+			.help = "b",
+			.offset = offsetof(struct given, words) },
+		{ .name = "number",
+			.kind = OPT_U64,
+			.value = "N",
+			.help = "c",
+			.offset = offsetof(struct given, number),
+			.given_offset = offsetof(struct given, has_number) },
 	};
 	char *argv[] = { (char *)"x", (char *)"--flag", (char *)"--number=0", NULL };
 	struct err e = ERR_INIT;
@@ -418,6 +429,7 @@ int main(void)
 		cmocka_unit_test(long_values_are_cut_in_errors),
 		cmocka_unit_test(parsing_again_starts_anew),
 		cmocka_unit_test(help_is_aligned_and_wrapped),
+		cmocka_unit_test(help_has_headings),
 		cmocka_unit_test(what_is_given_can_be_refused),
 	};
 

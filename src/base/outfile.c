@@ -187,6 +187,12 @@ static bool may_use(struct walk *w, const struct stat *st)
 	return true;
 }
 
+/* Nothing of what was there is left, unless more is to come behind it. */
+static int emptied(int flags)
+{
+	return flags & O_APPEND ? flags : flags | O_TRUNC;
+}
+
 /* What is there under the last name: -1 with errno, where EAGAIN means that the way goes on. */
 static int open_there(struct walk *w, const char *name, int flags)
 {
@@ -197,13 +203,13 @@ static int open_there(struct walk *w, const char *name, int flags)
 	if (there < 0 || fstat(there, &st) < 0) {
 		fd = -1;
 	} else if (S_ISLNK(st.st_mode) && is_of_proc(w->folder)) {
-		fd = openat(w->folder, name, flags | O_TRUNC); /* a descriptor, by its name */
+		fd = openat(w->folder, name, emptied(flags)); /* a descriptor, by its name */
 	} else if (S_ISLNK(st.st_mode)) {
 		if (follow(w, there, &st))
 			errno = EAGAIN;
 	} else if (may_use(w, &st)) {
 		snprintf(number, sizeof number, "/proc/self/fd/%d", there);
-		fd = open(number, flags | O_TRUNC);
+		fd = open(number, emptied(flags));
 	}
 	saved = errno;
 	if (there >= 0)
@@ -253,7 +259,9 @@ static int walk_to(struct walk *w, int flags, bool is_new)
 int outfile_open(const char *path, unsigned flags, int *ret_fd, struct err *e)
 {
 	struct walk w = { .folder = AT_FDCWD };
-	int fd = -1, access = (flags & OUTFILE_READ ? O_RDWR : O_WRONLY) | O_CLOEXEC | O_NOCTTY;
+	int fd = -1,
+	    access = (flags & OUTFILE_READ ? O_RDWR : O_WRONLY) |
+		(flags & OUTFILE_APPEND ? O_APPEND : 0) | O_CLOEXEC | O_NOCTTY;
 
 	errno = *path ? ENAMETOOLONG : ENOENT;
 	if (*path && strlen(path) < sizeof w.rest) {
@@ -270,9 +278,9 @@ int outfile_open(const char *path, unsigned flags, int *ret_fd, struct err *e)
 	return fd >= 0 ? 0 : -(int)e->code;
 }
 
-int outfile_save(const struct buf *b, const char *path, struct err *e)
+static int save(const struct buf *b, const char *path, unsigned flags, struct err *e)
 {
-	int fd, status = outfile_open(path, 0, &fd, e);
+	int fd, status = outfile_open(path, flags, &fd, e);
 
 	if (status < 0)
 		return status;
@@ -280,6 +288,16 @@ int outfile_save(const struct buf *b, const char *path, struct err *e)
 	if (close(fd) < 0 && status == 0)
 		status = err_errno(e, ERR_SYSTEM, "write");
 	return status < 0 ? err_note(e, "%s", path) : 0;
+}
+
+int outfile_save(const struct buf *b, const char *path, struct err *e)
+{
+	return save(b, path, 0, e);
+}
+
+int outfile_append(const struct buf *b, const char *path, struct err *e)
+{
+	return save(b, path, OUTFILE_APPEND, e);
 }
 
 int outfile_unnamed(void)

@@ -3,17 +3,18 @@
 #include "base/progress.h"
 
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/text.h"
+#include "base/tty.h"
 #include "base/units.h"
 #include "base/banned.h"
 
 enum { FIRST_NS = 200000000, EVERY_NS = 100000000 };
-enum { DEFAULT_WIDTH = 80, BAR_LEAST = 5, BAR_MOST = 40 };
+enum { BAR_LEAST = 5, BAR_MOST = 40 };
 /* Room kept for what stands after the bar (" 53 %  59 min 59 s left"), so that its length stays. */
 enum { TAIL_USUAL = 23 };
 
@@ -35,13 +36,6 @@ void progress_init(struct progress *p, int fd, bool enabled, const char *label, 
 		.total = total,
 		.started_ns = now_ns,
 		.next_ns = now_ns + FIRST_NS };
-}
-
-static size_t terminal_width(int fd)
-{
-	struct winsize size;
-
-	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : DEFAULT_WIDTH;
 }
 
 /* What is done, 0 to 1. */
@@ -128,8 +122,12 @@ void progress_format(const struct progress *p, struct buf *out, size_t width, ui
 /* One write, so that lines of others do not fall into the middle. */
 static void write_line(struct progress *p, const struct buf *line)
 {
+	struct buf ascii = BUF_INIT;
+
+	line = ascii_where_needed(line, &ascii, ascii_add_cells);
 	if (write(p->fd, line->data, line->n) < 0)
 		p->enabled = false;
+	buf_done(&ascii);
 }
 
 void progress_set_at(struct progress *p, uint64_t done, uint64_t now_ns)
@@ -140,7 +138,7 @@ void progress_set_at(struct progress *p, uint64_t done, uint64_t now_ns)
 	if (!p->enabled || now_ns < p->next_ns)
 		return;
 	buf_addc(&line, '\r');
-	progress_format(p, &line, terminal_width(p->fd), now_ns);
+	progress_format(p, &line, tty_columns(p->fd), now_ns);
 	buf_adds(&line, "\x1b[K");
 	write_line(p, &line);
 	buf_done(&line);

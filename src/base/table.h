@@ -11,7 +11,8 @@
  *
  * Where the widest cells do not fit, the widest of the shrinkable columns gives way first, down to
  * its min_width (a column that needs less than that stays as it is). Where all are at their least
- * and the lines are still too long, they stay too long: a number is never cut.
+ * and the lines are still too long, whole columns go that may (gives_way). Where none may, lines stay
+ * too long: a number is never cut.
  *
  *	static const struct table_column columns[] = {
  *		{ .title = "self", .align = TABLE_RIGHT },
@@ -45,6 +46,8 @@ struct table_column {
 	enum table_align align;
 	enum text_cut cut;  /* how cells are cut; titles lose their end */
 	unsigned min_width; /* columns when shrinking; 0: never shrinks */
+	/* left out where lines would be too long all the same, 1 first; 0: never */
+	unsigned gives_way;
 };
 
 struct table; /* rows of cells */
@@ -62,7 +65,8 @@ void table_cell_unit(struct table *t, enum unit unit, double value);
 size_t table_n_rows(const struct table *t);
 
 /* Appends the header (bold with colour) and the rows, each line ended by a newline. `width` is in
- * terminal columns; SIZE_MAX where nothing needs to fit (a pipe, a file). */
+ * terminal columns; TEXT_UNBOUNDED where nothing needs to fit: nothing is cut, and a cell that is very long stands out of its
+ * column, so that one of them does not fill every row with blanks. */
 void table_emit(const struct table *t, struct buf *out, size_t width, bool colour);
 
 #endif

@@ -37,6 +37,53 @@ static const char *at(struct buf *b, const struct table *t, size_t width)
 	return buf_str(b);
 }
 
+static void a_very_long_cell_is_whole_and_pads_no_other_row(void **state)
+{
+	static const struct table_column two[] = {
+		{ .title = "function", .cut = TEXT_CUT_END, .min_width = 12 },
+		{ .title = "self", .align = TABLE_RIGHT },
+	};
+	struct table *t = table_new(two, 2);
+	struct buf b = BUF_INIT, name = BUF_INIT;
+
+	(void)state;
+	buf_fill(&name, 'x', 5000);
+	table_cell(t, "%s", buf_str(&name));
+	table_cell(t, "1 s");
+	table_cell(t, "short");
+	table_cell(t, "2 s");
+	at(&b, t, TEXT_UNBOUNDED);
+	assert_non_null(strstr(buf_str(&b), buf_str(&name)));
+	assert_true(b.n < 5000 + 2 * 200);
+	assert_int_equal(text_width_n(strstr(at(&b, t, 80), "xxx"), 70), 70);
+	assert_null(strstr(buf_str(&b), buf_str(&name)));
+	table_free(t);
+	buf_done(&b);
+	buf_done(&name);
+}
+
+static void columns_that_may_go_do_so_in_their_order(void **state)
+{
+	static const struct table_column three[] = {
+		{ .title = "a", .gives_way = 2 },
+		{ .title = "b" },
+		{ .title = "c", .gives_way = 1 },
+	};
+	struct table *t = table_new(three, 3);
+	struct buf b = BUF_INIT;
+
+	(void)state;
+	table_cell(t, "aaaa");
+	table_cell(t, "bbbb");
+	table_cell(t, "cccc");
+	assert_string_equal(at(&b, t, 16), "a     b     c\naaaa  bbbb  cccc\n");
+	assert_string_equal(at(&b, t, 15), "a     b\naaaa  bbbb\n");
+	assert_string_equal(at(&b, t, 9), "b\nbbbb\n");
+	assert_string_equal(at(&b, t, 2), "b\nbbbb\n");
+	table_free(t);
+	buf_done(&b);
+}
+
 static void columns_are_aligned_without_trailing_blanks(void **state)
 {
 	struct table *t = functions();
@@ -230,6 +277,8 @@ static void many_rows_and_long_cells(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_very_long_cell_is_whole_and_pads_no_other_row),
+		cmocka_unit_test(columns_that_may_go_do_so_in_their_order),
 		cmocka_unit_test(columns_are_aligned_without_trailing_blanks),
 		cmocka_unit_test(the_widest_column_gives_way_first),
 		cmocka_unit_test(too_narrow_keeps_the_least_widths),

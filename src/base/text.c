@@ -376,8 +376,8 @@ void text_add_unescaped(struct buf *out, const char *s, size_t n)
 
 static void add_word(struct buf *out, const char *word)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789@%+=:,./-_";
+	static const char plain[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@%+=:,./-_";
 
 	if (*word && word[strspn(word, plain)] == '\0') {
 		buf_adds(out, word);

@@ -30,6 +30,14 @@ size_t text_width_n(const char *s, size_t n);
 /* Bytes of the longest start of s[0..n) that fits `width` columns. */
 size_t text_fit(const char *s, size_t n, size_t width);
 
+/* Columns where nothing needs to fit: a pipe, a file. Prose is wrapped nevertheless, to be read. */
+#define TEXT_UNBOUNDED SIZE_MAX
+enum { TEXT_PROSE = 80 };
+static inline size_t text_prose_width(size_t width)
+{
+	return width == TEXT_UNBOUNDED ? (size_t)TEXT_PROSE : width;
+}
+
 enum text_cut {
 	TEXT_CUT_END,    /* "long nam…": names, prose */
 	TEXT_CUT_MIDDLE, /* "src/…/file.py": keeps both ends */

@@ -20,8 +20,8 @@ static void widths(void **state)
 	assert_int_equal(text_width("\xff\xc3"), 2);     /* invalid bytes, one column each */
 	assert_int_equal(text_width("\xed\xa0\x80"), 3); /* a surrogate is invalid */
 	assert_int_equal(text_width_n("\xe6\xbc\xa2\xe5\xad\x97", 3), 2);
-	assert_int_equal(
-		text_fit("a\xe6\xbc\xa2\xe5\xad\x97", 7, 4), 4); /* half of one does not fit */
+	/* half of one does not fit */
+	assert_int_equal(text_fit("a\xe6\xbc\xa2\xe5\xad\x97", 7, 4), 4);
 	assert_int_equal(text_fit("\xe6\xbc\xa2", 3, 1), 0);
 }
 

@@ -11,7 +11,7 @@
 #include "base/progress.h"
 #include "base/vec.h"
 #include "bench/environment.h"
-#include "bench/layout.h"
+#include "bench/random_layout.h"
 #include "base/banned.h"
 
 enum {
@@ -101,7 +101,7 @@ int bench_statement(struct arena *a, const struct statement *s, const struct ben
 		uint64_t began_ns = now_ns();
 
 		environment_state(&state);
-		status = statement_measure(s, &each, layout_random(&seed), a, &p, notes, e);
+		status = statement_measure(s, &each, random_next(&seed), a, &p, notes, e);
 		if (status < 0)
 			break;
 		p.state = state;
@@ -168,14 +168,14 @@ int bench_command(struct arena *a, const struct commandline *c, const struct ben
 			environment_state(&state);
 			looked_ns = began_ns;
 		}
-		status = commandline_run(c, layout_random(&seed), &r, ret_stderr, e);
+		status = commandline_run(c, random_next(&seed), &r, ret_stderr, e);
 		if (status < 0)
 			break;
 		if (child_was_interrupted())
 			break;
 		if (r.status && !c->ignore_failure) {
 			status = err_set(e, ERR_MEASURED,
-				"run %u of '%s' ended with status %d; -i measures it all the same",
+				"run %u of '%s' exited with status %d; -i measures it anyway",
 				i + 1, c->name, r.status);
 			break;
 		}

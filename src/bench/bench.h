@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/series.h"
+#include "analyze/stats/series.h"
 #include "bench/commandline.h"
 #include "bench/statement.h"
 

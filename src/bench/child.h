@@ -19,15 +19,15 @@ enum child_stream { CHILD_INHERIT, CHILD_NULL, CHILD_TO_STDERR };
 
 struct child_options {
 	const char *const *argv; /* ended by NULL; looked up on the PATH */
-	const char *const
-		*environment; /* "NAME=value" to add or replace, ended by NULL; may be NULL */
-	const char *folder;   /* to start in; NULL: ours */
+	/* "NAME=value" to add or replace, ended by NULL; may be NULL */
+	const char *const *environment;
+	const char *folder; /* to start in; NULL: ours */
 	enum child_stream in, out;
 	const char *in_path; /* file for stdin; NULL: as `in` says */
-	struct buf
-		*stdout_to; /* gets all it prints, up to CHILD_OUTPUT bytes; NULL: as `out` says */
-	bool keep_stderr;   /* the end of it goes to `ret_stderr` instead of the terminal */
-	int cpu;            /* to run on; -1: any */
+	/* gets all it prints, up to CHILD_OUTPUT bytes; NULL: as `out` says */
+	struct buf *stdout_to;
+	bool keep_stderr; /* the end of it goes to `ret_stderr` instead of the terminal */
+	int cpu;          /* to run on; -1: any */
 };
 
 struct child_result {

@@ -43,12 +43,13 @@ int cold_open(struct cold *c, const char *folder, struct err *e)
 		O_RDONLY | O_CLOEXEC | O_LARGEFILE | O_NOATIME);
 	if (c->events < 0 && errno == EPERM)
 		return err_set(e, ERR_NO_PERMISSION,
-			"--cold learns which files a command opens with fanotify, which wants root "
-			"(CAP_SYS_ADMIN); without: --prepare 'dd if=FILE iflag=nocache count=0'");
+			"--cold uses fanotify to learn which files a command opens, and that needs "
+			"root (CAP_SYS_ADMIN); without root: --prepare 'dd if=FILE iflag=nocache "
+			"count=0'");
 	if (c->events < 0)
 		return err_errno(e, ERR_SYSTEM,
-			"--cold: no fanotify here (without: --prepare 'dd if=FILE "
-			"iflag=nocache count=0')");
+			"--cold: no fanotify here (instead: --prepare 'dd if=FILE iflag=nocache "
+			"count=0')");
 	c->stop = eventfd(0, EFD_CLOEXEC);
 	if (c->stop < 0) {
 		close(c->events);
@@ -97,7 +98,7 @@ static int listen_to_all(struct cold *c, struct err *e)
 	FILE *mounts;
 
 	if (!listen_to(c, folder))
-		return err_errno(e, ERR_SYSTEM, "--cold: cannot listen to the files of %s", folder);
+		return err_errno(e, ERR_SYSTEM, "--cold: cannot watch the files of %s", folder);
 	listen_to(c, "/");
 	mounts = setmntent("/proc/self/mounts", "re");
 	if (!mounts)
@@ -211,7 +212,7 @@ static int start_learning(struct cold *c, struct err *e)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (sys) {
 		errno = sys;
-		return err_errno(e, ERR_SYSTEM, "--cold: no thread can be started");
+		return err_errno(e, ERR_SYSTEM, "--cold: cannot start a thread");
 	}
 	c->is_learning = true;
 	return 0;
@@ -299,7 +300,7 @@ void cold_describe(const struct cold *c, struct buf *out)
 {
 	char dropped[UNITS_TEXT], remaining[UNITS_TEXT];
 
-	buf_printf(out, "  cold: %llu file%s dropped from memory before each run (%s",
+	buf_printf(out, "  cold: %llu file%s evicted from the page cache before each run (%s",
 		(unsigned long long)c->n_dropped, c->n_dropped == 1 ? "" : "s",
 		units_format(dropped, UNIT_BYTES, (double)c->dropped_bytes));
 	if (c->remaining_bytes)
@@ -309,6 +310,6 @@ void cold_describe(const struct cold *c, struct buf *out)
 	if (c->is_cut)
 		buf_printf(out, "; files beyond the first %d were not", FILES_MOST);
 	if (c->has_lost)
-		buf_adds(out, "; some files that it opened were missed");
+		buf_adds(out, "; some files it opened were missed");
 	buf_addc(out, '\n');
 }

@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "bench/cold.h"
-#include "bench/layout.h"
+#include "bench/random_layout.h"
 #include "base/banned.h"
 
 enum { SHELL_RUNS = 20 };
@@ -20,7 +20,7 @@ int commandline_shell(const char *shell, const char *text, const char *what, str
 		return err_note(e, "%s", what);
 	if (r.status)
 		return err_set(
-			e, ERR_MEASURED, "%s '%s' ended with status %d", what, text, r.status);
+			e, ERR_MEASURED, "%s '%s' exited with status %d", what, text, r.status);
 	return 0;
 }
 
@@ -44,7 +44,7 @@ int commandline_shell_time(const char *shell, double *ret_s, struct err *e)
 int commandline_run(const struct commandline *c, uint64_t seed, struct child_result *ret,
 	struct buf *ret_stderr, struct err *e)
 {
-	struct layout layout = layout_of(seed);
+	struct random_layout layout = random_layout_of(seed);
 	struct child_options o = { .argv = c->argv,
 		.environment = layout.environment,
 		.folder = c->folder,
@@ -68,6 +68,6 @@ int commandline_run(const struct commandline *c, uint64_t seed, struct child_res
 	}
 	if (status == 0 && c->conclude)
 		status = commandline_shell("/bin/sh", c->conclude, "--conclude", e);
-	layout_done(&layout);
+	random_layout_done(&layout);
 	return status;
 }

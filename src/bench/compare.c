@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "bench/child.h"
-#include "bench/layout.h"
+#include "bench/random_layout.h"
 #include "base/banned.h"
 
 enum { A, B, AGAIN, SIDES };
@@ -30,7 +30,7 @@ static void draw_order(int order[SIDES], int n, uint64_t *random)
 	for (int i = 0; i < SIDES; i++)
 		order[i] = i;
 	for (int i = n - 1; i > 0; i--) {
-		int k = (int)(layout_random(random) % (uint64_t)(i + 1)), other = order[i];
+		int k = (int)(random_next(random) % (uint64_t)(i + 1)), other = order[i];
 
 		order[i] = order[k];
 		order[k] = other;
@@ -49,8 +49,7 @@ static int run_round(const struct contender *a, const struct contender *b, const
 			return -(int)e->code;
 		if (!(one > 0))
 			return err_set(e, ERR_MEASURED,
-				"'%s' takes no time that can be measured; compare more of it at "
-				"once",
+				"'%s' takes too little time to measure; compare more of it at once",
 				c->name);
 		s[order[i]] = fmin(s[order[i]], one); /* which passes over NAN */
 	}
@@ -62,7 +61,7 @@ static int run_block(const struct contender *a, const struct contender *b, bool 
 {
 	double s[SIDES] = { NAN, NAN, NAN };
 	int order[SIDES], n = no_control ? AGAIN : SIDES;
-	uint64_t seed = layout_random(random);
+	uint64_t seed = random_next(random);
 	bool b_first = false;
 
 	for (unsigned k = 0; k < rounds; k++) {

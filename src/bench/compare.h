@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs A and B against each other in blocks (analyze/verdict.h): in each a fresh process of A, of B and of A again, order
+ * Runs A and B against each other in blocks (analyze/stats/verdict.h): in each a fresh process of A, of B and of A again, order
  * drawn anew, all three with the same hash seed and environment, until the verdict is clear or the time is over. What is over
  * soon runs in several rounds, and the least of each side counts: other programs and slow spells of a CPU only ever add time. */
 #ifndef BENCH_COMPARE_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/verdict.h"
+#include "analyze/stats/verdict.h"
 
 struct err;
 
@@ -27,8 +27,8 @@ struct compare_options {
 	struct verdict_options verdict;
 	double time_s; /* at most, about */
 	size_t blocks; /* exactly; 0: until it is clear */
-	unsigned
-		rounds; /* of a block; 0: as many as fit half a second, COMPARE_MOST_ROUNDS at most */
+	/* of a block; 0: as many as fit half a second, COMPARE_MOST_ROUNDS at most */
+	unsigned rounds;
 	bool no_control; /* leave A again out */
 	uint64_t seed;
 	void (*on_block)(void *ctx, size_t n_blocks, double elapsed_s); /* may be NULL */

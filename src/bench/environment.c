@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/series.h"
+#include "analyze/stats/series.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "sys/proc.h"
@@ -143,21 +143,21 @@ void environment_warn(const struct environment *before, const struct environment
 
 	if (before->load > 0.5 * before->cpus.online)
 		buf_printf(out,
-			"the machine was busy before it began (load %.1f on %d CPUs): end other "
-			"programs, or use 'leadline compare', which holds against noise\n",
+			"the machine was already busy (load %.1f on %d CPUs): stop other programs, "
+			"or use 'leadline compare', which copes with noise\n",
 			before->load, before->cpus.online);
 	if (stolen > 0.02 * elapsed_s * before->cpus.online)
 		buf_printf(out,
-			"other machines on the same hardware took %.0f %% of the CPU time: repeat "
-			"it, or compare with 'leadline compare'\n",
+			"other virtual machines took %.0f %% of the CPU time: run it again, or use "
+			"'leadline compare'\n",
 			100 * stolen / (elapsed_s * before->cpus.online));
 	if (strcmp(before->governor, "powersave") == 0 || strcmp(before->governor, "ondemand") == 0)
 		buf_printf(out,
-			"the CPU changes its speed with the load (governor %s): as root, set it to "
-			"performance\n",
+			"the CPU changes its speed with the load (governor %s): as root, set the "
+			"governor to performance\n",
 			before->governor);
 	if (!before->has_aslr)
 		buf_printf(out,
-			"addresses are not random here, so one memory layout decides: as root, "
-			"sysctl kernel.randomize_va_space=2\n");
+			"addresses are not randomized here, so a single memory layout decides: as "
+			"root, sysctl kernel.randomize_va_space=2\n");
 }

@@ -114,7 +114,7 @@ void export_pyperf(struct arena *a, const struct export_results *r, struct buf *
 	struct json_writer w;
 
 	(void)a;
-	json_init(&w, out, true);
+	json_init_shown(&w, out, true);
 	json_object_begin(&w);
 	json_key(&w, "benchmarks");
 	json_array_begin(&w);
@@ -144,7 +144,7 @@ void export_hyperfine(struct arena *a, const struct export_results *r, struct bu
 {
 	struct json_writer w;
 
-	json_init(&w, out, true);
+	json_init_shown(&w, out, true);
 	json_object_begin(&w);
 	json_key(&w, "results");
 	json_array_begin(&w);
@@ -256,7 +256,7 @@ void export_pytest_benchmark(struct arena *a, const struct export_results *r, st
 {
 	struct json_writer w;
 
-	json_init(&w, out, true);
+	json_init_shown(&w, out, true);
 	json_object_begin(&w);
 	pytest_machine(&w, r);
 	json_key(&w, "benchmarks");

@@ -27,9 +27,9 @@ static int add(
 			status = err_set(e, ERR_USAGE, "the parameter '%s' is given twice", name);
 	if (status == 0 && p->n == PARAMETERS_MOST)
 		status = err_set(
-			e, ERR_USAGE, "at most %d parameters can be given", PARAMETERS_MOST);
+			e, ERR_USAGE, "at most %d parameters are possible", PARAMETERS_MOST);
 	if (status == 0 && !*name)
-		status = err_set(e, ERR_USAGE, "a parameter wants a name");
+		status = err_set(e, ERR_USAGE, "a parameter needs a name");
 	if (status == 0) {
 		p->v[p->n].name = name;
 		p->v[p->n].values = arena_copy(a, values->v, values->n * sizeof *values->v);
@@ -83,7 +83,8 @@ int parameters_add_range(struct parameters *p, struct arena *a, const char *name
 	if (!parse_decimal(low, &from, &decimals[0]) || !parse_decimal(high, &to, &decimals[1]) ||
 		!parse_decimal(step ? step : "1", &by, &decimals[2]))
 		return err_set(e, ERR_USAGE,
-			"-P %s %s %s: wants two numbers, and -D one for the step", name, low, high);
+			"-P %s %s %s: LOW and HIGH must be numbers, and so must the step of -D",
+			name, low, high);
 	if (from > to)
 		return err_set(e, ERR_USAGE, "-P %s %s %s: the range is empty", name, low, high);
 	if (!(by > 0) || (to - from) / by >= PARAMETER_VALUES_MOST)

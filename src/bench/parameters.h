@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "analyze/series.h"
+#include "analyze/stats/series.h"
 
 struct arena;
 struct err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See keep.h. */
-#include "bench/keep.h"
+ * See results_write.h. */
+#include "bench/results_write.h"
 
 #include <stdio.h>
 
@@ -83,7 +83,7 @@ static void add_series(struct writer *w, const struct series *s)
 	buf_done(&text);
 }
 
-int keep_save(const struct export_results *r, const char *path, struct err *e)
+int results_save(const struct export_results *r, const char *path, struct err *e)
 {
 	struct writer *w;
 

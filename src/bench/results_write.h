@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Results as a recording: all values, what the system did in each batch, the machine's state at each process, and what the
- * machine is. analyze/benchmarks.h reads it back. */
-#ifndef BENCH_KEEP_H
-#define BENCH_KEEP_H
+ * machine is. analyze/bench/recorded_results.h reads it back. */
+#ifndef BENCH_RESULTS_WRITE_H
+#define BENCH_RESULTS_WRITE_H
 
 struct err;
 struct export_results;
 
 /* Replaces a file of that name. */
-int keep_save(const struct export_results *r, const char *path, struct err *e);
+int results_save(const struct export_results *r, const char *path, struct err *e);
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/json_read.h"
 #include "base/json_write.h"
 #include "base/vec.h"
-#include "bench/layout.h"
+#include "bench/random_layout.h"
 #include "bench/worker.h"
 #include "base/banned.h"
 
@@ -106,9 +106,10 @@ static void take_value(struct answers *a, struct json_reader *r, const char *key
 		return;
 	if (t == JSON_NUMBER && strcmp(key, "first") == 0)
 		a->process->first_s = json_number_double(r);
-	else if (t == JSON_NUMBER && strcmp(key, "loops") == 0 && json_number_u64(r, &n) && n)
+	else if (t == JSON_NUMBER && strcmp(key, "loops") == 0 && json_number_u64(r, &n) && n) {
 		a->process->loops = n;
-	else if (t == JSON_NUMBER && strcmp(key, "max_rss_bytes") == 0 && json_number_u64(r, &n))
+		a->values.n = 0; /* batches of fewer loops were warm-up */
+	} else if (t == JSON_NUMBER && strcmp(key, "max_rss_bytes") == 0 && json_number_u64(r, &n))
 		a->process->max_rss_bytes = n;
 	else if ((t == JSON_TRUE || t == JSON_FALSE) && strcmp(key, "gil") == 0)
 		a->notes->has_gil = t == JSON_TRUE;
@@ -161,7 +162,7 @@ static const char *const *words_of(const struct statement *s, struct arena *a)
 int statement_measure(const struct statement *s, const struct statement_plan *plan, uint64_t seed,
 	struct arena *a, struct series_process *ret, struct statement_notes *notes, struct err *e)
 {
-	struct layout layout = layout_of(seed);
+	struct random_layout layout = random_layout_of(seed);
 	struct child_options o = { .argv = words_of(s, a),
 		.environment = layout.environment,
 		.in = CHILD_NULL,
@@ -176,7 +177,7 @@ int statement_measure(const struct statement *s, const struct statement_plan *pl
 	write_job(s, plan, &job);
 	status = child_talk(&o, &job, on_line, &answers, &child, e);
 	buf_done(&job);
-	layout_done(&layout);
+	random_layout_done(&layout);
 	ret->exit_status = status < 0 ? 0 : child.status;
 	ret->n = answers.values.n;
 	ret->v = arena_copy(a, answers.values.v, answers.values.n * sizeof *answers.values.v);
@@ -189,6 +190,6 @@ int statement_measure(const struct statement *s, const struct statement_plan *pl
 		return err_set(e, ERR_MEASURED, "%s; see above", answers.failed);
 	if (child.status != 0 || ret->n == 0)
 		return err_set(e, ERR_MEASURED,
-			"the interpreter ended with status %d before it was done", child.status);
+			"the interpreter exited with status %d before it was done", child.status);
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/series.h"
+#include "analyze/stats/series.h"
 #include "bench/child.h"
 
 struct arena;
@@ -15,8 +15,8 @@ struct err;
 
 struct statement {
 	const char *python; /* executable */
-	const char *const
-		*before; /* words in front of it, ended by NULL: what records it; NULL: none */
+	/* words in front of it, ended by NULL: what records it; NULL: none */
+	const char *const *before;
 	const char *stmt, *setup; /* texts; setup may be "" */
 	const char *function;     /* "module:name" instead of both, or NULL */
 	const char *arguments;    /* what it is called with; NULL: nothing */
@@ -42,8 +42,8 @@ struct statement_notes {
 	char python[64]; /* "cpython 3.11.2" */
 	bool has_gil;    /* one thread at a time runs Python */
 	char kind[32]; /* the result holds work still to be done: "generator", "CUDA tensor" … */
-	char result
-		[256]; /* of an expression: its repr, or a digest where that is long; \"\" it has none */
+	/* of an expression: its repr, or a digest where that is long; "" where it has none */
+	char result[256];
 	char rebinds[96]; /* names of the set-up it binds anew from themselves: "x, y" */
 	char drift[128];  /* what became of them: "x had become inf or nan" */
 };

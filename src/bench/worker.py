@@ -199,7 +199,10 @@ def usage():
 
 
 class Measuring:
-    """The batches of one process: the first call alone, loops found as timeit does, then what was asked for."""
+    """The batches of one process: the first call alone, loops found as timeit does, then what was asked for.
+
+    A first call may be slow for reasons of its own (a compiler, a cache), and so may be the next ones: batches that turn out much shorter
+    than they should be are warm-up, and more loops are looked for. The loops told last are those of the batches told after them."""
 
     def __init__(self, job, answers, n_batches):
         self.job, self.answers, self.n_batches, self.seconds, self.loops = job, answers, n_batches, 0.0, 0
@@ -208,26 +211,31 @@ class Measuring:
         self.seconds = seconds
 
     def batches(self):
-        loops, job = self.job["loops"], self.job
+        job, done, is_found = self.job, 0, self.job["loops"] > 0
+        more = iter([job["loops"]] if is_found else [a * 10 ** b for b in range(12) for a in (1, 2, 5)])
         yield itertools.repeat(None, 1)
         self.answers.tell(first=self.seconds)
-        started = time.perf_counter()
-        if not loops:
-            loops = 1
-            for loops in (a * 10 ** b for b in range(12) for a in (1, 2, 5)):
-                if loops == 1 and self.seconds >= job["batch_s"]:
-                    break  # the first call is slow: perhaps only the first, so one more look at one loop
-                yield itertools.repeat(None, loops)
-                if self.seconds >= job["batch_s"]:
-                    break
-        self.loops = loops
-        self.answers.tell(loops=loops)
-        for i in range(self.n_batches):
+        started, self.loops = time.perf_counter(), next(more)
+        if is_found:
+            self.answers.tell(loops=self.loops)
+        while done < self.n_batches or not is_found:
             before = usage()
-            yield itertools.repeat(None, loops)
-            after = usage()
-            self.answers.tell(batch=[self.seconds / loops] + [b - a for a, b in zip(before, after)])
-            if i + 1 >= job["least_batches"] and time.perf_counter() - started > job["budget_s"]:
+            yield itertools.repeat(None, self.loops)
+            used = [b - a for a, b in zip(before, usage())]
+            was_found, is_long = is_found, self.seconds >= job["batch_s"]
+            longer = 0 if is_long or (was_found and self.seconds * 2 >= job["batch_s"]) else next(more, 0)
+            if longer:
+                self.loops, done, is_found = longer, 0, False
+                continue
+            if not was_found:
+                is_found = True
+                self.answers.tell(loops=self.loops)
+                if self.loops > 1:
+                    continue  # it was lengthened on the way here: batches begin with the next one
+            if done < self.n_batches:
+                self.answers.tell(batch=[self.seconds / self.loops] + used)
+            done += 1
+            if done >= job["least_batches"] and time.perf_counter() - started > job["budget_s"]:
                 break
 
 

@@ -10,6 +10,7 @@
 #include "cmd/attach_torch.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/peers.h"
 #include "cmd/recorder.h"
 #include "cmd/result.h"
 #include "cmd/target.h"
@@ -36,35 +37,61 @@ enum { STEPS_MOST = 100000 };
 static const struct opt options_table[] = {
 	RECORDER_DURATION,
 	RECORDER_OUTPUT,
+	RECORDER_FORCE,
 	RECORDER_RATE,
-	{ 'p', "pid", OPT_STRING, "PID", false, "the process, where it is not the operand",
-		FIELD(pid), SIZE_MAX, NULL },
-	{ 0, "single", OPT_FLAG, NULL, false, "only that process, without its children",
-		FIELD(is_single), SIZE_MAX, NULL },
-	{ 0, "tree", OPT_FLAG, NULL, false, "with all its children (the default)", FIELD(is_tree),
-		SIZE_MAX, NULL },
-	{ 's', "subprocesses", OPT_FLAG, NULL, false, "the same", FIELD(is_tree), SIZE_MAX, NULL },
-	{ 'g', "gil", OPT_FLAG, NULL, false, "count only samples of threads that hold the GIL",
-		FIELD(gil), SIZE_MAX, NULL },
-	{ 'i', "idle", OPT_FLAG, NULL, false, "count threads that only wait for work, too",
-		FIELD(idle), SIZE_MAX, NULL },
-	{ 0, "torch", OPT_FLAG, NULL, false,
-		"ask all processes of a job of PyTorch for a trace instead (see leadline env), and "
-		"show it; -o names a folder for the traces",
-		FIELD(torch), SIZE_MAX, NULL },
-	{ 0, "seconds", OPT_DURATION, "TIME", false,
-		"with --torch: trace so long, all processes from one moment on (else 1 s)",
-		FIELD(seconds_ns), FIELD(has_seconds), NULL },
-	{ 0, "steps", OPT_U64, "N", false,
-		"with --torch: trace so many steps of optimizers instead", FIELD(n_steps), SIZE_MAX,
-		NULL },
+	{ .letter = 'p',
+		.name = "pid",
+		.kind = OPT_STRING,
+		.value = "PID",
+		.help = "the process to record, instead of an argument",
+		.offset = FIELD(pid) },
+	{ .name = "single",
+		.kind = OPT_FLAG,
+		.help = "record only that process, not its children",
+		.offset = FIELD(is_single) },
+	{ .name = "tree",
+		.kind = OPT_FLAG,
+		.help = "record its children too (default)",
+		.offset = FIELD(is_tree) },
+	{ .letter = 's',
+		.name = "subprocesses",
+		.kind = OPT_FLAG,
+		.help = "same as --tree",
+		.offset = FIELD(is_tree) },
+	{ .letter = 'g',
+		.name = "gil",
+		.kind = OPT_FLAG,
+		.help = "count only samples of threads holding the GIL",
+		.offset = FIELD(gil) },
+	{ .letter = 'i',
+		.name = "idle",
+		.kind = OPT_FLAG,
+		.help = "also count idle threads, which only wait for work",
+		.offset = FIELD(idle) },
+	{ .name = "torch",
+		.kind = OPT_FLAG,
+		.help = "instead, ask every process of a PyTorch job for a trace and show it (see "
+			"leadline help env); -o names the folder for the traces",
+		.offset = FIELD(torch) },
+	{ .name = "seconds",
+		.kind = OPT_DURATION,
+		.value = "TIME",
+		.help = "with --torch: trace for TIME, all processes at once (default: 1 s)",
+		.offset = FIELD(seconds_ns),
+		.given_offset = FIELD(has_seconds) },
+	{ .name = "steps",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "with --torch: trace N optimizer steps instead",
+		.offset = FIELD(n_steps) },
 	RECORDER_FORMAT,
 	RECORDER_LIMIT,
-	RECORDER_JSON("write JSON to FILE, or to stdout instead of the report"),
+	RECORDER_JSON("write JSON to FILE, or to stdout in place of the report"),
 	RECORDER_REPORT,
 	RECORDER_NO_SOURCE,
 	RECORDER_COLOR,
 	RECORDER_NO_LEGEND,
+	PEERS_OF_RECORDERS,
 };
 
 /* What the user may want to know before the report comes. */
@@ -76,11 +103,11 @@ static void tell_start(const struct options *o, pid_t pid, const char *name)
 		return;
 	if (o->shared.duration_ns)
 		output_line(STDERR_FILENO,
-			"leadline: recording %d (%s) for %s; Ctrl-C ends it earlier", (int)pid,
+			"leadline: recording %d (%s) for %s; Ctrl-C stops it earlier", (int)pid,
 			name,
 			units_format(seconds, UNIT_SECONDS, (double)o->shared.duration_ns / 1e9));
 	else
-		output_line(STDERR_FILENO, "leadline: recording %d (%s); Ctrl-C ends it", (int)pid,
+		output_line(STDERR_FILENO, "leadline: recording %d (%s); Ctrl-C stops it", (int)pid,
 			name);
 }
 
@@ -117,20 +144,22 @@ static int check_torch(const struct options *o, struct err *e)
 {
 	const struct recorder_options *s = &o->shared;
 
+	if (recorder_check_files(s, e) < 0)
+		return -(int)e->code;
 	if (!o->torch)
 		return o->n_steps || o->has_seconds
-			? err_set(e, ERR_USAGE, "--steps and --seconds are for --torch")
+			? err_set(e, ERR_USAGE, "--steps and --seconds need --torch")
 			: 0;
 	if (o->n_steps && o->has_seconds)
-		return err_set(e, ERR_USAGE, "--steps and --seconds exclude each other");
+		return err_set(e, ERR_USAGE, "--steps and --seconds cannot be combined");
 	if (o->has_seconds && (o->seconds_ns < 1000000 || o->seconds_ns > MOST_NS))
-		return err_set(e, ERR_USAGE, "--seconds is from 1 ms to 10 min");
+		return err_set(e, ERR_USAGE, "--seconds must be between 1 ms and 10 min");
 	if (o->n_steps > STEPS_MOST)
-		return err_set(e, ERR_USAGE, "--steps is %d at most", STEPS_MOST);
+		return err_set(e, ERR_USAGE, "--steps can be at most %d", STEPS_MOST);
 	if (s->rate || s->duration_ns || s->format || s->report || o->gil || o->idle)
 		return err_set(e, ERR_USAGE,
-			"with --torch only --seconds, --steps, -o, --limit, --json, --single and "
-			"--color apply");
+			"only --seconds, --steps, -o, --limit, --json, --single and --color work "
+			"with --torch");
 	return 0;
 }
 
@@ -165,17 +194,17 @@ static int run(const struct command *self, int argc, char **argv)
 	word = o.pid ? o.pid : argc > first ? argv[first] : NULL;
 	if (!word || argc - first != (o.pid ? 0 : 1))
 		err_set(&e, ERR_USAGE,
-			word ? "one process at a time"
+			word ? "name one process at a time"
 			     : "which process? For example: leadline attach 1234");
 	else if (o.is_single && o.is_tree)
-		err_set(&e, ERR_USAGE, "--single and --tree exclude each other");
+		err_set(&e, ERR_USAGE, "--single and --tree cannot be combined");
 	else if (o.gil && o.idle)
-		err_set(&e, ERR_USAGE, "--gil and --idle exclude each other");
+		err_set(&e, ERR_USAGE, "--gil and --idle cannot be combined");
 	else if (check_torch(&o, &e) == 0 && recorder_rate(o.shared.rate, &rate_hz, &e) == 0 &&
 		target_find(word, !o.is_single, &target.pid, &e) == 0 &&
 		(o.torch || target_check(target.pid, !o.is_single, &e) == 0) &&
 		!lookup_pid(target.pid, &target))
-		err_set(&e, ERR_NO_PROCESS, "process %d ended", (int)target.pid);
+		err_set(&e, ERR_NO_PROCESS, "process %d has ended", (int)target.pid);
 	if (e.code)
 		return command_fail(self, &e);
 	return o.torch ? ask_torch(self, &o, &target) : follow_and_show(self, &o, &target, rate_hz);
@@ -185,13 +214,12 @@ const struct command command_attach = {
 	.group = "where",
 	.name = "attach",
 	.arguments = "[options] PID|NAME",
-	.summary = "Record a program that runs already and show where its time goes",
+	.summary = "Record a running program and show where its time goes",
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,
-	.examples =
-		"  leadline attach 1234                until Ctrl-C or its end\n"
-		"  leadline attach -d 10 train.py      ten seconds of the process that runs it\n"
-		"  leadline attach --single --rate 10k -o hot.lead 1234\n"
-		"  leadline attach --torch --steps 3 torchrun   operators of all ranks\n",
+	.examples = "  leadline attach 1234                until Ctrl-C or until it exits\n"
+		    "  leadline attach -d 10 train.py      ten seconds of the process running it\n"
+		    "  leadline attach --single --rate 10k -o hot.lead 1234\n"
+		    "  leadline attach --torch --steps 3 torchrun   operators of all ranks\n",
 	.run = run,
 };

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/op_events.h"
-#include "analyze/torch.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/results.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
@@ -17,8 +17,8 @@
 #include "cmd/command.h"
 #include "cmd/recorder.h"
 #include "cmd/report_ops.h"
-#include "collect/torch_job.h"
-#include "formats/torch_trace.h"
+#include "collect/torch/job.h"
+#include "formats/torch/trace.h"
 #include "sys/lookup.h"
 #include "sys/rank.h"
 #include "base/banned.h"
@@ -48,7 +48,7 @@ static int take_folder(const struct attach_torch *o, char to[PATH_BYTES], struct
 		if (errno != EEXIST)
 			break;
 	}
-	return err_errno(e, ERR_SYSTEM, "cannot make the folder %s for the traces", to);
+	return err_errno(e, ERR_SYSTEM, "cannot create the folder %s for the traces", to);
 }
 
 static int keep(struct torch_job *j, const struct torch_part *p, const char *path, struct err *e)
@@ -86,8 +86,8 @@ static size_t count_steps(const struct op_events *x)
 static void tell_without_steps(const struct torch_part *p, uint64_t n_steps)
 {
 	output_line(STDERR_FILENO,
-		"leadline: process %d had made no step of an optimizer when it was asked, so its "
-		"trace is not of %llu steps; ask again when it trains, or with --seconds",
+		"leadline: process %d had not made an optimizer step yet, so its trace does not "
+		"cover %llu steps; try again once it trains, or use --seconds",
 		(int)p->pid, (unsigned long long)n_steps);
 }
 
@@ -157,9 +157,10 @@ static void tell_missing(struct shown *s, const struct torch_part *p)
 	struct err ignored = ERR_INIT;
 
 	output_line(STDERR_FILENO,
-		"leadline: process %d wrote no trace: it ended, or another profiler ran in it%s",
+		"leadline: process %d wrote no trace: it exited, or another profiler was running "
+		"in it%s",
 		(int)p->pid,
-		s->o->n_steps ? ", or no optimizer made so many steps (then: --seconds)" : "");
+		s->o->n_steps ? ", or its optimizer made fewer steps (then use --seconds)" : "");
 	if (s->o->has_json)
 		write_process(s, p, NULL, NULL, &ignored);
 	s->is_short = true;
@@ -191,7 +192,7 @@ static int show_all(struct shown *s, struct torch_job *j, struct err *e)
 			STDOUT_FILENO, "%zu more traces are in %s", s->n - OVERVIEWS_MOST, folder);
 	if (s->prints && s->n > 1)
 		output_line(
-			STDOUT_FILENO, "Side by side: leadline report --distributed %s", folder);
+			STDOUT_FILENO, "Compare ranks: leadline report --distributed %s", folder);
 	return 0;
 }
 
@@ -203,7 +204,7 @@ static int collect_and_show(
 	struct err e = ERR_INIT;
 	int status;
 
-	json_init(&s.w, &json, true);
+	json_init_shown(&s.w, &json, true);
 	json_object_begin(&s.w);
 	json_key(&s.w, "processes");
 	json_array_begin(&s.w);
@@ -227,14 +228,12 @@ static void tell_start(const struct attach_torch *o)
 		return;
 	if (o->n_steps)
 		output_line(STDERR_FILENO,
-			"leadline: processes of %d (%s) ask for work every 5 s; then %llu steps of "
-			"each "
-			"are traced",
+			"leadline: processes of %d (%s) look for requests every 5 s; each then "
+			"traces %llu steps",
 			(int)o->pid, o->name, (unsigned long long)o->n_steps);
 	else
 		output_line(STDERR_FILENO,
-			"leadline: all processes of %d (%s) are traced for %s, from 6 s from now "
-			"on",
+			"leadline: tracing all processes of %d (%s) for %s, starting in 6 s",
 			(int)o->pid, o->name,
 			units_format(length, UNIT_SECONDS, (double)o->length_ns / 1e9));
 }
@@ -254,7 +253,7 @@ int attach_torch(const struct command *self, const struct attach_torch *o)
 		torch_job_wait(&j, &e);
 	}
 	if (!e.code && !j.parts.n)
-		err_set(&e, ERR_NOT_PREPARED, "interrupted before any process had asked for work");
+		err_set(&e, ERR_NOT_PREPARED, "interrupted before any process looked for requests");
 	if (e.code)
 		status = command_fail(self, &e);
 	else

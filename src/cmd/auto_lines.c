@@ -127,12 +127,12 @@ void auto_lines_note(struct auto_lines *a, struct buf *out)
 {
 	if (a->chosen_ns)
 		buf_printf(out,
-			"Chosen after %.1f s of sampling: %s. Lines were counted from then on.\n",
+			"Hot after %.1f s of sampling: %s. Their lines were counted from then "
+			"on.\n",
 			(double)(a->chosen_ns - a->begun_ns) / 1e9, buf_str(&a->names));
 	else
 		buf_adds(out,
-			"It ended before sampling could tell which functions are hot: name them, "
-			"as in "
+			"The program ended before sampling found hot functions; name them with "
 			"--lines=FUNCTION.\n");
 	buf_done(&a->names);
 }

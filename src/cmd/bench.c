@@ -15,13 +15,13 @@
 #include "cmd/bench_session.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/counting.h"
+#include "cmd/bench_counts.h"
 #include "json/comparison.h"
 #include "json/values.h"
-#include "view/bench.h"
-#include "view/growth.h"
-#include "view/scaling.h"
-#include "view/counting.h"
+#include "view/bench/bench.h"
+#include "view/bench/growth.h"
+#include "view/bench/scaling.h"
+#include "view/bench/counts.h"
 #include "base/banned.h"
 
 #define FIELD(f) offsetof(struct bench_options, f)
@@ -29,76 +29,166 @@
 static const char *const units[] = { "auto", "nsec", "usec", "msec", "sec", NULL };
 
 static const struct opt options_table[] = {
-	{ 'n', "number", OPT_U64, "N", false,
-		"loops of each batch; with -n or -r one process is measured exactly as timeit does",
-		FIELD(loops), FIELD(has_loops), NULL },
-	{ 'r', "repeat", OPT_U64, "N", false,
-		"batches, as timeit (else 5 there); of a command: runs, as hyperfine",
-		FIELD(repeat), FIELD(has_repeat), NULL },
-	{ 'u', "unit", OPT_CHOICE, "UNIT", false, "unit of timeit's line", FIELD(unit), SIZE_MAX,
-		units },
-	{ 'v', "verbose", OPT_FLAG, NULL, false, "also print raw times and what this machine is",
-		FIELD(verbose), SIZE_MAX, NULL },
-	{ 'c', "command", OPT_LIST, "CMD", false, "time a shell command; may be repeated",
-		FIELD(commands), SIZE_MAX, NULL },
-	{ 'w', "warmup", OPT_U64, "N", false, "runs of a command before those that count",
-		FIELD(warmup), SIZE_MAX, NULL },
-	{ 0, "cold", OPT_FLAG, NULL, false,
-		"drop the files that a command opens from memory before each run (as root)",
-		FIELD(cold), SIZE_MAX, NULL },
-	{ 0, "warm", OPT_FLAG, NULL, false,
-		"run a command once before the runs that count, so that its files are in memory",
-		FIELD(warm), SIZE_MAX, NULL },
-	{ 0, "runs", OPT_U64, "N", false, "runs of a command, exactly", FIELD(runs), SIZE_MAX,
-		NULL },
-	{ 'm', "min-runs", OPT_U64, "N", false, "runs of a command at least (else 10)",
-		FIELD(least_runs), FIELD(has_least), NULL },
-	{ 'M', "max-runs", OPT_U64, "N", false, "runs of a command at most", FIELD(most_runs),
-		SIZE_MAX, NULL },
-	{ 0, "processes", OPT_U64, "N", false, "fresh interpreters per statement (else 10)",
-		FIELD(processes), SIZE_MAX, NULL },
-	{ 0, "time", OPT_DURATION, "SECONDS", false, "to spend on each, about (else 3)",
-		FIELD(time_ns), SIZE_MAX, NULL },
-	{ 'L', "parameter-list", OPT_PAIRS, "NAME VALUES", false,
-		"{NAME} stands for each of the VALUES (a,b,c) in turn; may be repeated: all "
-		"combinations",
-		FIELD(lists), SIZE_MAX, NULL },
-	{ 'P', "parameter-scan", OPT_TRIPLES, "NAME LOW HIGH", false,
-		"the same for the numbers from LOW to HIGH", FIELD(ranges), SIZE_MAX, NULL },
-	{ 'D', "parameter-step-size", OPT_STRING, "STEP", false, "of -P (else 1)", FIELD(step),
-		SIZE_MAX, NULL },
-	{ 0, "scan", OPT_STRING, "NAME=FROM..TO", false,
-		"measure at growing sizes NAME (1k..1M, or 10,100,1000) and tell how the time "
-		"grows",
-		FIELD(scan), SIZE_MAX, NULL },
-	{ 0, "scale", OPT_STRING, "threads=1,2,4", false,
-		"measure in so many threads at once and tell what keeps them from scaling",
-		FIELD(scale), SIZE_MAX, NULL },
-	{ 0, "count", OPT_STRING, "instructions", true,
-		"count calls, lines and bytecodes of Python instead of timing it; =instructions: "
-		"those of the CPU, too",
-		FIELD(count), FIELD(has_count), NULL },
+	{ .letter = 'n',
+		.name = "number",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "loops per batch; -n or -r measures one process, exactly as timeit does",
+		.offset = FIELD(loops),
+		.given_offset = FIELD(has_loops) },
+	{ .letter = 'r',
+		.name = "repeat",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "batches, as in timeit (default: 5); for a command: runs, as in hyperfine",
+		.offset = FIELD(repeat),
+		.given_offset = FIELD(has_repeat) },
+	{ .letter = 'u',
+		.name = "unit",
+		.kind = OPT_CHOICE,
+		.value = "UNIT",
+		.help = "time unit of timeit's line",
+		.offset = FIELD(unit),
+		.choices = units },
+	{ .letter = 'v',
+		.name = "verbose",
+		.kind = OPT_FLAG,
+		.help = "also print raw times and a description of this machine",
+		.offset = FIELD(verbose) },
+	{ .letter = 'c',
+		.name = "command",
+		.kind = OPT_LIST,
+		.value = "CMD",
+		.help = "time a shell command; may be repeated",
+		.offset = FIELD(commands) },
+	{ .letter = 'w',
+		.name = "warmup",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "run a command N times before measuring it",
+		.offset = FIELD(warmup) },
+	{ .name = "cold",
+		.kind = OPT_FLAG,
+		.help = "evict the files a command opens from the page cache before each run "
+			"(needs root)",
+		.offset = FIELD(cold) },
+	{ .name = "warm",
+		.kind = OPT_FLAG,
+		.help = "run a command once before measuring it, so that its files are cached",
+		.offset = FIELD(warm) },
+	{ .name = "runs",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "run a command exactly N times",
+		.offset = FIELD(runs) },
+	{ .letter = 'm',
+		.name = "min-runs",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "run a command at least N times (default: 10)",
+		.offset = FIELD(least_runs),
+		.given_offset = FIELD(has_least) },
+	{ .letter = 'M',
+		.name = "max-runs",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "run a command at most N times",
+		.offset = FIELD(most_runs) },
+	{ .name = "processes",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "fresh interpreters per statement (default: 10)",
+		.offset = FIELD(processes) },
+	{ .name = "time",
+		.kind = OPT_DURATION,
+		.value = "SECONDS",
+		.help = "time to spend on each benchmark, roughly (default: 3)",
+		.offset = FIELD(time_ns) },
+	{ .letter = 'L',
+		.name = "parameter-list",
+		.kind = OPT_PAIRS,
+		.value = "NAME VALUES",
+		.help = "replace {NAME} by each of VALUES (a,b,c) in turn; may be repeated: all "
+			"combinations",
+		.offset = FIELD(lists) },
+	{ .letter = 'P',
+		.name = "parameter-scan",
+		.kind = OPT_TRIPLES,
+		.value = "NAME LOW HIGH",
+		.help = "as -L, for the numbers from LOW to HIGH",
+		.offset = FIELD(ranges) },
+	{ .letter = 'D',
+		.name = "parameter-step-size",
+		.kind = OPT_STRING,
+		.value = "STEP",
+		.help = "step of -P (default: 1)",
+		.offset = FIELD(step) },
+	{ .name = "scan",
+		.kind = OPT_STRING,
+		.value = "NAME=FROM..TO",
+		.help = "measure at growing sizes NAME (1k..1M, or 10,100,1000) and show how the "
+			"time grows",
+		.offset = FIELD(scan) },
+	{ .name = "scale",
+		.kind = OPT_STRING,
+		.value = "threads=1,2,4",
+		.help = "measure in 1, 2, 4 threads at once and show what limits scaling",
+		.offset = FIELD(scale) },
+	{ .name = "count",
+		.kind = OPT_STRING,
+		.value = "instructions",
+		.optional_value = true,
+		.help = "count Python calls, lines and bytecodes instead of timing; =instructions: "
+			"also CPU instructions",
+		.offset = FIELD(count),
+		.given_offset = FIELD(has_count) },
 	SUBJECT_OPTIONS,
-	{ 'o', "output", OPT_STRING, "FILE", false,
-		"keep all values, with the state of the machine, as a recording", FIELD(output),
-		SIZE_MAX, NULL },
-	{ 0, "history", OPT_STRING, "DIR", false,
-		"add the results to those in DIR, and tell at which commits times changed",
-		FIELD(history), SIZE_MAX, NULL },
-	{ 0, "json", OPT_STRING, "FILE", true,
-		"write pyperf's JSON, with all values, to FILE or instead of the report",
-		FIELD(json), FIELD(has_json), NULL },
-	{ 0, "export", OPT_LIST, "NAME[=FILE]", false,
-		"write csv, hyperfine, markdown, pyperf or pytest-benchmark; may be repeated",
-		FIELD(exports), SIZE_MAX, NULL },
-	{ 0, "export-json", OPT_STRING, "FILE", false, "as hyperfine: --export hyperfine=FILE",
-		FIELD(export_json), SIZE_MAX, NULL },
-	{ 0, "export-csv", OPT_STRING, "FILE", false, "as hyperfine: --export csv=FILE",
-		FIELD(export_csv), SIZE_MAX, NULL },
-	{ 0, "export-markdown", OPT_STRING, "FILE", false, "as hyperfine: --export markdown=FILE",
-		FIELD(export_markdown), SIZE_MAX, NULL },
-	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
-		color_choices },
+	{ .letter = 'o',
+		.name = "output",
+		.kind = OPT_STRING,
+		.value = "FILE",
+		.help = "save all values and the state of the machine as a recording",
+		.offset = FIELD(output) },
+	OUTPUT_FORCE(FIELD(force)),
+	{ .name = "history",
+		.kind = OPT_STRING,
+		.value = "DIR",
+		.help = "add the results to those in DIR and show at which commits times changed",
+		.offset = FIELD(history) },
+	{ .name = "json",
+		.kind = OPT_STRING,
+		.value = "FILE",
+		.optional_value = true,
+		.help = "write all values as pyperf JSON, to FILE or in place of the report",
+		.offset = FIELD(json),
+		.given_offset = FIELD(has_json) },
+	{ .name = "export",
+		.kind = OPT_LIST,
+		.value = "NAME[=FILE]",
+		.help = "also write csv, hyperfine, markdown, pyperf or pytest-benchmark; may be "
+			"repeated",
+		.offset = FIELD(exports) },
+	{ .name = "export-json",
+		.kind = OPT_STRING,
+		.value = "FILE",
+		.help = "hyperfine's name for --export hyperfine=FILE",
+		.offset = FIELD(export_json) },
+	{ .name = "export-csv",
+		.kind = OPT_STRING,
+		.value = "FILE",
+		.help = "hyperfine's name for --export csv=FILE",
+		.offset = FIELD(export_csv) },
+	{ .name = "export-markdown",
+		.kind = OPT_STRING,
+		.value = "FILE",
+		.help = "hyperfine's name for --export markdown=FILE",
+		.offset = FIELD(export_markdown) },
+	{ .name = "color",
+		.kind = OPT_CHOICE,
+		.value = "WHEN",
+		.help = "when to use colours",
+		.offset = FIELD(color),
+		.choices = color_choices },
 };
 
 enum { N_OPTIONS = sizeof options_table / sizeof *options_table };
@@ -199,7 +289,7 @@ static void show(struct bench_session *s)
 	environment_warn(&s->before, &s->after, s->elapsed_s, &warnings);
 	output_write(STDOUT_FILENO, &out);
 	if (warnings.n)
-		output_line(STDERR_FILENO, "leadline: noise is to be expected:");
+		output_line(STDERR_FILENO, "leadline: expect noise:");
 	output_write(STDERR_FILENO, &warnings);
 	buf_done(&out);
 	buf_done(&warnings);
@@ -224,13 +314,14 @@ static int check(const struct bench_options *o, struct err *e)
 	if (o->history && bench_history_open(o->history, e) < 0)
 		return -(int)e->code;
 	if ((o->has_loops && !o->loops) || (o->has_repeat && !o->repeat))
-		return err_set(e, ERR_USAGE, "-n and -r want at least 1");
+		return err_set(e, ERR_USAGE, "-n and -r must be at least 1");
 	if (o->cold && o->warm)
-		return err_set(e, ERR_USAGE, "--cold and --warm cannot be taken together");
+		return err_set(e, ERR_USAGE, "--cold and --warm cannot be combined");
 	if ((o->cold || o->warm) && o->has_count)
-		return err_set(e, ERR_USAGE, "%s is for times, not for --count",
+		return err_set(e, ERR_USAGE,
+			"%s does not apply to --count, which measures no times",
 			o->cold ? "--cold" : "--warm");
-	if (counting_check(o->count, e) < 0)
+	if (bench_counts_check(o->count, e) < 0)
 		return -(int)e->code;
 	return bench_session_check_exports(o, e);
 }
@@ -245,20 +336,20 @@ static int count_all(struct bench_session *s, struct err *e)
 	int status = 0;
 
 	vec_each (&s->items, one) {
-		struct counting c;
-		struct counting_view v = { &c, NULL, output.colour, output.width };
+		struct bench_counts c;
+		struct bench_counts_view v = { &c, NULL, NULL, output.colour, output.width };
 
-		status = counting_of(&s->arena, &one->subject, s->o->count != NULL, &c, e);
+		status = bench_counts_measure(&s->arena, &one->subject, s->o->count != NULL, &c, e);
 		if (status < 0)
 			break;
 		if (!is_json && out.n)
 			buf_addc(&out, '\n');
 		if (is_json) {
 			json_page_begin(&w, &out);
-			counting_json(&c, NULL, &w);
+			bench_counts_json(&c, NULL, NULL, &w);
 			json_page_end(&w);
 		} else {
-			counting_print(&v, &out);
+			bench_counts_print(&v, &out);
 		}
 	}
 	if (status == 0 && s->o->json)
@@ -300,14 +391,14 @@ const struct command command_bench = {
 	.group = "prove",
 	.name = "bench",
 	.arguments = "[options] STATEMENT… | MODULE:FUNCTION | -- CMD [ARGUMENT…]",
-	.summary = "Time statements, functions and commands, with what their times may mean",
+	.summary = "Benchmark statements, functions and commands, with error bars",
 	.options = options_table,
 	.n_options = N_OPTIONS,
 	.examples = "  leadline bench 'sum(range(100))'\n"
 		    "  leadline bench -s 'x = list(range(1000))' 'x[::-1]' 'list(reversed(x))'\n"
-		    "  leadline bench -n 1000 -r 5 'pass'               as timeit, to the letter\n"
+		    "  leadline bench -n 1000 -r 5 'pass'               exactly as timeit does\n"
 		    "  leadline bench -- python3 script.py\n"
-		    "  leadline bench -c 'grep -r x .' -c 'rg x'        as hyperfine\n"
+		    "  leadline bench -c 'grep -r x .' -c 'rg x'        as hyperfine does\n"
 		    "  leadline bench --cold -- python3 -c 'import numpy'\n"
 		    "  leadline bench -L level 1,6,9 -c 'gzip -{level} -k -c data'\n"
 		    "  leadline bench --scan n=1k..1M -s 'x = list(range(n))' 'sorted(x)'\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See counting.h. */
-#include "cmd/counting.h"
+ * See bench_counts.h. */
+#include "cmd/bench_counts.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/exact.h"
-#include "analyze/exact_lines.h"
-#include "analyze/opcode_counts.h"
+#include "analyze/calls/exact.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/calls/opcode_counts.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -26,7 +26,7 @@ enum { LESS_LOOPS = 1, MORE_LOOPS = 5, WORDS_MOST = 12, FILE_MOST = 1 << 30 };
 
 static const uint64_t seed = 1;
 
-typedef VEC(struct counting_function) functions;
+typedef VEC(struct bench_counts_function) functions;
 
 /* Runs it once with words in front. loops: of a statement. */
 static int run_once(struct arena *a, const struct subject *s, const char *const *before,
@@ -56,15 +56,14 @@ static int run_once(struct arena *a, const struct subject *s, const char *const 
 	if (status == 0 && r.status && !command.ignore_failure) {
 		fwrite(buf_str(&said), 1, said.n, stderr);
 		status = err_set(e, ERR_MEASURED,
-			"'%s' ended with status %d; -i measures it all the same", s->name,
-			r.status);
+			"'%s' exited with status %d; -i measures it anyway", s->name, r.status);
 	}
 	buf_done(&said);
 	vec_done(&words);
 	return status;
 }
 
-static struct counting_function *find_or_add(
+static struct bench_counts_function *find_or_add(
 	functions *all, const char *name, const char *file, uint32_t first_line)
 {
 	vec_each (all, f)
@@ -72,7 +71,8 @@ static struct counting_function *find_or_add(
 			strcmp(f->file, file) == 0)
 			return f;
 	vec_push(all,
-		(struct counting_function){ .name = name, .file = file, .first_line = first_line });
+		(struct bench_counts_function){
+			.name = name, .file = file, .first_line = first_line });
 	return &all->v[all->n - 1];
 }
 
@@ -88,7 +88,7 @@ static const char *without_address(struct arena *a, const char *name)
 }
 
 /* NULL: what starts the agent, which is no part of the program. */
-static struct counting_function *row_of(
+static struct bench_counts_function *row_of(
 	struct arena *a, functions *to, const char *name, const char *file, uint32_t first_line)
 {
 	if (text_ends_with(file, "strap/sitecustomize.py"))
@@ -101,7 +101,7 @@ static void take_counts(struct arena *a, const struct result *r, functions *to)
 	const struct opcode_counts *opcodes = selection_opcodes(r->selection);
 	const struct exact_lines *lines = r->selection->exact_lines;
 	const struct exact *exact = r->selection->exact;
-	struct counting_function *one;
+	struct bench_counts_function *one;
 
 	for (size_t i = 0; exact && i < exact->n_functions; i++) {
 		const struct exact_function *f = &exact->functions[i];
@@ -134,7 +134,7 @@ static int count_python(struct arena *a, const struct subject *s, const char *fo
 	const char *before[WORDS_MOST] = { n > 0 ? arena_strndup(a, own, (size_t)n) : "leadline",
 		"run", "--count=lines,opcodes", "-o", file, "--report", "/dev/null", "--no-source",
 		"--" };
-	struct result_choice choice = { .of.idle = true };
+	struct result_choice choice = { .of = { .idle = true, .imports = true } };
 	struct result r = { 0 };
 	int status = run_once(a, s, before, loops, e);
 
@@ -142,7 +142,8 @@ static int count_python(struct arena *a, const struct subject *s, const char *fo
 		status = result_open(&r, file, &choice, e);
 		if (status == 0 && !r.selection->exact && !selection_opcodes(r.selection))
 			status = err_set(e, ERR_MEASURED,
-				"nothing was counted in '%s': no Python ran that the agent knows",
+				"nothing was counted in '%s': it ran no Python that the agent "
+				"knows",
 				s->name);
 		if (status == 0)
 			take_counts(a, &r, to);
@@ -221,7 +222,7 @@ static uint64_t many_loops(struct arena *a, const struct subject *s)
 
 /* Instructions of the CPU; NAN where they cannot be counted, which is no failure. */
 static void count_instructions(struct arena *a, const struct subject *s, const char *folder,
-	bool with_callgrind, struct counting *ret)
+	bool with_callgrind, struct bench_counts *ret)
 {
 	uint64_t loops = many_loops(a, s);
 	double more = count_by_cpu(a, s, loops), less = 0;
@@ -249,14 +250,14 @@ static void add_to(struct counted *to, const struct counted *n, double factor)
 
 /* What `more` has more than `less`, for each loop between them. */
 static void subtract(
-	struct arena *a, functions *more, functions *less, double loops, struct counting *ret)
+	struct arena *a, functions *more, functions *less, double loops, struct bench_counts *ret)
 {
 	functions kept = VEC_INIT;
 
 	vec_each (less, f)
 		add_to(&find_or_add(more, f->name, f->file, f->first_line)->n, &f->n, -1);
 	vec_each (more, f) {
-		struct counting_function one = *f;
+		struct bench_counts_function one = *f;
 
 		one.n = (struct counted){ 0 };
 		add_to(&one.n, &f->n, 1 / loops);
@@ -270,21 +271,21 @@ static void subtract(
 	vec_done(&kept);
 }
 
-int counting_check(const char *what, struct err *e)
+int bench_counts_check(const char *what, struct err *e)
 {
 	if (!what || strcmp(what, "instructions") == 0)
 		return 0;
-	return err_set(e, ERR_USAGE, "--count wants nothing or =instructions, not '%s'", what);
+	return err_set(e, ERR_USAGE, "--count takes no value or =instructions, not '%s'", what);
 }
 
-int counting_of(struct arena *a, const struct subject *s, bool with_callgrind, struct counting *ret,
-	struct err *e)
+int bench_counts_measure(struct arena *a, const struct subject *s, bool with_callgrind,
+	struct bench_counts *ret, struct err *e)
 {
 	struct private_dir folder;
 	functions more = VEC_INIT, less = VEC_INIT;
 	int status = 0;
 
-	*ret = (struct counting){
+	*ret = (struct bench_counts){
 		.name = s->name, .is_command = s->is_command, .instructions_by = ""
 	};
 	if (private_dir_make(&folder, PRIVATE_LARGE, sizeof folder.path, e) < 0)

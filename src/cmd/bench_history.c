@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/history.h"
+#include "analyze/stats/history.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/outfile.h"
@@ -18,7 +18,7 @@
 #include "cmd/bench_session.h"
 #include "cmd/command.h"
 #include "formats/results.h"
-#include "view/history.h"
+#include "view/bench/history.h"
 #include "base/banned.h"
 
 enum { FILES_MOST = 10000 };
@@ -30,7 +30,7 @@ int bench_history_open(const char *folder, struct err *e)
 	if (outfile_make_folder(folder) < 0 && errno != EEXIST)
 		return err_errno(e, ERR_SYSTEM, "--history %s", folder);
 	if (stat(folder, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(e, ERR_USAGE, "--history %s: is not a folder", folder);
+		return err_set(e, ERR_USAGE, "--history %s: not a folder", folder);
 	if (access(folder, W_OK) < 0)
 		return err_errno(e, ERR_NO_PERMISSION, "--history %s", folder);
 	return 0;

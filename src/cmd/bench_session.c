@@ -18,7 +18,7 @@
 #include "bench/bench.h"
 #include "bench/cold.h"
 #include "bench/export.h"
-#include "bench/keep.h"
+#include "bench/results_write.h"
 #include "cmd/command.h"
 #include "base/banned.h"
 
@@ -87,8 +87,7 @@ static int take_parameters(struct bench_session *s, struct parameters *p, struct
 			    p, &s->arena, r->v[i], r->v[i + 1], r->v[i + 2], s->o->step, e) < 0)
 			return -(int)e->code;
 	if (s->o->step && !r->n)
-		return err_set(
-			e, ERR_USAGE, "-D is the step of -P NAME LOW HIGH, which is not given");
+		return err_set(e, ERR_USAGE, "-D needs -P NAME LOW HIGH");
 	if (parameters_combinations(p) > COMBINATIONS_MOST)
 		return err_set(e, ERR_USAGE, "the parameters make more than %d combinations",
 			COMBINATIONS_MOST);
@@ -100,7 +99,7 @@ static int take_axis(struct bench_session *s, struct err *e)
 	const struct bench_options *o = s->o;
 
 	if (o->scan && o->scale)
-		return err_set(e, ERR_USAGE, "--scan and --scale cannot be taken together");
+		return err_set(e, ERR_USAGE, "--scan and --scale cannot be combined");
 	s->is_scale = o->scale != NULL;
 	if (o->scan)
 		return axis_parse(&s->axis, &s->arena, o->scan, "--scan", e);
@@ -111,14 +110,14 @@ static int take_axis(struct bench_session *s, struct err *e)
 	if (strcmp(s->axis.name, "threads") != 0 || s->axis.v[0] != 1 ||
 		s->axis.v[s->axis.n - 1] > THREADS_MOST)
 		return err_set(e, ERR_USAGE,
-			"--scale wants threads=1,2,4: numbers of threads up to %d, the first of "
-			"them 1",
+			"--scale wants thread counts such as threads=1,2,4: at most %d, beginning "
+			"with 1",
 			THREADS_MOST);
 	if (o->commands.n || o->subject.process_time || o->subject.has_cpu || o->has_loops ||
 		o->has_repeat)
 		return err_set(e, ERR_USAGE,
-			"--scale times statements and functions by the clock on all CPUs: without "
-			"-c, -p, -n, -r and --pin");
+			"--scale times statements and functions by the clock, on all CPUs: leave "
+			"out -c, -p, -n, -r and --pin");
 	return 0;
 }
 
@@ -249,11 +248,11 @@ int bench_session_open(struct bench_session *s, char **words, bool is_command, s
 		take_forms(s, words, is_command, &all);
 	if (status == 0 && s->is_scale && is_command)
 		status = err_set(
-			e, ERR_USAGE, "--scale times statements and functions, no commands");
+			e, ERR_USAGE, "--scale times statements and functions, not commands");
 	if (status == 0 && all.n == 0)
 		status = err_set(e, ERR_USAGE,
-			"what? For example: leadline bench 'sum(range(100))', or leadline bench -- "
-			"ls");
+			"nothing to time; for example: leadline bench 'sum(range(100))', or "
+			"leadline bench -- ls");
 	for (size_t i = 0; status == 0 && i < parameters_combinations(&p); i++) {
 		const struct series_parameter *v = parameters_pick(&p, &s->arena, i);
 
@@ -318,27 +317,27 @@ static const char *pitfalls(
 
 	if (strcmp(n->kind, "generator") == 0 || strncmp(n->kind, "lazy", 4) == 0)
 		buf_printf(&text,
-			"  the result is a %s: nothing was computed yet; bench list(…) or sum(…) "
-			"of it\n",
+			"  the result is a %s, which has computed nothing yet; time list(…) or "
+			"sum(…) of it\n",
 			n->kind);
 	else if (strcmp(n->kind, "coroutine") == 0)
 		buf_adds(&text,
-			"  the result is a coroutine: nothing ran yet; bench asyncio.run(…) of "
-			"it\n");
+			"  the result is a coroutine, which has not run yet; time asyncio.run(…) "
+			"of it\n");
 	else if (n->kind[0])
 		buf_printf(&text,
-			"  the result is a %s: the device may still be at work; --sync "
-			"torch waits for it\n",
+			"  the result is a %s: the device may still be working; --sync torch waits "
+			"for it\n",
 			n->kind);
 	if (n->rebinds[0])
 		buf_printf(&text,
-			"  the statement binds %s of the set-up anew: each loop works on the "
-			"result of the one before%s%s; bind another name, or time a function\n",
+			"  the statement rebinds %s from the set-up, so each loop works on the "
+			"previous loop's result%s%s; use another name, or time a function\n",
 			n->rebinds, n->drift[0] ? ", and in the end " : "", n->drift);
 	if (faults > 256)
 		buf_printf(&text,
 			"  each loop touches %s of memory for the first time: part of this is the "
-			"kernel making pages\n",
+			"kernel mapping pages\n",
 			units_format(room, UNIT_BYTES, 4096 * faults));
 	all = arena_strdup(a, buf_str(&text));
 	buf_done(&text);
@@ -389,8 +388,8 @@ static int measure_command(struct bench_session *s, const struct subject *what,
 	} else if (s->o->warm) {
 		unsigned n = plan_of(s).warmup;
 
-		ret->conditions = arena_printf(&s->arena,
-			"  warm: %u run%s before those that count\n", n, n == 1 ? "" : "s");
+		ret->conditions = arena_printf(
+			&s->arena, "  warm: %u run%s before measuring\n", n, n == 1 ? "" : "s");
 	}
 	buf_done(&said);
 	return status;
@@ -467,7 +466,7 @@ static bool is_too_large(struct bench_session *s, struct bench_group *g, const s
 	if (2 * SCAN_RUNS * expected <= left) /* the first call and a batch, in each process */
 		return false;
 	g->stopped = arena_printf(&s->arena,
-		"stopped here: %s = %llu would take about %s a call; --time gives it more",
+		"stopped here: %s = %llu would take about %s per call; raise --time to go on",
 		s->axis.name, (unsigned long long)i->size,
 		units_format(text, UNIT_SECONDS, expected));
 	return true;
@@ -536,7 +535,8 @@ static int split_export(const char *text, char name[32], const char **ret_file, 
 	snprintf(name, 32, "%.*s", (int)(equals ? equals - text : (ptrdiff_t)strlen(text)), text);
 	*ret_file = equals ? equals + 1 : NULL;
 	if (!export_find(name))
-		return err_set(e, ERR_USAGE, "--export %s: there are %s", name, export_names());
+		return err_set(e, ERR_USAGE, "--export %s: unknown format; there are %s", name,
+			export_names());
 	return 0;
 }
 
@@ -551,8 +551,8 @@ int bench_session_export(struct bench_session *s, struct err *e)
 		if ((status = split_export(o->exports.v[i], name, &file, e)) == 0)
 			status = write_export(s, name, file, e);
 	if (status == 0 && o->output)
-		status = keep_save(&(struct export_results){ s->series.v, s->series.n, &s->before,
-					   s->statement.python },
+		status = results_save(&(struct export_results){ s->series.v, s->series.n,
+					      &s->before, s->statement.python },
 			o->output, e);
 	if (status == 0 && o->export_json)
 		status = write_export(s, "hyperfine", o->export_json, e);
@@ -570,8 +570,15 @@ int bench_session_check_exports(const struct bench_options *o, struct err *e)
 	const char *file;
 	char name[32];
 
+	const char *const named[] = { o->output, o->json, o->export_json, o->export_csv,
+		o->export_markdown };
+
+	for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+		if (output_may_write(named[i], o->force, e) < 0)
+			return -(int)e->code;
 	for (size_t i = 0; i < o->exports.n; i++)
-		if (split_export(o->exports.v[i], name, &file, e) < 0)
+		if (split_export(o->exports.v[i], name, &file, e) < 0 ||
+			output_may_write(file, o->force, e) < 0)
 			return -(int)e->code;
 	return 0;
 }

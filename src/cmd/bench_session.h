@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/growth.h"
-#include "analyze/scaling.h"
+#include "analyze/stats/growth.h"
+#include "analyze/stats/scaling.h"
 #include "base/arena.h"
 #include "base/opts.h"
 #include "base/vec.h"
@@ -26,7 +26,7 @@ struct bench_options {
 	uint64_t loops, repeat, processes, warmup, runs, least_runs, most_runs, time_ns;
 	const char *json, *export_json, *export_csv, *export_markdown, *step, *scan, *scale,
 		*output, *history, *count;
-	bool has_json, verbose, cold, warm, has_count, has_loops, has_repeat, has_least;
+	bool has_json, verbose, cold, warm, has_count, has_loops, has_repeat, has_least, force;
 	int unit, color;
 };
 

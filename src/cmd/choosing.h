@@ -19,50 +19,74 @@ struct choice;
 struct err;
 
 struct choosing {
-	const char *thread, *process, *filter;
+	const char *thread, *process, *filter, *phase;
 	uint64_t from_ns, to_ns;
 	int state;
-	bool only_mine, idle, has_to;
+	bool only_mine, idle, imports, has_to;
 };
 
-#define CHOOSING_STATE                                                                       \
+#define CHOOSING_STATE                                                                             \
+	{                                                                                          \
+		.name = "state", .kind = OPT_CHOICE, .value = "STATE",                             \
+		.help = "which samples count (all, on-CPU, holding the GIL, off-CPU, waiting for " \
+			"a CPU)",                                                                  \
+		.offset = FIELD(choosing.state), .choices = choice_states                          \
+	}
+#define CHOOSING_IDLE                                                        \
+	{                                                                    \
+		.name = "idle", .kind = OPT_FLAG,                            \
+		.help = "also count idle threads, which only wait for work", \
+		.offset = FIELD(choosing.idle)                               \
+	}
+#define CHOOSING_IMPORTS                                                           \
+	{                                                                          \
+		.name = "imports", .kind = OPT_FLAG,                               \
+		.help = "show imports function by function instead of in one row", \
+		.offset = FIELD(choosing.imports)                                  \
+	}
+#define CHOOSING_ONLY_MINE                                                                   \
 	{                                                                                    \
-		0, "state", OPT_CHOICE, "STATE", false,                                      \
-			"count samples of all time, on a CPU, holding the GIL, or not on a " \
-			"CPU",                                                               \
-			FIELD(choosing.state), SIZE_MAX, choice_states                       \
+		.heading = "What counts", .name = "only-mine", .kind = OPT_FLAG,             \
+		.help = "hide library code; its time counts as self time of your code that " \
+			"called it",                                                         \
+		.offset = FIELD(choosing.only_mine)                                          \
 	}
-#define CHOOSING_IDLE                                                                           \
-	{                                                                                       \
-		0, "idle", OPT_FLAG, NULL, false, "count threads that only wait for work, too", \
-			FIELD(choosing.idle), SIZE_MAX, NULL                                    \
+#define CHOOSING_PHASE                                                                       \
+	{                                                                                    \
+		.name = "phase", .kind = OPT_STRING, .value = "NAME",                        \
+		.help = "count only this phase of a PyTorch training run: imports, set-up, " \
+			"training, validation, saving or other",                             \
+		.offset = FIELD(choosing.phase)                                              \
 	}
-#define CHOOSING_ONLY_MINE                                                                      \
-	{                                                                                       \
-		0, "only-mine", OPT_FLAG, NULL, false,                                          \
-			"leave out library code; its time counts as self of the code of yours " \
-			"that called it",                                                       \
-			FIELD(choosing.only_mine), SIZE_MAX, NULL                               \
-	}
-#define CHOOSING_ROWS                                                                             \
-	CHOOSING_ONLY_MINE,                                                                       \
-		{ 0, "filter", OPT_STRING, "RE", false,                                           \
-			"show rows whose \"qualname (file:line)\" matches; shares stay those of " \
-			"all",                                                                    \
-			FIELD(choosing.filter), SIZE_MAX, NULL },                                 \
-		{ 0, "thread", OPT_STRING, "LIST", false,                                         \
-			"count only these threads: tids, numbers as #1, names; with commas",      \
-			FIELD(choosing.thread), SIZE_MAX, NULL },                                 \
-		{ 0, "process", OPT_STRING, "LIST", false,                                        \
-			"count only these processes: pids, with commas", FIELD(choosing.process), \
-			SIZE_MAX, NULL },                                                         \
-		CHOOSING_STATE, CHOOSING_IDLE,                                                    \
-		{ 0, "from", OPT_DURATION, "T", false,                                            \
-			"begin this long after the start: 1.5s, 200ms, 2m",                       \
-			FIELD(choosing.from_ns), SIZE_MAX, NULL },                                \
-	{                                                                                         \
-		0, "to", OPT_DURATION, "T", false, "end this long after the start",               \
-			FIELD(choosing.to_ns), FIELD(choosing.has_to), NULL                       \
+#define CHOOSING_ROWS                                                                            \
+	CHOOSING_ONLY_MINE,                                                                      \
+		{ .name = "filter",                                                              \
+			.kind = OPT_STRING,                                                      \
+			.value = "RE",                                                           \
+			.help = "show only rows whose \"qualname (file:line)\" matches; shares " \
+				"still refer to everything",                                     \
+			.offset = FIELD(choosing.filter) },                                      \
+		{ .name = "thread",                                                              \
+			.kind = OPT_STRING,                                                      \
+			.value = "LIST",                                                         \
+			.help = "count only these threads: tids, numbers such as #1, or names, " \
+				"separated by commas",                                           \
+			.offset = FIELD(choosing.thread) },                                      \
+		{ .name = "process",                                                             \
+			.kind = OPT_STRING,                                                      \
+			.value = "LIST",                                                         \
+			.help = "count only these processes: pids, separated by commas",         \
+			.offset = FIELD(choosing.process) },                                     \
+		CHOOSING_STATE, CHOOSING_IDLE, CHOOSING_IMPORTS, CHOOSING_PHASE,                 \
+		{ .name = "from",                                                                \
+			.kind = OPT_DURATION,                                                    \
+			.value = "T",                                                            \
+			.help = "begin this long after the start: 1.5s, 200ms, 2m",              \
+			.offset = FIELD(choosing.from_ns) },                                     \
+	{                                                                                        \
+		.name = "to", .kind = OPT_DURATION, .value = "T",                                \
+		.help = "end this long after the start", .offset = FIELD(choosing.to_ns),        \
+		.given_offset = FIELD(choosing.has_to)                                           \
 	}
 
 /* Whether any of them was given. */

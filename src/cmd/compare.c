@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * leadline compare: decides whether B is faster than A. Who A and B are is here; how they are run is bench/compare.c, and
- * what follows from it analyze/verdict.c. */
+ * what follows from it analyze/stats/verdict.c. */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,17 +19,17 @@
 #include "bench/environment.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "cmd/compare_stored.h"
-#include "cmd/counting.h"
+#include "cmd/bench_counts.h"
 #include "cmd/explain.h"
+#include "cmd/results_compare.h"
 #include "cmd/revisions.h"
 #include "cmd/same_output.h"
 #include "cmd/subject.h"
-#include "formats/blockfile.h"
+#include "formats/codec/blockfile.h"
 #include "json/comparison.h"
 #include "json/values.h"
-#include "view/verdict.h"
-#include "view/counting.h"
+#include "view/bench/verdict.h"
+#include "view/bench/counts.h"
 #include "base/banned.h"
 
 struct options {
@@ -47,54 +47,109 @@ static const char *const formats[] = { "text", "markdown", "github", NULL };
 enum { FORMAT_TEXT };
 
 static const struct opt options_table[] = {
-	{ 'c', "command", OPT_LIST, "CMD", false, "a shell command; give two: A, then B",
-		FIELD(commands), SIZE_MAX, NULL },
-	{ 0, "rev", OPT_LIST, "REV", false,
-		"a git revision; give two, and one command that runs in a checkout of each",
-		FIELD(revisions), SIZE_MAX, NULL },
-	{ 0, "build", OPT_STRING, "CMD", false, "shell command to run first in each checkout",
-		FIELD(build), SIZE_MAX, NULL },
-	{ 0, "time", OPT_DURATION, "SECONDS", false, "to spend at most, about (else 60)",
-		FIELD(time_ns), SIZE_MAX, NULL },
-	{ 0, "blocks", OPT_U64, "N", false, "run exactly so many blocks", FIELD(blocks), SIZE_MAX,
-		NULL },
-	{ 0, "rounds", OPT_U64, "N", false,
-		"runs of each side in a block, of which the least counts (else as many as fit half "
-		"a second, 9 at most)",
-		FIELD(rounds), SIZE_MAX, NULL },
-	{ 0, "equivalence", OPT_STRING, "PERCENT", false,
-		"differences that do not matter (else 1%)", FIELD(equivalence), SIZE_MAX, NULL },
-	{ 0, "fail-if-slower", OPT_STRING, "PERCENT", false,
-		"exit status 1 when B takes longer than A by more than that, 3 when undecided",
-		FIELD(gate), SIZE_MAX, NULL },
-	{ 0, "explain", OPT_STRING, "PREFIX", true,
-		"record each side once more and tell in which functions the difference is; =PREFIX "
-		"keeps PREFIX.a.lead and PREFIX.b.lead",
-		FIELD(explain), FIELD(has_explain), NULL },
-	{ 0, "no-control", OPT_FLAG, NULL, false, "do not run A against itself", FIELD(no_control),
-		SIZE_MAX, NULL },
-	{ 0, "judge", OPT_STRING, "FILE", false,
-		"run nothing: judge the blocks of a former --json (-: standard input)",
-		FIELD(judge), SIZE_MAX, NULL },
-	{ 0, "same-output", OPT_FLAG, NULL, false,
-		"first make sure that both print the same, or have equal results",
-		FIELD(same_output), SIZE_MAX, NULL },
-	{ 0, "count", OPT_STRING, "instructions", true,
-		"count instead of timing: exact differences of calls, lines, bytecodes",
-		FIELD(count), FIELD(has_count), NULL },
-	{ 0, "unit", OPT_STRING, "NAME", false,
-		"of two recordings: compare the regions of that name, such as step", FIELD(unit),
-		SIZE_MAX, NULL },
-	{ 0, "force", OPT_FLAG, NULL, false,
-		"judge stored results of unlike machines or versions all the same", FIELD(force),
-		SIZE_MAX, NULL },
+	{ .letter = 'c',
+		.name = "command",
+		.kind = OPT_LIST,
+		.value = "CMD",
+		.help = "a shell command; give two: A, then B",
+		.offset = FIELD(commands) },
+	{ .name = "rev",
+		.kind = OPT_LIST,
+		.value = "REV",
+		.help = "a git revision; give two, and one command to run in a checkout of each",
+		.offset = FIELD(revisions) },
+	{ .name = "build",
+		.kind = OPT_STRING,
+		.value = "CMD",
+		.help = "shell command to run first in each checkout",
+		.offset = FIELD(build) },
+	{ .name = "time",
+		.kind = OPT_DURATION,
+		.value = "SECONDS",
+		.help = "time to spend at most, roughly (default: 60)",
+		.offset = FIELD(time_ns) },
+	{ .name = "blocks",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "run exactly N blocks",
+		.offset = FIELD(blocks) },
+	{ .name = "rounds",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "runs of each side per block, of which the fastest counts (default: as "
+			"many as fit into half a second, at most 9)",
+		.offset = FIELD(rounds) },
+	{ .name = "equivalence",
+		.kind = OPT_STRING,
+		.value = "PERCENT",
+		.help = "largest difference that does not matter (default: 1%)",
+		.offset = FIELD(equivalence) },
+	{ .name = "fail-if-slower",
+		.kind = OPT_STRING,
+		.value = "PERCENT",
+		.help = "exit with status 1 when B is slower than A by more than this, 3 when "
+			"undecided; with --count: when B runs more bytecodes",
+		.offset = FIELD(gate) },
+	{ .name = "explain",
+		.kind = OPT_STRING,
+		.value = "PREFIX",
+		.optional_value = true,
+		.help = "record each side once more and show which functions make the difference; "
+			"=PREFIX keeps PREFIX.a.lead and PREFIX.b.lead",
+		.offset = FIELD(explain),
+		.given_offset = FIELD(has_explain) },
+	{ .name = "no-control",
+		.kind = OPT_FLAG,
+		.help = "do not compare A with itself",
+		.offset = FIELD(no_control) },
+	{ .name = "judge",
+		.kind = OPT_STRING,
+		.value = "FILE",
+		.help = "run nothing: judge the blocks of an earlier --json (-: standard input)",
+		.offset = FIELD(judge) },
+	{ .name = "same-output",
+		.kind = OPT_FLAG,
+		.help = "first check that both print the same, or return equal results",
+		.offset = FIELD(same_output) },
+	{ .name = "count",
+		.kind = OPT_STRING,
+		.value = "instructions",
+		.optional_value = true,
+		.help = "count instead of timing: exact differences in calls, lines and bytecodes; "
+			"=instructions: also CPU instructions",
+		.offset = FIELD(count),
+		.given_offset = FIELD(has_count) },
+	{ .name = "unit",
+		.kind = OPT_STRING,
+		.value = "NAME",
+		.help = "for two recordings: compare their regions of this name, or their PyTorch "
+			"steps (step)",
+		.offset = FIELD(unit) },
+	{ .name = "force",
+		.kind = OPT_FLAG,
+		.help = "judge stored results even of different machines or versions, and "
+			"overwrite existing files",
+		.offset = FIELD(force) },
 	SUBJECT_OPTIONS,
-	{ 0, "json", OPT_STRING, "FILE", true, "write JSON to FILE, or instead of the report",
-		FIELD(json), FIELD(has_json), NULL },
-	{ 0, "format", OPT_CHOICE, "NAME", false, "of the report: for a terminal or a pull request",
-		FIELD(format), SIZE_MAX, formats },
-	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
-		color_choices },
+	{ .name = "json",
+		.kind = OPT_STRING,
+		.value = "FILE",
+		.optional_value = true,
+		.help = "write JSON to FILE, or in place of the report",
+		.offset = FIELD(json),
+		.given_offset = FIELD(has_json) },
+	{ .name = "format",
+		.kind = OPT_CHOICE,
+		.value = "NAME",
+		.help = "format of the report, for a terminal or a pull request",
+		.offset = FIELD(format),
+		.choices = formats },
+	{ .name = "color",
+		.kind = OPT_CHOICE,
+		.value = "WHEN",
+		.help = "when to use colours",
+		.offset = FIELD(color),
+		.choices = color_choices },
 };
 
 enum { N_OPTIONS = sizeof options_table / sizeof *options_table };
@@ -170,9 +225,8 @@ static int time_side(void *ctx, uint64_t seed, double *ret_s, struct err *e)
 	if (commandline_run(c, seed, &r, &s->said, e) < 0)
 		return -(int)e->code;
 	if (r.status && !c->ignore_failure)
-		return err_set(e, ERR_MEASURED,
-			"'%s' ended with status %d; -i measures it all the same", c->name,
-			r.status);
+		return err_set(e, ERR_MEASURED, "'%s' exited with status %d; -i measures it anyway",
+			c->name, r.status);
 	*ret_s = s->loop_s = r.wall_s;
 	return 0;
 }
@@ -180,7 +234,7 @@ static int time_side(void *ctx, uint64_t seed, double *ret_s, struct err *e)
 static int wrong_number(struct err *e, size_t n)
 {
 	return err_set(e, ERR_USAGE,
-		"two things are compared, %zu were named; for example: leadline compare 'sum(x)' "
+		"compare takes two things, not %zu; for example: leadline compare 'sum(x)' "
 		"'fsum(x)', or -c CMD -c CMD",
 		n);
 }
@@ -224,7 +278,7 @@ static int parse_revisions(const struct options *o, const struct revisions *r, c
 {
 	if (n != 1 && o->commands.n != 1)
 		return err_set(
-			e, ERR_USAGE, "--rev REV --rev REV wants one command to run in both");
+			e, ERR_USAGE, "--rev REV --rev REV needs one command to run in both");
 	for (int i = 0; i < 2; i++) {
 		const char *text = n ? words[0] : o->commands.v[0];
 
@@ -399,8 +453,9 @@ static int compare_stored(const struct command *self, const struct options *o, c
 	struct arena arena = ARENA_INIT;
 	struct err e = ERR_INIT;
 	struct json_writer w;
-	struct stored_view v;
-	int status = stored_compare(&arena, words[0], words[1], o->unit, verdict, o->force, &v, &e);
+	struct results_comparison_view v;
+	int status =
+		results_compare(&arena, words[0], words[1], o->unit, verdict, o->force, &v, &e);
 
 	if (status == 0) {
 		command_tell_missing(v.r.a, v.r.damage_a);
@@ -408,17 +463,17 @@ static int compare_stored(const struct command *self, const struct options *o, c
 		v.colour = output.colour;
 		v.width = output.width;
 		json_page_begin(&w, &json);
-		stored_json(&v.r, &w);
+		results_comparison_json(&v.r, &w);
 		json_page_end(&w);
 		if (o->format == FORMAT_TEXT)
-			stored_print(&v, &text);
+			results_comparison_print(&v, &text);
 		else
-			stored_print_markdown(&v, &text);
+			results_comparison_print_markdown(&v, &text);
 		if (o->json)
 			status = outfile_save(&json, o->json, &e);
 		output_write(STDOUT_FILENO, o->has_json && !o->json ? &json : &text);
 	}
-	status = status < 0 ? command_fail(self, &e) : exit_status(stored_gate(&v));
+	status = status < 0 ? command_fail(self, &e) : exit_status(results_comparison_gate(&v));
 	buf_done(&text);
 	buf_done(&json);
 	arena_done(&arena);
@@ -428,14 +483,14 @@ static int compare_stored(const struct command *self, const struct options *o, c
 /* Whether the two words are files of results. */
 static int check_stored(const struct options *o, char **words, int n, bool *ret, struct err *e)
 {
-	*ret = n == 2 && stored_is_file(words[0]) && stored_is_file(words[1]);
+	*ret = n == 2 && results_is_file(words[0]) && results_is_file(words[1]);
 	for (int i = 0; i < n && !*ret; i++)
-		if (stored_is_file(words[i]))
+		if (results_is_file(words[i]))
 			return err_set(e, ERR_USAGE,
-				"'%s' is a file of results, and is compared with another such file",
+				"'%s' is a results file: compare it with another results file",
 				words[i]);
 	if (o->unit && !*ret)
-		return err_set(e, ERR_USAGE, "--unit compares two recordings: a.lead b.lead");
+		return err_set(e, ERR_USAGE, "--unit needs two recordings: a.lead b.lead");
 	return 0;
 }
 
@@ -443,45 +498,64 @@ static int check_stored(const struct options *o, char **words, int n, bool *ret,
 static int check_count_and_judge(const struct options *o, struct err *e)
 {
 	static const char *const of_times[] = { "time", "blocks", "rounds", "equivalence",
-		"fail-if-slower", "explain", "no-control", "format", "judge", "process", "gc",
-		"sync", NULL };
+		"explain", "no-control", "format", "judge", "process", "gc", "sync", NULL };
 	static const char *const of_runs[] = { "command", "rev", "build", "time", "blocks",
 		"rounds", "explain", "no-control", "same-output", "count", "unit", "force", NULL };
 
 	if (o->has_count)
-		return opts_refuse(
-			options_table, N_OPTIONS, o, of_times, "--count, which takes no times", e);
+		return opts_refuse(options_table, N_OPTIONS, o, of_times,
+			"--count, which measures no times", e);
 	if (o->judge)
 		return opts_refuse(
 			options_table, N_OPTIONS, o, of_runs, "--judge, which runs nothing", e);
 	return 0;
 }
 
-/* What B does more than A, counted. */
-static int compare_counts(const struct options *o, struct side sides[2], struct err *e)
+static int count_status(enum bench_counts_outcome outcome)
+{
+	switch (outcome) {
+	case BENCH_COUNTS_PASSED:
+		return 0;
+	case BENCH_COUNTS_FAILED:
+		return 1;
+	case BENCH_COUNTS_UNDECIDED:
+		return 3;
+	}
+	return 0;
+}
+
+/* What B does more than A, counted; the exit status. */
+static int compare_counts(
+	const struct options *o, struct side sides[2], double limit, struct err *e)
 {
 	struct output output = output_for(STDOUT_FILENO, o->color);
-	struct counting c[2];
+	bool has_gate = !isnan(limit);
+	struct bench_counts c[2];
+	struct bench_counts_gate gate = { .outcome = BENCH_COUNTS_PASSED };
 	struct json_writer w;
-	struct counting_view v = { &c[0], &c[1], output.colour, output.width };
+	struct bench_counts_view v = { &c[0], &c[1], has_gate ? &gate : NULL, output.colour,
+		output.width };
 	struct buf out = BUF_INIT;
 	int status = 0;
 
 	for (int i = 0; i < 2 && status == 0; i++)
-		status = counting_of(sides[i].arena, &sides[i].subject, o->count != NULL, &c[i], e);
+		status = bench_counts_measure(
+			sides[i].arena, &sides[i].subject, o->count != NULL, &c[i], e);
+	if (status == 0 && has_gate)
+		gate = bench_counts_gate_of(&c[0], &c[1], o->count != NULL, limit);
 	if (status == 0 && o->has_json) {
 		json_page_begin(&w, &out);
-		counting_json(&c[0], &c[1], &w);
+		bench_counts_json(&c[0], &c[1], v.gate, &w);
 		json_page_end(&w);
 	} else if (status == 0) {
-		counting_print(&v, &out);
+		bench_counts_print(&v, &out);
 	}
 	if (status == 0 && o->json)
 		status = outfile_save(&out, o->json, e);
 	else
 		output_write(STDOUT_FILENO, &out);
 	buf_done(&out);
-	return status;
+	return status < 0 ? status : count_status(gate.outcome);
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -497,11 +571,12 @@ static int run(const struct command *self, int argc, char **argv)
 	int first, status;
 
 	if (opts_parse(options_table, N_OPTIONS, &o, argc, argv, false, &first, &e) < 0 ||
+		output_may_write(o.json, o.force, &e) < 0 ||
 		parse_percent(o.equivalence, "--equivalence", &verdict.equivalence, &e) < 0 ||
 		parse_percent(o.gate, "--fail-if-slower", &verdict.gate, &e) < 0 ||
 		(o.rounds > ROUNDS_MOST &&
-			err_set(&e, ERR_USAGE, "--rounds is %d at most", ROUNDS_MOST) < 0) ||
-		subject_check(&o.subject, &e) < 0 || counting_check(o.count, &e) < 0 ||
+			err_set(&e, ERR_USAGE, "--rounds can be at most %d", ROUNDS_MOST) < 0) ||
+		subject_check(&o.subject, &e) < 0 || bench_counts_check(o.count, &e) < 0 ||
 		check_stored(&o, argv + first, argc - first, &is_stored, &e) < 0 ||
 		check_count_and_judge(&o, &e) < 0)
 		return command_fail(self, &e);
@@ -518,7 +593,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (status == 0 && o.same_output)
 		status = same_output_check(&sides[0].subject, &sides[1].subject, &arena, &e);
 	if (status == 0 && o.has_count)
-		status = compare_counts(&o, sides, &e);
+		status = compare_counts(&o, sides, verdict.gate, &e);
 	else if (status == 0)
 		status = compare(self, &o, sides, &verdict, &e);
 	if (status < 0)
@@ -536,16 +611,19 @@ const struct command command_compare = {
 	.group = "prove",
 	.name = "compare",
 	.arguments = "[options] A B | FILE FILE | -c CMD -c CMD | --rev REV --rev REV CMD",
-	.summary = "Decide whether B is faster than A, against noise and with a control",
+	.summary = "Decide whether B is faster than A, despite noise and with a control",
 	.options = options_table,
 	.n_options = N_OPTIONS,
 	.examples =
 		"  leadline compare -s 'x = list(range(1000))' 'x[::-1]' 'list(reversed(x))'\n"
 		"  leadline compare -c 'python3 old.py' -c 'python3 new.py'\n"
 		"  leadline compare --explain old.py new.py\n"
-		"  leadline compare before.json after.json          of pyperf, hyperfine, pytest\n"
+		"  leadline compare before.json after.json          from pyperf, hyperfine, "
+		"pytest\n"
 		"  leadline compare --unit step monday.lead today.lead\n"
 		"  leadline compare --python python3.11 --python python3.13 'sum(range(1000))'\n"
-		"  leadline compare --rev main --rev HEAD --fail-if-slower 3% 'python3 bench.py'\n",
+		"  leadline compare --rev main --rev HEAD --fail-if-slower 3% 'python3 bench.py'\n"
+		"  leadline compare --count --fail-if-slower 3% -c 'python3 old.py' -c 'python3 "
+		"new.py'\n",
 	.run = run,
 };

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/blocks.h"
-#include "analyze/diff.h"
-#include "analyze/diff_source.h"
-#include "analyze/usage.h"
+#include "analyze/diff/diff.h"
+#include "analyze/diff/diff_source.h"
+#include "analyze/diff/time_blocks.h"
+#include "analyze/host/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "cmd/choosing.h"
@@ -21,7 +21,7 @@
 #include "json/diff.h"
 #include "json/values.h"
 #include "view/diff.h"
-#include "view/profile.h"
+#include "view/samples/profile.h"
 #include "base/banned.h"
 
 enum { ROWS = 20 };
@@ -35,49 +35,89 @@ struct options {
 	double noise_share, fail_share;
 };
 
-static const char *const normalizations[] = { "absolute", "run", "unit",
-	NULL }; /* diff_normalize */
+/* diff_normalize */
+static const char *const normalizations[] = { "absolute", "run", "unit", NULL };
 static const char *const orders[] = { "self", "total", NULL };
 
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 0, "normalize", OPT_CHOICE, "HOW", false,
-		"compare what was recorded, shares of each run, or time per unit of work",
-		FIELD(normalize), FIELD(has_normalize), normalizations },
-	{ 0, "unit", OPT_STRING, "WHAT", false,
-		"the unit of work: a region's name, a traced function, or how many: 500 or "
-		"500:1000",
-		FIELD(unit), SIZE_MAX, NULL },
-	{ 0, "fail-on", OPT_STRING, "+PCT", false,
-		"exit with 1 when the total grew by more than that, 3 when it may have",
-		FIELD(fail_on), SIZE_MAX, NULL },
-	{ 0, "noise", OPT_STRING, "PCT", false,
-		"how far two runs of one program differ on this machine (else 3%)", FIELD(noise),
-		SIZE_MAX, NULL },
-	{ 0, "functions", OPT_FLAG, NULL, false, "show functions", FIELD(functions), SIZE_MAX,
-		NULL },
-	{ 0, "lines", OPT_FLAG, NULL, false, "show lines", FIELD(lines), SIZE_MAX, NULL },
-	{ 0, "paths", OPT_FLAG, NULL, false, "show paths: who called whom", FIELD(paths), SIZE_MAX,
-		NULL },
-	{ 0, "ops", OPT_FLAG, NULL, false,
-		"show operators, of recordings that hold stacks as well; of traces of torch they "
-		"are shown anyway",
-		FIELD(ops), SIZE_MAX, NULL },
-	{ 0, "all", OPT_FLAG, NULL, false, "show rows within the noise, too", FIELD(all), SIZE_MAX,
-		NULL },
-	{ 's', "sort", OPT_CHOICE, "KEY", false, "order rows by change of self or of total",
-		FIELD(sort), SIZE_MAX, orders },
-	{ 'n', "limit", OPT_U64, "N", false, "rows of each table (else 20; 0: all)", FIELD(limit),
-		FIELD(has_limit), NULL },
+	{ .name = "normalize",
+		.kind = OPT_CHOICE,
+		.value = "HOW",
+		.help = "compare recorded times, shares of each run, or time per unit of work",
+		.offset = FIELD(normalize),
+		.given_offset = FIELD(has_normalize),
+		.choices = normalizations },
+	{ .name = "unit",
+		.kind = OPT_STRING,
+		.value = "WHAT",
+		.help = "the unit of work: a region's name, a traced function, or a count: 500 or "
+			"500:1000",
+		.offset = FIELD(unit) },
+	{ .name = "fail-on",
+		.kind = OPT_STRING,
+		.value = "+PCT",
+		.help = "exit with status 1 when the total grew by more than this, 3 when it may "
+			"have",
+		.offset = FIELD(fail_on) },
+	{ .name = "noise",
+		.kind = OPT_STRING,
+		.value = "PCT",
+		.help = "how far two runs of one program differ on this machine (default: 3%)",
+		.offset = FIELD(noise) },
+	{ .name = "functions",
+		.kind = OPT_FLAG,
+		.help = "show functions",
+		.offset = FIELD(functions) },
+	{ .name = "lines", .kind = OPT_FLAG, .help = "show lines", .offset = FIELD(lines) },
+	{ .name = "paths",
+		.kind = OPT_FLAG,
+		.help = "show call paths: who called whom",
+		.offset = FIELD(paths) },
+	{ .name = "ops",
+		.kind = OPT_FLAG,
+		.help = "show PyTorch operators instead of stacks (traces of torch.profiler always "
+			"show them)",
+		.offset = FIELD(ops) },
+	{ .name = "all",
+		.kind = OPT_FLAG,
+		.help = "also show rows within the noise",
+		.offset = FIELD(all) },
+	{ .letter = 's',
+		.name = "sort",
+		.kind = OPT_CHOICE,
+		.value = "KEY",
+		.help = "sort rows by the change in self or total time",
+		.offset = FIELD(sort),
+		.choices = orders },
+	{ .letter = 'n',
+		.name = "limit",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "rows per table (default: 20; 0: all)",
+		.offset = FIELD(limit),
+		.given_offset = FIELD(has_limit) },
 	CHOOSING_ONLY_MINE,
 	CHOOSING_STATE,
 	CHOOSING_IDLE,
-	{ 0, "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
-	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
-		color_choices },
-	{ 0, "no-legend", OPT_FLAG, NULL, false, "leave out the lines that explain",
-		FIELD(no_legend), SIZE_MAX, NULL },
+	CHOOSING_IMPORTS,
+	CHOOSING_PHASE,
+	{ .heading = "Output",
+		.name = "json",
+		.kind = OPT_FLAG,
+		.help = "print JSON",
+		.offset = FIELD(json) },
+	{ .name = "color",
+		.kind = OPT_CHOICE,
+		.value = "WHEN",
+		.help = "when to use colours",
+		.offset = FIELD(color),
+		.choices = color_choices },
+	{ .name = "no-legend",
+		.kind = OPT_FLAG,
+		.help = "omit the legend",
+		.offset = FIELD(no_legend) },
 };
 
 /* ---- the two sides --------------------------------------------------------------------------- */
@@ -142,8 +182,8 @@ static int gate(const struct diff *d, const struct options *o, struct err *e)
 			"the total grew by %.1f %% (%.1f to %.1f): more than %s",
 			d->total.change * percent, low * percent, high * percent, o->fail_on);
 	return err_set(e, ERR_UNDECIDED,
-		"the total changed by %+.1f %%, by %+.1f to %+.1f: whether that is more than %s "
-		"cannot be told from these two runs",
+		"the total changed by %+.1f %% (%+.1f to %+.1f): these two runs cannot tell "
+		"whether that is more than %s",
 		d->total.change * percent, low * percent, high * percent, o->fail_on);
 }
 
@@ -213,8 +253,8 @@ static int compare(const struct command *self, char **files, struct options *o)
 		status = output_write(STDOUT_FILENO, &text);
 		if (status == 0 && o->fail_on && (is_partial(&a) || is_partial(&b)))
 			err_set(&e, ERR_UNDECIDED,
-				"part of a recording is lost, so whether the total grew by more "
-				"than %s cannot be told",
+				"part of a recording is lost, so it is unknown whether the total "
+				"grew by more than %s",
 				o->fail_on);
 		else if (status == 0 && o->fail_on)
 			gate(d, o, &e);
@@ -259,13 +299,14 @@ static bool compare_ops(
 			: o->limit     ? (size_t)o->limit
 				       : SIZE_MAX };
 	bool is_of_stacks = o->functions || o->lines || o->paths || o->unit || o->fail_on ||
-		o->choosing.only_mine || o->choosing.state || o->choosing.idle;
+		o->choosing.only_mine || o->choosing.state || o->choosing.idle ||
+		o->choosing.imports || o->choosing.phase;
 	struct err e = ERR_INIT;
 
 	if (o->ops && is_of_stacks) {
 		err_set(&e, ERR_USAGE,
-			"--ops compares operators: of the other options only --normalize, --limit, "
-			"--json and --color apply");
+			"--ops compares operators: only --normalize, --limit, --json and --color "
+			"apply");
 		*ret_status = command_fail(self, &e);
 		return true;
 	}
@@ -288,8 +329,7 @@ static int run(const struct command *self, int argc, char **argv)
 		parse_percent("--fail-on", o.fail_on, true, &o.fail_share, &e) == 0 && o.fail_on &&
 		o.normalize == DIFF_RUN)
 		err_set(&e, ERR_USAGE,
-			"--fail-on is about the total, and with --normalize run that is always 100 "
-			"%%");
+			"--fail-on checks the total, which is always 100 %% with --normalize run");
 	else if (!e.code && o.unit && o.normalize != DIFF_UNIT)
 		err_set(&e, ERR_USAGE, "--unit needs --normalize unit");
 	if (e.code)

@@ -5,15 +5,15 @@
 #include <unistd.h>
 
 #include "analyze/recording.h"
-#include "analyze/torch.h"
+#include "analyze/torch/results.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "formats/format.h"
 #include "json/torch.h"
 #include "json/values.h"
-#include "view/ops.h"
-#include "view/ops_diff.h"
+#include "view/torch/diff.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 /* One after the other, so that only one is in memory. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/ops_diff.h"
+#include "analyze/torch/diff.h"
 #include "cmd/command.h"
 
 struct diff_ops {

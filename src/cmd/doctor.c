@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * leadline doctor: what works on this machine and what to do about the rest. Asks the checks
- * (collect/checks.h), the interpreters (sys/interpreters.h) and the collectors, draws the verdict
- * whether `run` will work, and hands all to view/doctor. */
+ * (collect/doctor/checks.h), the interpreters (sys/interpreters.h) and the collectors, draws the verdict
+ * whether `run` will work, and hands all to view/host/doctor. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/doctor.h"
+#include "analyze/host/doctor.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,12 +17,13 @@
 #include "cmd/build_agent.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "collect/agents.h"
-#include "collect/checks.h"
+#include "collect/agents/agents.h"
+#include "collect/doctor/checks.h"
 #include "json/doctor.h"
 #include "json/values.h"
 #include "sys/interpreters.h"
-#include "view/doctor.h"
+#include "sys/private_dir.h"
+#include "view/host/doctor.h"
 #include "base/banned.h"
 
 struct doctor_options {
@@ -36,16 +37,14 @@ static const struct opt options[] = {
 		.name = "build-agent",
 		.kind = OPT_STRING,
 		.value = "PYTHON",
-		.help = "make the agent that traces this interpreter, where this leadline has none",
+		.help = "build the tracing agent for this interpreter, where leadline has none",
 		.offset = offsetof(struct doctor_options, build_agent),
-		.given_offset = SIZE_MAX,
 	},
 	{
 		.name = "json",
 		.kind = OPT_FLAG,
 		.help = "print JSON: ok, checks, interpreters, collectors",
 		.offset = offsetof(struct doctor_options, json),
-		.given_offset = SIZE_MAX,
 	},
 	{
 		.name = "color",
@@ -53,15 +52,13 @@ static const struct opt options[] = {
 		.value = "WHEN",
 		.help = "when to use colours",
 		.offset = offsetof(struct doctor_options, color),
-		.given_offset = SIZE_MAX,
 		.choices = color_choices,
 	},
 	{
 		.name = "no-legend",
 		.kind = OPT_FLAG,
-		.help = "leave out the line that explains the marks",
+		.help = "omit the legend",
 		.offset = offsetof(struct doctor_options, no_legend),
-		.given_offset = SIZE_MAX,
 	},
 };
 
@@ -119,30 +116,47 @@ static const char *propose(struct arena *a, char *const argv[])
 	return text;
 }
 
-static bool has_agent(const struct interpreter *it)
+/* Whether it loads the agent there is for it, tried in a process of its own; it was run before, and has answered. */
+static bool has_agent(
+	struct arena *a, const struct interpreter *it, const char *dir, const char **ret_no_agent)
 {
 	char tag[AGENTS_TAG];
+	struct err e = ERR_INIT;
 
+	*ret_no_agent = "";
 	snprintf(
 		tag, sizeof tag, "cp%u%u%s", it->major, it->minor, it->is_free_threaded ? "t" : "");
-	return it->is_supported && agents_has(tag);
+	if (!it->is_supported || !agents_has(tag))
+		return false;
+	if (!dir)
+		return true; /* nowhere to lay it: `run` will say so */
+	if (agents_save(tag, dir, &e) < 0 ||
+		build_agent_try(it->path, arena_printf(a, "%s/agents/%s.so", dir, tag), &e) < 0)
+		*ret_no_agent = arena_strdup(a, e.text);
+	return !e.code;
 }
 
 static void take_interpreters(struct arena *a, const struct interpreters *all, struct doctor *d)
 {
 	struct doctor_interpreter *rows = arena_new_n(a, struct doctor_interpreter, all->n);
+	struct private_dir dir = { 0 };
+	struct err e = ERR_INIT;
+	bool has_dir = private_dir_make(&dir, PRIVATE_SMALL, sizeof dir.path, &e) == 0;
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct interpreter *it = &all->v[i];
 
 		rows[i] = (struct doctor_interpreter){ it->path, it->version, it->implementation,
-			it->is_free_threaded, it->is_supported, it->reason, it->chosen_by,
-			has_agent(it), "", it->torch };
+			it->is_free_threaded, it->is_supported, it->reason, it->chosen_by, false,
+			"", "", it->torch };
+		rows[i].has_agent = has_agent(a, it, has_dir ? dir.path : NULL, &rows[i].no_agent);
 		if (it->is_supported && !rows[i].has_agent)
 			rows[i].remedy = propose(a,
 				(char *const[]){ (char *)"leadline", (char *)"doctor",
 					(char *)"--build-agent", it->path, NULL });
 	}
+	if (has_dir)
+		private_dir_remove(&dir);
 	d->interpreters = rows;
 	d->n_interpreters = all->n;
 	d->n_left_out = all->n_left_out;
@@ -204,7 +218,6 @@ static int show(const struct doctor *d, const struct doctor_options *o)
 	struct doctor_view view = {
 		.width = to.width,
 		.colour = to.colour,
-		.utf8 = check_is_utf8(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")),
 		.legend = !o->no_legend,
 	};
 	struct buf text = BUF_INIT;
@@ -272,7 +285,7 @@ const struct command command_doctor = {
 	.group = "help",
 	.name = "doctor",
 	.arguments = "[options]",
-	.summary = "Tell what works on this machine, and what to do about the rest",
+	.summary = "Check what works on this machine, and how to fix the rest",
 	.options = options,
 	.n_options = sizeof options / sizeof *options,
 	.examples = "  leadline doctor\n"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/snapshots.h"
+#include "analyze/samples/snapshots.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -14,12 +14,13 @@
 #include "base/vec.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
-#include "collect/py_dump.h"
+#include "cmd/peers.h"
+#include "collect/samples/dump.h"
 #include "json/dump.h"
 #include "json/values.h"
 #include "sys/proc.h"
 #include "sys/tree.h"
-#include "view/dump.h"
+#include "view/samples/dump.h"
 #include "base/banned.h"
 
 struct options {
@@ -31,17 +32,45 @@ struct options {
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 'l', "locals", OPT_FLAG, NULL, false, "show the local variables of each frame",
-		FIELD(locals), SIZE_MAX, NULL },
-	{ 't', "tree", OPT_FLAG, NULL, false, "show the descendants of each process, too",
-		FIELD(tree), SIZE_MAX, NULL },
-	{ 'p', "pid", OPT_STRING, "PID", false, "another way to name a process", FIELD(pid),
-		SIZE_MAX, NULL },
-	{ 0, "root", OPT_STRING, "FOLDER", false, "where the files of a core file are, if not in /",
-		FIELD(root), SIZE_MAX, NULL },
-	{ 'j', "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
-	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
-		color_choices },
+	{ .letter = 'l',
+		.name = "locals",
+		.kind = OPT_FLAG,
+		.help = "show the local variables of each frame",
+		.offset = FIELD(locals) },
+	{ .letter = 't',
+		.name = "tree",
+		.kind = OPT_FLAG,
+		.help = "also show the descendants of each process",
+		.offset = FIELD(tree) },
+	{ .letter = 's',
+		.name = "subprocesses",
+		.kind = OPT_FLAG,
+		.help = "same as --tree",
+		.offset = FIELD(tree) },
+	{ .letter = 'p',
+		.name = "pid",
+		.kind = OPT_STRING,
+		.value = "PID",
+		.help = "the process to show, instead of an argument",
+		.offset = FIELD(pid) },
+	{ .name = "root",
+		.kind = OPT_STRING,
+		.value = "FOLDER",
+		.help = "where a core file's program and libraries are, if not in /",
+		.offset = FIELD(root) },
+	{ .letter = 'j',
+		.name = "json",
+		.kind = OPT_FLAG,
+		.help = "print JSON",
+		.offset = FIELD(json) },
+	{ .name = "color",
+		.kind = OPT_CHOICE,
+		.value = "WHEN",
+		.help = "when to use colours",
+		.offset = FIELD(color),
+		.choices = color_choices },
+	PEERS_OF_STACKS,
+	PEER("gil", OPT_INSTEAD, "leave it out: the thread that holds the GIL is marked"),
 };
 
 struct dump { /* one run of the command */
@@ -60,8 +89,8 @@ static int add_pid(struct dump *d, const char *text, struct err *e)
 	uint64_t v;
 
 	if (!text_parse_u64(text, &v) || v == 0 || v > INT32_MAX)
-		return err_set(e, ERR_USAGE, "'%s' is no process id%s", text,
-			access(text, F_OK) == 0 ? "" : ", nor is there a core file called so");
+		return err_set(e, ERR_USAGE, "'%s' is not a process id%s", text,
+			access(text, F_OK) == 0 ? "" : ", and there is no core file of that name");
 	vec_each (&d->pids, known)
 		if (*known == (pid_t)v)
 			return 0;
@@ -198,12 +227,12 @@ const struct command command_dump = {
 	.group = "where",
 	.name = "dump",
 	.arguments = "[options] PID… | CORE…",
-	.summary = "Show what running programs do right now: every thread and task",
+	.summary = "Show what running programs are doing right now: every thread and task",
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,
 	.examples = "  leadline dump 4711\n"
 		    "  leadline dump --locals 4711\n"
-		    "  leadline dump core.4711                 what it did when it died\n"
+		    "  leadline dump core.4711                 what it was doing when it died\n"
 		    "  leadline dump --tree $(pgrep -o torchrun)\n",
 	.run = run,
 };

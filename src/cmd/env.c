@@ -16,9 +16,10 @@ struct options {
 };
 
 static const struct opt options_table[] = {
-	{ 0, "torch", OPT_FLAG, NULL, false,
-		"for traces of torch on demand: leadline attach --torch PID",
-		offsetof(struct options, torch), SIZE_MAX, NULL },
+	{ .name = "torch",
+		.kind = OPT_FLAG,
+		.help = "let leadline attach --torch ask the job for traces",
+		.offset = offsetof(struct options, torch) },
 };
 
 static int run(const struct command *self, int argc, char **argv)
@@ -33,7 +34,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (first < argc)
 		err_set(&e, ERR_USAGE, "env takes no operands; for example: leadline env --torch");
 	else if (!o.torch)
-		err_set(&e, ERR_USAGE, "for what? For example: leadline env --torch");
+		err_set(&e, ERR_USAGE, "nothing to set up; for example: leadline env --torch");
 	if (e.code)
 		return command_fail(self, &e);
 	output_line(STDOUT_FILENO, "export KINETO_USE_DAEMON=1");
@@ -44,7 +45,7 @@ const struct command command_env = {
 	.group = "where",
 	.name = "env",
 	.arguments = "--torch",
-	.summary = "Print the variables a job script sets for traces on demand",
+	.summary = "Print the variables that let a job be traced on demand",
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,
 	.examples = "  eval \"$(leadline env --torch)\"; torchrun train.py &\n"

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/blocks.h"
-#include "analyze/diff.h"
-#include "analyze/diff_source.h"
-#include "analyze/usage.h"
+#include "analyze/diff/diff.h"
+#include "analyze/diff/diff_source.h"
+#include "analyze/diff/time_blocks.h"
+#include "analyze/host/usage.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -83,8 +83,8 @@ static int record_command(struct arena *a, const struct commandline *c, double r
 	recorded.argv = words_of(a, c, run_s, words);
 	status = commandline_run(&recorded, seed, &r, &said, e);
 	if (status == 0 && r.status && !c->ignore_failure)
-		status = err_set(e, ERR_MEASURED, "'%s' ended with status %d while it was recorded",
-			c->name, r.status);
+		status = err_set(e, ERR_MEASURED,
+			"'%s' exited with status %d while it was recorded", c->name, r.status);
 	if (status < 0 && said.n)
 		fwrite(said.data, 1, said.n, stderr);
 	buf_done(&said);
@@ -155,11 +155,21 @@ static const struct diff_row *find_other(const struct diff *d, const struct diff
 	return found;
 }
 
+/* Of each other alone: else one's time would count for several. */
+static const struct diff_row *find_pair(const struct diff *d, const struct diff_row *row)
+{
+	const struct diff_row *other =
+		row->total.a > 0 && row->total.b > 0 ? NULL : find_other(d, row);
+
+	return other && !(other->total.a > 0 && other->total.b > 0) && find_other(d, other) == row
+		? other
+		: NULL;
+}
+
 static struct verdict_cause cause_of(const struct diff *d, const struct diff_row *row,
 	const double whole[2], double ratio, struct arena *a)
 {
-	bool is_in_both = row->total.a > 0 && row->total.b > 0;
-	const struct diff_row *other = is_in_both ? NULL : find_other(d, row);
+	const struct diff_row *other = find_pair(d, row);
 	double before = row->self.a + (other ? other->self.a : 0),
 	       after = row->self.b + (other ? other->self.b : 0),
 	       spread = hypot(row->self.plus_minus, other ? other->self.plus_minus : 0);
@@ -192,7 +202,7 @@ static void collect_causes(struct arena *a, const struct diff *d, const double w
 		one = cause_of(d, row, whole, ratio, a);
 		if (fabs(one.change) < fmax(least, one.plus_minus))
 			continue;
-		if (row->total.b > 0 || !find_other(d, row)) /* of a pair the row of B speaks */
+		if (row->total.b > 0 || !find_pair(d, row)) /* of a pair the row of B speaks */
 			vec_push(&all, one);
 	}
 	if (all.n)

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "cmd/subject.h"
-#include "view/verdict.h"
+#include "view/bench/verdict.h"
 
 struct arena;
 struct err;
@@ -22,8 +22,8 @@ struct explain_options {
 	const struct subject *sides[2]; /* borrowed: A and B */
 	double loop_s; /* what a loop of a statement, or a run of a command, takes on the slower side */
 	double ratio; /* B's time / A's, as measured */
-	const char
-		*keep; /* the recordings are kept as KEEP.a.lead and KEEP.b.lead; NULL: not kept */
+	/* the recordings are kept as KEEP.a.lead and KEEP.b.lead; NULL: not kept */
+	const char *keep;
 };
 
 /* The functions that stand out, the largest first; none where nothing does. In the arena. */

@@ -7,16 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/calls/exact.h"
+#include "analyze/samples/paths.h"
 #include "analyze/recording.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cmd/choosing.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/peers.h"
 #include "cmd/import.h"
-#include "cmd/kept.h"
+#include "cmd/results_export.h"
 #include "formats/format.h"
 #include "formats/results.h"
 #include "store/reader.h"
@@ -28,6 +32,7 @@ struct options {
 	const char *node_thres, *edge_thres, *skew;
 	struct format_options look;
 	int colormap;
+	bool force;
 };
 
 static const char *const colormaps[] = { "color", "pink", "gray", "bw", "print", NULL };
@@ -35,30 +40,63 @@ static const char *const colormaps[] = { "color", "pink", "gray", "bw", "print",
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 'f', "format", OPT_STRING, "NAME", false,
-		"the format, else as the name of -o ends; a wrong one lists all", FIELD(format),
-		SIZE_MAX, NULL },
-	{ 'o', "output", OPT_STRING, "FILE", false, "where to write (else stdout)", FIELD(output),
-		SIZE_MAX, NULL },
+	{ .letter = 'f',
+		.name = "format",
+		.kind = OPT_STRING,
+		.value = "NAME",
+		.help = "output format (default: by the suffix of -o); an unknown one lists them "
+			"all",
+		.offset = FIELD(format) },
+	{ .letter = 'o',
+		.name = "output",
+		.kind = OPT_STRING,
+		.value = "FILE",
+		.help = "write to FILE (default: stdout)",
+		.offset = FIELD(output) },
+	OUTPUT_FORCE(FIELD(force)),
 	CHOOSING_ROWS,
-	{ 'n', "node-thres", OPT_STRING, "PCT", false,
-		"call graph: leave out functions below so much of the time (else 0.5)",
-		FIELD(node_thres), SIZE_MAX, NULL },
-	{ 'e', "edge-thres", OPT_STRING, "PCT", false,
-		"call graph: leave out calls below so much of the time (else 0.1)",
-		FIELD(edge_thres), SIZE_MAX, NULL },
-	{ 'c', "colormap", OPT_CHOICE, "NAME", false, "call graph: gprof2dot's colours",
-		FIELD(colormap), SIZE_MAX, colormaps },
-	{ 0, "color-nodes-by-selftime", OPT_FLAG, NULL, false,
-		"call graph: colour functions by their own time", FIELD(look.by_selftime), SIZE_MAX,
-		NULL },
-	{ 0, "skew", OPT_STRING, "X", false,
-		"call graph: below 1 more colours for small shares, above 1 fewer", FIELD(skew),
-		SIZE_MAX, NULL },
-	{ 'z', "root", OPT_STRING, "F", false, "call graph: only what F calls; a name or pattern",
-		FIELD(look.graph.root), SIZE_MAX, NULL },
-	{ 'l', "leaf", OPT_STRING, "F", false, "call graph: only what calls F",
-		FIELD(look.graph.leaf), SIZE_MAX, NULL },
+	{ .heading = "Call graphs",
+		.letter = 'n',
+		.name = "node-thres",
+		.kind = OPT_STRING,
+		.value = "PCT",
+		.help = "hide functions below PCT of the time (default: 0.5)",
+		.offset = FIELD(node_thres) },
+	{ .letter = 'e',
+		.name = "edge-thres",
+		.kind = OPT_STRING,
+		.value = "PCT",
+		.help = "hide calls below PCT of the time (default: 0.1)",
+		.offset = FIELD(edge_thres) },
+	{ .letter = 'c',
+		.name = "colormap",
+		.kind = OPT_CHOICE,
+		.value = "NAME",
+		.help = "gprof2dot colour scheme",
+		.offset = FIELD(colormap),
+		.choices = colormaps },
+	{ .name = "color-nodes-by-selftime",
+		.kind = OPT_FLAG,
+		.help = "colour functions by self time",
+		.offset = FIELD(look.by_selftime) },
+	{ .name = "skew",
+		.kind = OPT_STRING,
+		.value = "X",
+		.help = "below 1: more colours for small shares; above 1: fewer",
+		.offset = FIELD(skew) },
+	{ .letter = 'z',
+		.name = "root",
+		.kind = OPT_STRING,
+		.value = "F",
+		.help = "only what F calls: a name or pattern",
+		.offset = FIELD(look.graph.root) },
+	{ .letter = 'l',
+		.name = "leaf",
+		.kind = OPT_STRING,
+		.value = "F",
+		.help = "only what calls F",
+		.offset = FIELD(look.graph.leaf) },
+	PEERS_OF_RECORDINGS,
 };
 
 /* What formats of operators are made of stays as the file had it, which only import keeps. */
@@ -89,6 +127,20 @@ static int explain(struct recording *r, const struct format *f, const struct opt
 	return -(int)e->code;
 }
 
+/* Files for other tools have no place for intervals. */
+static void tell_corrected(const struct selection *s, const char *path)
+{
+	char low[UNITS_TEXT], high[UNITS_TEXT];
+	const struct exact *x = s->exact;
+
+	if (x && x->is_timed && units_is_known(x->self_interval.low))
+		output_line(STDERR_FILENO,
+			"leadline: %s: times exclude the cost of tracing, %s–%s in all; leadline "
+			"report shows how far each may be off",
+			path, units_format(low, UNIT_SECONDS, x->self_interval.low),
+			units_format(high, UNIT_SECONDS, x->self_interval.high));
+}
+
 static void tell_left_out(const struct selection *s, const char *path)
 {
 	struct buf text = BUF_INIT;
@@ -98,6 +150,9 @@ static void tell_left_out(const struct selection *s, const char *path)
 	if (text.n)
 		output_line(STDERR_FILENO, "leadline: %s: left out: %s; --idle counts them", path,
 			buf_str(&text));
+	if (s->stacks && s->stacks->paths->imports.value > 0)
+		output_line(STDERR_FILENO,
+			"leadline: %s: imports are in one row; --imports opens it", path);
 	buf_done(&text);
 }
 
@@ -119,10 +174,12 @@ static int export_to(const struct format *f, const char *path, const struct opti
 		status = format_save(f, s, &look, o->output, e);
 	else if (status == 0)
 		status = format_write_fd(f, s, &look, STDOUT_FILENO, e);
-	if (status == 0)
+	if (status == 0) {
 		tell_left_out(s, path);
-	else
+		tell_corrected(s, path);
+	} else {
 		status = explain(r, f, o, path, e);
+	}
 	if (status < 0 && !o->output && e->sys == EPIPE)
 		status = 0; /* who reads it has enough */
 	recording_free(r);
@@ -187,7 +244,7 @@ static const struct format *choose(const struct options *o, const struct choice 
 	if (!f && !o->format)
 		err_set(e, ERR_USAGE, "which format? --format wants one of: %s", buf_str(&names));
 	else if (!f || !f->write)
-		err_set(e, ERR_USAGE, "there is no format '%s' to write; there are: %s", o->format,
+		err_set(e, ERR_USAGE, "unknown format '%s'; there are: %s", o->format,
 			buf_str(&names));
 	else if (!f->is_graph && asks_for_look(o))
 		err_set(e, ERR_USAGE,
@@ -236,9 +293,12 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE,
 			"which recording? For example: leadline export run.lead --format "
 			"collapsed");
+	else if (output_may_write(o.output, o.force, &e) < 0)
+		return command_fail(self, &e);
 	else if (results_are_in(argv[first]) && takes_nothing(&o, "benchmark results", &e) == 0)
-		return kept_export(argv[first], o.format, o.output, &e) < 0 ? command_fail(self, &e)
-									    : 0;
+		return results_export(argv[first], o.format, o.output, &e) < 0
+			? command_fail(self, &e)
+			: 0;
 	else if (!e.code && is_recording(&o) && takes_nothing(&o, "a recording", &e) == 0)
 		return import_save(argv[first], o.output, &e) < 0 ? command_fail(self, &e) : 0;
 	else if (!e.code && parse_look(&o, &e) == 0 && choosing_parse(&o.choosing, &c, &e) == 0)
@@ -254,7 +314,7 @@ const struct command command_export = {
 	.group = "look",
 	.name = "export",
 	.arguments = "FILE [--format NAME] [-o OUT]",
-	.summary = "Write a recording in another tool's format",
+	.summary = "Convert a recording to another tool's format",
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,
 	.examples = "  leadline export run.lead --format collapsed -o run.folded\n"

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_record.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/record.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -82,7 +82,7 @@ int import_save(const char *path, const char *to, struct err *e)
 	int status;
 
 	if (is_same_file(path, to))
-		return err_set(e, ERR_USAGE, "%s would be written over itself", path);
+		return err_set(e, ERR_USAGE, "%s would overwrite itself", path);
 	status = format_open_any(path, &o, e);
 	if (status == 0 && o.ops) {
 		command_tell_missing(path, op_events_missing(o.ops));

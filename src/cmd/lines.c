@@ -9,18 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/exact_lines.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/fidelity.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "cmd/build_agent.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/peers.h"
 #include "cmd/recorder.h"
 #include "cmd/result.h"
 #include "cmd/start.h"
 #include "collect/collector.h"
 #include "collect/program.h"
 #include "formats/format.h"
-#include "view/exact.h"
+#include "view/calls/exact.h"
 #include "wire/agent_options.h"
 #include "base/banned.h"
 
@@ -33,27 +36,58 @@ struct options {
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 'l', "line-by-line", OPT_FLAG, NULL, false, "count lines: done in any case",
-		FIELD(line_by_line), SIZE_MAX, NULL },
-	{ 'b', "builtin", OPT_FLAG, NULL, false, "make profile a builtin: done in any case",
-		FIELD(builtin), SIZE_MAX, NULL },
-	{ 'v', "view", OPT_FLAG, NULL, false,
-		"print the table on stdout when the program has ended", FIELD(view), SIZE_MAX,
-		NULL },
-	{ 'o', "outfile", OPT_STRING, "FILE", false, "name the file (else SCRIPT.lprof)",
-		RECORDER_FIELD(output), SIZE_MAX, NULL },
-	{ 'p', "prof-mod", OPT_STRING, "WHAT", false,
-		"count these too, beside what @profile marks: as run --lines; several with commas",
-		FIELD(targets), SIZE_MAX, NULL },
-	{ 'u', "unit", OPT_STRING, "SECONDS", false, "unit of the table's times (else 1e-6)",
-		FIELD(unit), SIZE_MAX, NULL },
-	{ 'z', "skip-zero", OPT_FLAG, NULL, false,
-		"leave out functions that never ran: done in any case", FIELD(skip_zero), SIZE_MAX,
-		NULL },
-	{ 'm', "module", OPT_STRING, "MODULE", false, "run a module, as python -m does",
-		FIELD(module), SIZE_MAX, NULL },
-	{ 0, "python", OPT_STRING, "EXE", false, "the interpreter for a script or module",
-		FIELD(python), SIZE_MAX, NULL },
+	{ .letter = 'l',
+		.name = "line-by-line",
+		.kind = OPT_FLAG,
+		.help = "count lines (always on)",
+		.offset = FIELD(line_by_line) },
+	{ .letter = 'b',
+		.name = "builtin",
+		.kind = OPT_FLAG,
+		.help = "make profile a builtin (always on)",
+		.offset = FIELD(builtin) },
+	{ .letter = 'v',
+		.name = "view",
+		.kind = OPT_FLAG,
+		.help = "print the table to stdout when the program exits",
+		.offset = FIELD(view) },
+	{ .letter = 'o',
+		.name = "outfile",
+		.kind = OPT_STRING,
+		.value = "FILE",
+		.help = "write to FILE (default: SCRIPT.lprof)",
+		.offset = RECORDER_FIELD(output) },
+	RECORDER_FORCE,
+	{ .letter = 'p',
+		.name = "prof-mod",
+		.kind = OPT_STRING,
+		.value = "WHAT",
+		.help = "also count these, besides functions marked @profile: same patterns as run "
+			"--lines, separated by commas",
+		.offset = FIELD(targets) },
+	{ .letter = 'u',
+		.name = "unit",
+		.kind = OPT_STRING,
+		.value = "SECONDS",
+		.help = "unit of the times in the table (default: 1e-6)",
+		.offset = FIELD(unit) },
+	{ .letter = 'z',
+		.name = "skip-zero",
+		.kind = OPT_FLAG,
+		.help = "leave out functions that never ran (always on)",
+		.offset = FIELD(skip_zero) },
+	{ .letter = 'm',
+		.name = "module",
+		.kind = OPT_STRING,
+		.value = "MODULE",
+		.help = "run a module, as python -m does",
+		.offset = FIELD(module) },
+	{ .name = "python",
+		.kind = OPT_STRING,
+		.value = "EXE",
+		.help = "interpreter for a script or module",
+		.offset = FIELD(python) },
+	PEER_PID,
 };
 
 enum { N_OPTIONS = sizeof options_table / sizeof *options_table };
@@ -63,8 +97,7 @@ static const struct {
 	const char *letter, *name, *instead;
 } refused[] = {
 	{ "-i", "--output-interval",
-		"what was counted is written every second, and 'leadline report' can look at it "
-		"then" },
+		"counts are written every second, and 'leadline report' shows them while it runs" },
 	{ "-s", "--setup", "run the set-up code from the program itself" },
 	{ "-r", "--rich", "'leadline report FILE --lines' has colours on a terminal" },
 	{ "-c", "--command", "put the code into a file" },
@@ -79,10 +112,10 @@ static int check_refused(int argc, char **argv, struct err *e)
 			size_t n = strlen(refused[k].name);
 
 			if (strncmp(argv[i], refused[k].letter, 2) == 0 && argv[i][1] != '-')
-				return err_set(e, ERR_USAGE, "%s is kernprof's alone: %s",
+				return err_set(e, ERR_USAGE, "%s is kernprof's only: %s",
 					refused[k].letter, refused[k].instead);
 			if (strncmp(argv[i], refused[k].name, n) == 0)
-				return err_set(e, ERR_USAGE, "%s is kernprof's alone: %s",
+				return err_set(e, ERR_USAGE, "%s is kernprof's only: %s",
 					refused[k].name, refused[k].instead);
 		}
 	return 0;
@@ -108,16 +141,15 @@ static void tell(const struct recorder *r, const struct result *result, bool has
 
 	if (has_lines && r->format)
 		output_line(STDERR_FILENO,
-			"leadline: wrote %s; look at it with: leadline report %s --lines",
+			"leadline: wrote %s; show it with: leadline report %s --lines",
 			r->other_path, r->path);
 	else if (has_lines)
-		output_line(STDERR_FILENO, "leadline: look at it with: leadline report %s --lines",
+		output_line(STDERR_FILENO, "leadline: show it with: leadline report %s --lines",
 			r->path);
-	else
+	else if (!r->lacks_agent)
 		output_line(STDERR_FILENO,
-			"leadline: no line was counted: decorate functions with @profile, or name "
-			"them "
-			"with -p");
+			"leadline: no lines were counted: decorate functions with @profile, or "
+			"name them with -p");
 	buf_adds(&notes, result->recording->fidelity.trace_notes);
 	output_write(STDERR_FILENO, &notes);
 	buf_done(&notes);
@@ -125,7 +157,8 @@ static void tell(const struct recorder *r, const struct result *result, bool has
 
 static int finish(struct recorder *r, const struct options *o, double unit_s, struct err *e)
 {
-	const struct result_choice choice = { .of.idle = true, .source = true };
+	const struct result_choice choice = { .of = { .idle = true, .imports = true },
+		.source = true };
 	struct buf table = BUF_INIT;
 	struct result result;
 	int status = recorder_close(r, NULL, e);
@@ -135,6 +168,7 @@ static int finish(struct recorder *r, const struct options *o, double unit_s, st
 	status = result_open(&result, r->path, &choice, e);
 	if (status == 0 && result.selection->exact_lines && r->format)
 		status = recorder_export(r, result.recording, e);
+	r->lacks_agent = status == 0 && fidelity_lacks_agent(&result.recording->fidelity);
 	if (status == 0)
 		tell(r, &result, result.selection->exact_lines != NULL);
 	if (status == 0 && o->view && result.selection->exact_lines) {
@@ -159,6 +193,7 @@ static int run_program(const struct command *self, const struct options *o, char
 	struct program_result result;
 	struct err e = ERR_INIT;
 	struct recorder r;
+	int status;
 
 	if (recorder_open(&r, &o->shared, stem, getpid(), &e) < 0)
 		return command_fail(self, &e);
@@ -168,7 +203,8 @@ static int run_program(const struct command *self, const struct options *o, char
 	}
 	if (finish(&r, o, unit_s, &e) < 0)
 		command_fail(self, &e);
-	return program_exit_status(result.status);
+	status = program_exit_status(result.status);
+	return status == 0 && r.lacks_agent ? 1 : status;
 }
 
 static int lines(const struct command *self, int argc, char **argv)
@@ -189,8 +225,8 @@ static int lines(const struct command *self, int argc, char **argv)
 	start.module = o.module;
 	if (first >= argc && !o.module)
 		err_set(&e, ERR_USAGE, "which program? For example: leadline lines -v script.py");
-	else if (parse_unit(o.unit, &unit_s, &e) == 0)
-		start_make(&start, argv + first, &e);
+	else if (parse_unit(o.unit, &unit_s, &e) == 0 && start_make(&start, argv + first, &e) == 0)
+		build_agent_for(start.words.v[0], &e);
 	if (e.code) {
 		start_done(&start);
 		return command_fail(self, &e);
@@ -199,6 +235,7 @@ static int lines(const struct command *self, int argc, char **argv)
 	if (!o.shared.output && format_find("lprof")) {
 		snprintf(output, sizeof output, "%s%s.lprof", stem, o.module ? "" : ".py");
 		o.shared.output = output;
+		o.shared.force = true; /* a name of ours: the last one counts, as with kernprof */
 	}
 	status = run_program(self, &o, start.words.v, stem, unit_s);
 	start_done(&start);
@@ -209,7 +246,7 @@ const struct command command_lines = {
 	.group = "where",
 	.name = "lines",
 	.arguments = "[options] SCRIPT.py [ARGUMENT…] | -m MODULE …",
-	.summary = "Count the lines of chosen functions, with kernprof's habits",
+	.summary = "Count and time the lines of chosen functions (kernprof-compatible)",
 	.options = options_table,
 	.n_options = N_OPTIONS,
 	.runs_program = true,

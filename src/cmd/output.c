@@ -7,16 +7,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "base/tty.h"
 #include "store/damage.h"
 #include "store/reader.h"
 #include "base/banned.h"
+
+/* Pages of fewer columns say nothing. */
+enum { COLUMNS_LEAST = 20 };
 
 const char *const color_choices[] = { "auto", "always", "never", NULL };
 
@@ -31,19 +36,35 @@ static bool wants_colour(int fd, int choice)
 
 struct output output_for(int fd, int color_choice)
 {
-	struct output o = { .colour = wants_colour(fd, color_choice), .width = 80 };
-	struct winsize size;
+	size_t columns = tty_columns(fd);
 
-	if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
-		o.width = size.ws_col < 240 ? size.ws_col : 240;
-	return o;
+	return (struct output){ .colour = wants_colour(fd, color_choice),
+		.width = columns < COLUMNS_LEAST ? COLUMNS_LEAST : columns };
+}
+
+/* Whoever gave it to us opened its file for us. */
+static bool is_descriptor(const char *path)
+{
+	return strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0;
+}
+
+int output_may_write(const char *path, bool force, struct err *e)
+{
+	struct stat st;
+
+	if (!path || force || is_descriptor(path) || stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	return err_set(e, ERR_SYSTEM, "%s already exists; --force overwrites it", path);
 }
 
 static int write_all(int fd, const struct buf *text)
 {
 	struct err e = ERR_INIT;
+	struct buf ascii = BUF_INIT;
+	int status = buf_write(ascii_where_needed(text, &ascii, ascii_add), fd, &e);
 
-	if (buf_write(text, fd, &e) == 0 || e.sys == EPIPE)
+	buf_done(&ascii);
+	if (status == 0 || e.sys == EPIPE)
 		return 0;
 	if (fd != STDERR_FILENO)
 		output_line(STDERR_FILENO, "leadline: %s", e.text);
@@ -143,6 +164,8 @@ int command_fail(const struct command *self, const struct err *e)
 	const char *advice = err_advice(e);
 	bool names_itself = self && strncmp(e->text, self->name, strlen(self->name)) == 0;
 
+	if (e->code == ERR_HELP && self)
+		return command_usage(self);
 	/* It may quote a hostile file. */
 	output_line(STDERR_FILENO, "leadline: %s%s%s", self && !names_itself ? self->name : "",
 		self && !names_itself ? ": " : "", e->text);
@@ -150,7 +173,8 @@ int command_fail(const struct command *self, const struct err *e)
 		output_line(STDERR_FILENO, "  see 'leadline help %s'", self->name);
 	else if (*advice)
 		output_line(STDERR_FILENO, "  %s", advice);
-	if (self && self->runs_program && e->code != ERR_NOT_FOUND && e->code != ERR_NOT_EXECUTABLE)
+	if (self && self->runs_program && e->code != ERR_NOT_FOUND &&
+		e->code != ERR_NOT_EXECUTABLE && e->code != ERR_NO_AGENT)
 		return 125;
 	return err_exit_status(e);
 }

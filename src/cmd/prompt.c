@@ -10,11 +10,13 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
+#include "base/tty.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "cmd/command.h"
-#include "view/keys.h"
+#include "view/kit/keys.h"
 #include "base/banned.h"
 
 enum { ESCAPE_MS = 50 }; /* the rest of a key's bytes comes at once */
@@ -38,8 +40,10 @@ void prompt_done(struct prompt *p)
 static void send(const struct buf *bytes)
 {
 	struct err ignored = ERR_INIT;
+	struct buf ascii = BUF_INIT;
 
-	buf_write(bytes, STDOUT_FILENO, &ignored);
+	buf_write(ascii_where_needed(bytes, &ascii, ascii_add_cells), STDOUT_FILENO, &ignored);
+	buf_done(&ascii);
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A prompt: asks for lines on standard input. On a terminal lines can be edited and come again (view/edit.h);
+ * A prompt: asks for lines on standard input. On a terminal lines can be edited and come again (view/kit/edit.h);
  * from elsewhere they are read as they are, after the prompt was written, as Python's input() does.
  *
  *	struct prompt p;
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "view/edit.h"
+#include "view/kit/edit.h"
 
 struct prompt {
 	struct edit edit;

@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/arguments.h"
-#include "analyze/op_collected.h"
+#include "analyze/calls/arguments.h"
+#include "analyze/torch/collected.h"
 #include "analyze/recording.h"
-#include "analyze/regions.h"
+#include "analyze/samples/regions.h"
+#include "base/ascii.h"
 #include "base/buf.h"
+#include "base/tty.h"
 #include "base/err.h"
 #include "base/outfile.h"
 #include "base/text.h"
@@ -22,7 +25,7 @@
 #include "formats/format.h"
 #include "store/writer.h"
 #include "sys/rank.h"
-#include "view/op_collected.h"
+#include "view/torch/collected.h"
 #include "base/banned.h"
 
 enum { NAMES_MOST = 10000, PATH_MOST = 4096, COPY_BYTES = 1 << 20 };
@@ -84,13 +87,11 @@ static int find_format(
 	formats_list(&names);
 	*ret = name ? format_find(name) : output ? format_for_path(output) : NULL;
 	if (name && (!*ret || !(*ret)->write))
-		err_set(e, ERR_USAGE, "there is no format '%s' to write; there are: %s", name,
-			buf_str(&names));
+		err_set(e, ERR_USAGE, "unknown format '%s'; there are: %s", name, buf_str(&names));
 	for (size_t i = 0; output && !name && !*ret && i < sizeof later / sizeof *later; i++)
 		if (text_ends_with(output, later[i]))
 			err_set(e, ERR_USAGE,
-				"-o %s: its suffix names a format that cannot be written yet; "
-				"there are: %s",
+				"-o %s: leadline cannot write this format yet; there are: %s",
 				output, buf_str(&names));
 	buf_done(&names);
 	return -(int)e->code;
@@ -140,7 +141,8 @@ static int take_numbered(
 		if (access(path, F_OK) != 0)
 			return -(int)e->code;
 	}
-	return err_set(e, ERR_SYSTEM, "%.*s.lead and its numbers are all taken", length, stem);
+	return err_set(
+		e, ERR_SYSTEM, "%.*s.lead and all its numbered names are taken", length, stem);
 }
 
 static int take_writer(void *ctx, const char *path, struct err *e)
@@ -158,21 +160,67 @@ static int take_file(void *ctx, const char *path, struct err *e)
 static int take_nothing(void *ctx, const char *path, struct err *e)
 {
 	(void)ctx;
-	return access(path, F_OK) == 0 ? err_set(e, ERR_SYSTEM, "%s exists already", path) : 0;
+	return access(path, F_OK) == 0 ? err_set(e, ERR_SYSTEM, "%s already exists", path) : 0;
 }
 
-static int open_given(struct recorder *r, const char *name, struct err *e)
+int recorder_check_files(const struct recorder_options *o, struct err *e)
+{
+	return output_may_write(o->report, o->force || o->append, e) < 0 ||
+			output_may_write(o->json, o->force, e) < 0
+		? -(int)e->code
+		: 0;
+}
+
+/* A file of ours; no device, no link. */
+static bool is_own_file(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* What --force replaces is lost only when there is something in its place. */
+static void put_old_aside(struct recorder *r)
+{
+	if (!is_own_file(r->path) ||
+		snprintf(r->old_path, sizeof r->old_path, "%s.before-%d", r->path, (int)getpid()) >=
+			(int)sizeof r->old_path ||
+		rename(r->path, r->old_path) < 0)
+		r->old_path[0] = '\0';
+}
+
+static void bring_old_back(struct recorder *r)
+{
+	if (*r->old_path)
+		rename(r->old_path, r->path);
+	r->old_path[0] = '\0';
+}
+
+static int open_at(
+	struct recorder *r, const char *path, const struct writer_options *w, struct err *e)
+{
+	snprintf(r->path, sizeof r->path, "%s", path);
+	if (w->overwrite)
+		put_old_aside(r);
+	if (writer_open(&r->writer, r->path, w, e) == 0)
+		return 0;
+	bring_old_back(r);
+	return -(int)e->code;
+}
+
+static int open_given(struct recorder *r, const char *name, bool force, struct err *e)
 {
 	bool names_recording = !r->format || text_ends_with(name, ".lead");
 
 	if (strlen(name) >= sizeof r->path)
 		return err_set(e, ERR_USAGE, "the name of the recording is too long");
+	if (output_may_write(name, force, e) < 0)
+		return -(int)e->code;
 	if (!names_recording) {
 		snprintf(r->other_path, sizeof r->other_path, "%s", name);
 		return take_numbered(r->path, name, stem_length(name), take_writer, r, e);
 	}
-	snprintf(r->path, sizeof r->path, "%s", name);
-	return writer_open(&r->writer, r->path, NULL, e);
+	return open_at(r, name, &(struct writer_options){ .overwrite = force }, e);
 }
 
 int recorder_open(struct recorder *r, const struct recorder_options *o, const char *stem, pid_t pid,
@@ -182,11 +230,11 @@ int recorder_open(struct recorder *r, const struct recorder_options *o, const ch
 	int status;
 
 	*r = (struct recorder){ 0 };
-	if (find_format(o->format, o->output, &r->format, e) < 0)
+	if (find_format(o->format, o->output, &r->format, e) < 0 || recorder_check_files(o, e) < 0)
 		return -(int)e->code;
 	if (o->output) {
 		expand(o->output, pid, &name);
-		status = open_given(r, buf_str(&name), e);
+		status = open_given(r, buf_str(&name), o->force, e);
 	} else {
 		add_ranked(&name, stem);
 		status = take_numbered(r->path, buf_str(&name), (int)name.n, take_writer, r, e);
@@ -195,6 +243,8 @@ int recorder_open(struct recorder *r, const struct recorder_options *o, const ch
 	if (status == 0 && r->format && !*r->other_path)
 		snprintf(r->other_path, sizeof r->other_path, "%.*s%s", stem_length(r->path),
 			r->path, r->format->suffixes[0]);
+	if (status == 0 && (status = output_may_write(r->other_path, o->force, e)) < 0)
+		recorder_discard(r);
 	return status;
 }
 
@@ -210,15 +260,13 @@ int recorder_open_named(struct recorder *r, const char *name, pid_t pid,
 	expand(name, pid, &full);
 	if (r->format)
 		status = err_set(e, ERR_USAGE,
-			"-o names the recording here, and %s is the suffix of %s: leadline export "
-			"makes such a file of a recording",
+			"-o names the recording, and %s is the suffix of %s: leadline export "
+			"converts a recording to it",
 			r->format->suffixes[0], r->format->name);
 	else if (full.n >= sizeof r->path)
 		status = err_set(e, ERR_USAGE, "the name of the recording is too long");
-	else
-		status = writer_open(&r->writer, buf_str(&full), w, e);
-	if (status == 0)
-		snprintf(r->path, sizeof r->path, "%s", buf_str(&full));
+	else if ((status = output_may_write(buf_str(&full), w->overwrite, e)) == 0)
+		status = open_at(r, buf_str(&full), w, e);
 	buf_done(&full);
 	return status;
 }
@@ -230,10 +278,13 @@ int recorder_close(struct recorder *r, int *ret_fd, struct err *e)
 	signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is as good as a full disk */
 	status = ret_fd ? writer_close_keep_fd(r->writer, ret_fd, e) : writer_close(r->writer, e);
 	r->writer = NULL;
+	if (*r->old_path)
+		unlink(r->old_path);
+	r->old_path[0] = '\0';
 	r->is_short = status < 0;
 	if (status < 0)
 		output_line(STDERR_FILENO,
-			"leadline: %s; the report tells what was recorded until then", e->text);
+			"leadline: %s; the report covers what was recorded until then", e->text);
 	return status;
 }
 
@@ -243,8 +294,9 @@ void recorder_discard(struct recorder *r)
 
 	writer_close(r->writer, &ignored);
 	r->writer = NULL;
-	if (*r->path)
+	if (*r->path && is_own_file(r->path))
 		unlink(r->path);
+	bring_old_back(r);
 }
 
 void recorder_next(const char *stem, char *to, size_t size)
@@ -309,7 +361,18 @@ bool recorder_json_on_stdout(const struct recorder_options *o)
 
 struct output recorder_output(const struct recorder_options *o)
 {
-	return o->report ? (struct output){ .width = 80 } : output_for(STDERR_FILENO, o->color);
+	return o->report ? output_for(-1, COLOR_NEVER) : output_for(STDERR_FILENO, o->color);
+}
+
+/* In the characters that the terminal would get. */
+static int save_report(const struct buf *report, const struct recorder_options *o, struct err *e)
+{
+	struct buf ascii = BUF_INIT;
+	int status = (o->append ? outfile_append : outfile_save)(
+		ascii_where_needed(report, &ascii, ascii_add), o->report, e);
+
+	buf_done(&ascii);
+	return status;
 }
 
 int recorder_emit(const struct recorder_options *o, const struct buf *report,
@@ -318,7 +381,7 @@ int recorder_emit(const struct recorder_options *o, const struct buf *report,
 	int status = 0;
 
 	if (o->report)
-		status = outfile_save(report, o->report, e);
+		status = save_report(report, o, e);
 	else if (!recorder_json_on_stdout(o)) /* which replaces the report on the terminal */
 		output_write(STDERR_FILENO, report);
 	if (status == 0 && o->json)
@@ -359,13 +422,15 @@ static void add_untraced(const struct fidelity *f, struct buf *out)
 /* Why there is no table. */
 static void add_nothing(const struct recorder *r, const struct fidelity *f, struct buf *out)
 {
-	if (*f->no_trace)
+	if (*f->no_trace || r->lacks_agent)
 		return;
 	if (f->lines)
 		buf_printf(out, "No lines were counted: %s.\n",
 			*f->lines ? "no function that --lines names was called"
 				  : "no function decorated with @profile was called; "
 				    "--lines=FUNCTION names one");
+	else if (*f->trace && !*f->engine && *f->trace_notes)
+		return; /* which tell why */
 	else if (*f->trace && !*f->engine)
 		buf_adds(out, "No calls were traced: the program ended before its first one.\n");
 	else
@@ -375,7 +440,7 @@ static void add_nothing(const struct recorder *r, const struct fidelity *f, stru
 					      : "it did not run long enough");
 }
 
-static int show(const struct recorder *r, const struct recorder_options *o, struct result_page page,
+static int show(struct recorder *r, const struct recorder_options *o, struct result_page page,
 	const struct choice *choice, const char *note, struct err *e)
 {
 	struct buf text = BUF_INIT, json = BUF_INIT;
@@ -395,6 +460,7 @@ static int show(const struct recorder *r, const struct recorder_options *o, stru
 		page.arguments =
 			result.selection->profile && selection_arguments(result.selection)->n > 0;
 		result_print(&result, &page, &text);
+		r->lacks_agent = fidelity_lacks_agent(&result.recording->fidelity);
 		add_untraced(&result.recording->fidelity, &text);
 		collected = op_collected_build(result.recording->tables);
 		torch = recording_torch(result.recording);
@@ -409,7 +475,8 @@ static int show(const struct recorder *r, const struct recorder_options *o, stru
 		text_add_line(&text, "Recording: %s   more: leadline report %s %s", r->path,
 			r->path, result.selection->exact ? "--tree" : "--lines --limit 40");
 		if (result.selection->exact)
-			text_add_line(&text, "Ask it as pstats: leadline stats %s", r->path);
+			text_add_line(
+				&text, "Browse it as pstats does: leadline stats %s", r->path);
 		result_json(&result, &json);
 		status = recorder_emit(o, &text, &json, e);
 	}

@@ -33,76 +33,80 @@ struct writer_options;
 
 struct recorder_options {
 	const char *output, *rate, *report, *json, *format, *sort;
-	bool has_json, no_legend, no_source;
+	bool has_json, no_legend, no_source, force;
+	bool append; /* to the file of `report` */
 	uint64_t limit, duration_ns;
 	int color;
 };
 
 #define RECORDER_FIELD(f) offsetof(struct recorder_options, f)
-#define RECORDER_OUTPUT                                                                     \
-	{                                                                                   \
-		'o', "output", OPT_STRING, "FILE", false,                                   \
-			"name the recording (else NAME.lead); %p, %h, %r: pid, host, rank", \
-			RECORDER_FIELD(output), SIZE_MAX, NULL                              \
+#define RECORDER_OUTPUT                                                                         \
+	{                                                                                       \
+		.letter = 'o', .name = "output", .kind = OPT_STRING, .value = "FILE",           \
+		.help = "name the recording (default: NAME.lead); %p, %h, %r: pid, host, rank", \
+		.offset = RECORDER_FIELD(output)                                                \
 	}
-#define RECORDER_RATE                                                                             \
-	{                                                                                         \
-		'r', "rate", OPT_STRING, "HZ", false,                                             \
-			"samples per second: 2000, 10k or max (else 1000)", RECORDER_FIELD(rate), \
-			SIZE_MAX, NULL                                                            \
+#define RECORDER_FORCE OUTPUT_FORCE(RECORDER_FIELD(force))
+#define RECORDER_RATE                                                             \
+	{                                                                         \
+		.letter = 'r', .name = "rate", .kind = OPT_STRING, .value = "HZ", \
+		.help = "samples per second: 2000, 10k or max (default: 1000)",   \
+		.offset = RECORDER_FIELD(rate)                                    \
 	}
-#define RECORDER_DURATION                                                                          \
-	{                                                                                          \
-		'd', "duration", OPT_DURATION, "SECONDS", false,                                   \
-			"record so long (else to the end)", RECORDER_FIELD(duration_ns), SIZE_MAX, \
-			NULL                                                                       \
+#define RECORDER_DURATION                                                                    \
+	{                                                                                    \
+		.letter = 'd', .name = "duration", .kind = OPT_DURATION, .value = "SECONDS", \
+		.help = "stop recording after SECONDS (default: when the program exits)",    \
+		.offset = RECORDER_FIELD(duration_ns)                                        \
 	}
-#define RECORDER_FORMAT                                                                           \
-	{                                                                                         \
-		'f', "format", OPT_STRING, "NAME", false,                                         \
-			"also write another tool's file, as export does", RECORDER_FIELD(format), \
-			SIZE_MAX, NULL                                                            \
+#define RECORDER_FORMAT                                                               \
+	{                                                                             \
+		.letter = 'f', .name = "format", .kind = OPT_STRING, .value = "NAME", \
+		.help = "also write a file in another tool's format, as export does", \
+		.offset = RECORDER_FIELD(format)                                      \
 	}
-#define RECORDER_SORT                                                                      \
-	{                                                                                  \
-		's', "sort", OPT_STRING, "KEY", false,                                     \
-			"order functions by self, total, calls, name or a key of pstats'", \
-			RECORDER_FIELD(sort), SIZE_MAX, NULL                               \
+#define RECORDER_SORT                                                                 \
+	{                                                                             \
+		.letter = 's', .name = "sort", .kind = OPT_STRING, .value = "KEY",    \
+		.help = "sort functions by self, total, calls, name or a pstats key", \
+		.offset = RECORDER_FIELD(sort)                                        \
 	}
-#define RECORDER_LIMIT                                                                     \
-	{                                                                                  \
-		'n', "limit", OPT_U64, "N", false, "rows of each table (else 10; 0: all)", \
-			RECORDER_FIELD(limit), SIZE_MAX, NULL                              \
+#define RECORDER_LIMIT                                                                          \
+	{                                                                                       \
+		.letter = 'n', .name = "limit", .kind = OPT_U64, .value = "N",                  \
+		.help = "rows per table (default: 10; 0: all)", .offset = RECORDER_FIELD(limit) \
 	}
-#define RECORDER_JSON(help)                                                      \
-	{                                                                        \
-		0, "json", OPT_STRING, "FILE", true, help, RECORDER_FIELD(json), \
-			RECORDER_FIELD(has_json), NULL                           \
+#define RECORDER_JSON(words)                                                                 \
+	{                                                                                    \
+		.name = "json", .kind = OPT_STRING, .value = "FILE", .optional_value = true, \
+		.help = words, .offset = RECORDER_FIELD(json),                               \
+		.given_offset = RECORDER_FIELD(has_json)                                     \
 	}
-#define RECORDER_JSON_HELP                                                              \
-	"write JSON to FILE, or last on stdout (the program's own stdout then goes to " \
+#define RECORDER_JSON_HELP                                                                    \
+	"write JSON to FILE, or to stdout at the end (the program's own stdout then goes to " \
 	"stderr)"
-#define RECORDER_REPORT                                                                       \
-	{                                                                                     \
-		0, "report", OPT_STRING, "FILE", false,                                       \
-			"write the report to FILE instead of stderr", RECORDER_FIELD(report), \
-			SIZE_MAX, NULL                                                        \
+#define RECORDER_REPORT                                                \
+	{                                                              \
+		.name = "report", .kind = OPT_STRING, .value = "FILE", \
+		.help = "write the report to FILE instead of stderr",  \
+		.offset = RECORDER_FIELD(report)                       \
 	}
-#define RECORDER_NO_SOURCE                                                     \
-	{                                                                      \
-		0, "no-source", OPT_FLAG, NULL, false,                         \
-			"leave the text of source files out of the recording", \
-			RECORDER_FIELD(no_source), SIZE_MAX, NULL              \
+#define RECORDER_NO_SOURCE                                           \
+	{                                                            \
+		.name = "no-source", .kind = OPT_FLAG,               \
+		.help = "do not store source text in the recording", \
+		.offset = RECORDER_FIELD(no_source)                  \
 	}
-#define RECORDER_COLOR                                                        \
-	{                                                                     \
-		0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", \
-			RECORDER_FIELD(color), SIZE_MAX, color_choices        \
+#define RECORDER_COLOR                                                          \
+	{                                                                       \
+		.name = "color", .kind = OPT_CHOICE, .value = "WHEN",           \
+		.help = "when to use colours", .offset = RECORDER_FIELD(color), \
+		.choices = color_choices                                        \
 	}
-#define RECORDER_NO_LEGEND                                                                 \
-	{                                                                                  \
-		0, "no-legend", OPT_FLAG, NULL, false, "leave out the line that explains", \
-			RECORDER_FIELD(no_legend), SIZE_MAX, NULL                          \
+#define RECORDER_NO_LEGEND                                                        \
+	{                                                                         \
+		.name = "no-legend", .kind = OPT_FLAG, .help = "omit the legend", \
+		.offset = RECORDER_FIELD(no_legend)                               \
 	}
 
 /* --rate: "2000", "10k", "max" (0); NULL is 1000. */
@@ -113,13 +117,19 @@ bool recorder_json_on_stdout(const struct recorder_options *o);
 
 struct recorder {
 	struct writer *writer;
-	char path[4096];             /* of the recording */
-	char other_path[4096];       /* of the other tool's file, "" none */
+	char path[4096];       /* of the recording */
+	char other_path[4096]; /* of the other tool's file, "" none */
+	/* where the file is that --force replaces, until something is recorded; "" none */
+	char old_path[4096];
 	const struct format *format; /* of it */
 	bool is_short;               /* not all could be written */
+	bool lacks_agent; /* nothing was traced for want of one; known once it was shown */
 };
 
-/* Creates the recording, which never replaces a file:
+/* --report and --json (output_may_write), before the program begins: what it did must not be lost for a file that was there.
+ * recorder_open asks by itself. */
+int recorder_check_files(const struct recorder_options *o, struct err *e);
+/* Creates the recording, which replaces a file with --force alone:
  *	without -o      STEM.lead, STEM.rank3.lead in a job with ranks; STEM.2.lead … when it is there
  *	-o NAME         NAME, with %p (pid), %h (host), %r (rank, 0 without one) and %% replaced
  *	-o NAME.folded, or --format with any NAME but *.lead

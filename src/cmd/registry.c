@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * All commands, in the order of `leadline help`: group by group, along a user's questions. */
+ * All commands, as commands.def lists them. */
 #include "cmd/command.h"
 #include "cmd/commands.h"
 
@@ -8,23 +8,9 @@
 #include "base/banned.h"
 
 const struct command *const commands[] = {
-	&command_run,
-	&command_attach,
-	&command_top,
-	&command_dump,
-	&command_lines,
-	&command_time,
-	&command_env,
-	&command_report,
-	&command_view,
-	&command_export,
-	&command_stats,
-	&command_diff,
-	&command_bench,
-	&command_compare,
-	&command_doctor,
-	&command_help,
-	&command_host,
+#define COMMAND(name) &command_##name,
+#include "cmd/commands.def"
+#undef COMMAND
 };
 const size_t n_commands = sizeof commands / sizeof *commands;
 

@@ -7,23 +7,24 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/arguments.h"
-#include "analyze/regions.h"
-#include "analyze/usage.h"
+#include "analyze/calls/arguments.h"
+#include "analyze/samples/regions.h"
+#include "analyze/host/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "cmd/choosing.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/peers.h"
 #include "cmd/folder.h"
 #include "cmd/report_ops.h"
 #include "cmd/report_ranks.h"
 #include "cmd/result.h"
-#include "cmd/stored.h"
+#include "cmd/results_report.h"
 #include "json/host.h"
 #include "json/values.h"
-#include "view/usage.h"
+#include "view/host/usage.h"
 #include "formats/format.h"
 #include "formats/results.h"
 #include "base/banned.h"
@@ -35,9 +36,9 @@ struct options {
 	bool json, processes, functions, lines, threads, tasks, regions, args, host, tree,
 		no_legend;
 	bool pprof_text, ci, raw, line_profiler, has_limit;
-	const char *bytecode;
+	const char *bytecode, *tasks_how;
 	bool stack, overview, steps, ops, kernels, modules, memory, compile, streams, by_shape,
-		top_level, as_torch, distributed;
+		top_level, places, as_torch, distributed;
 	const char *torch_version, *limit_text;
 	const char *callers, *callees, *sort;
 	uint64_t limit, n_stack;
@@ -47,93 +48,165 @@ struct options {
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 0, "functions", OPT_FLAG, NULL, false, "show functions", FIELD(functions), SIZE_MAX,
-		NULL },
-	{ 0, "lines", OPT_FLAG, NULL, false, "show hot lines in their source", FIELD(lines),
-		SIZE_MAX, NULL },
-	{ 0, "pprof-text", OPT_FLAG, NULL, false,
-		"print what pprof -text does, with --lines what pprof -text -lines does",
-		FIELD(pprof_text), SIZE_MAX, NULL },
-	{ 0, "tree", OPT_FLAG, NULL, false, "show who calls whom, from the top down", FIELD(tree),
-		SIZE_MAX, NULL },
-	{ 0, "callers", OPT_STRING, "F", false, "show who calls F: a name or a pattern",
-		FIELD(callers), SIZE_MAX, NULL },
-	{ 0, "callees", OPT_STRING, "F", false, "show what F calls", FIELD(callees), SIZE_MAX,
-		NULL },
-	{ 0, "bytecode", OPT_STRING, "F", false,
-		"show the instructions of F, as dis does, with their time", FIELD(bytecode),
-		SIZE_MAX, NULL },
-	{ 0, "stack", OPT_FLAG, NULL, false, "with --bytecode: what is on the value stack",
-		FIELD(stack), SIZE_MAX, NULL },
-	{ 0, "threads", OPT_FLAG, NULL, false, "show threads", FIELD(threads), SIZE_MAX, NULL },
-	{ 0, "tasks", OPT_FLAG, NULL, false, "show asyncio's tasks", FIELD(tasks), SIZE_MAX, NULL },
-	{ 0, "regions", OPT_FLAG, NULL, false, "show the spans the program has named",
-		FIELD(regions), SIZE_MAX, NULL },
-	{ 0, "args", OPT_FLAG, NULL, false,
-		"show which functions were called with the same arguments again", FIELD(args),
-		SIZE_MAX, NULL },
-	{ 0, "processes", OPT_FLAG, NULL, false, "as --host, with each process under its parent",
-		FIELD(processes), SIZE_MAX, NULL },
-	{ 0, "host", OPT_FLAG, NULL, false, "show CPU, memory, IO and the time line, as time does",
-		FIELD(host), SIZE_MAX, NULL },
-	{ 0, "memory", OPT_FLAG, NULL, false,
-		"show how much memory was in use when, and which operators of PyTorch allocated it",
-		FIELD(memory), SIZE_MAX, NULL },
-	{ 0, "overview", OPT_FLAG, NULL, false,
-		"of a trace of torch.profiler: show where the time of its steps went, and what to "
-		"change",
-		FIELD(overview), SIZE_MAX, NULL },
-	{ 0, "steps", OPT_FLAG, NULL, false, "likewise: show its steps one by one", FIELD(steps),
-		SIZE_MAX, NULL },
-	{ 0, "ops", OPT_FLAG, NULL, false, "likewise: show its operators", FIELD(ops), SIZE_MAX,
-		NULL },
-	{ 0, "kernels", OPT_FLAG, NULL, false, "likewise: show what ran on the device",
-		FIELD(kernels), SIZE_MAX, NULL },
-	{ 0, "modules", OPT_FLAG, NULL, false,
-		"likewise: show the modules of the model, as they call each other", FIELD(modules),
-		SIZE_MAX, NULL },
-	{ 0, "compile", OPT_FLAG, NULL, false,
-		"likewise: show what torch.compile compiled, how long, and how often it was used",
-		FIELD(compile), SIZE_MAX, NULL },
-	{ 0, "streams", OPT_FLAG, NULL, false,
-		"likewise: show what the streams of the device waited for", FIELD(streams),
-		SIZE_MAX, NULL },
-	{ 0, "distributed", OPT_FLAG, NULL, false,
-		"of a trace of each rank, or their folder: show what they wait for, and for whom",
-		FIELD(distributed), SIZE_MAX, NULL },
-	{ 0, "group-by-shape", OPT_FLAG, NULL, false,
-		"with --ops: a row for each operator and shapes of its inputs; with --kernels: for "
-		"each kernel and how it was launched",
-		FIELD(by_shape), SIZE_MAX, NULL },
-	{ 0, "group-by-stack", OPT_U64, "N", false,
-		"with --ops: a row for each operator and N Python functions around it",
-		FIELD(n_stack), SIZE_MAX, NULL },
-	{ 0, "top-level", OPT_FLAG, NULL, false,
-		"with --ops: only operators that no other one called", FIELD(top_level), SIZE_MAX,
-		NULL },
-	{ 0, "torch", OPT_STRING, "VERSION", true,
-		"with --ops: print what key_averages().table() of that version of torch prints",
-		FIELD(torch_version), FIELD(as_torch), NULL },
-	{ 's', "sort", OPT_STRING, "KEY", false,
-		"order rows by self, total or name, or by one of pstats' keys; with --ops by one "
-		"of "
-		"torch's",
-		FIELD(sort), SIZE_MAX, NULL },
-	{ 'n', "limit", OPT_STRING, "N", false, "rows of each table (else 20; 0 or -1: all)",
-		FIELD(limit_text), SIZE_MAX, NULL },
+	{ .name = "functions",
+		.kind = OPT_FLAG,
+		.help = "show functions",
+		.offset = FIELD(functions) },
+	{ .name = "lines",
+		.kind = OPT_FLAG,
+		.help = "show hot lines in their source",
+		.offset = FIELD(lines) },
+	{ .name = "pprof-text",
+		.kind = OPT_FLAG,
+		.help = "print what pprof -text prints; with --lines: what pprof -text -lines "
+			"prints",
+		.offset = FIELD(pprof_text) },
+	{ .name = "tree",
+		.kind = OPT_FLAG,
+		.help = "show who calls whom, from the top down",
+		.offset = FIELD(tree) },
+	{ .name = "callers",
+		.kind = OPT_STRING,
+		.value = "F",
+		.help = "show who calls F, a name or a pattern; with --ops: an operator",
+		.offset = FIELD(callers) },
+	{ .name = "callees",
+		.kind = OPT_STRING,
+		.value = "F",
+		.help = "show what F calls",
+		.offset = FIELD(callees) },
+	{ .name = "bytecode",
+		.kind = OPT_STRING,
+		.value = "F",
+		.help = "show the bytecode of F as dis does, with the time of each instruction",
+		.offset = FIELD(bytecode) },
+	{ .name = "stack",
+		.kind = OPT_FLAG,
+		.help = "with --bytecode: show the value stack",
+		.offset = FIELD(stack) },
+	{ .name = "threads", .kind = OPT_FLAG, .help = "show threads", .offset = FIELD(threads) },
+	{ .name = "tasks",
+		.kind = OPT_STRING,
+		.value = "each",
+		.optional_value = true,
+		.help = "show asyncio tasks by coroutine function; =each: one by one",
+		.offset = FIELD(tasks_how),
+		.given_offset = FIELD(tasks) },
+	{ .name = "regions",
+		.kind = OPT_FLAG,
+		.help = "show regions that the program named",
+		.offset = FIELD(regions) },
+	{ .name = "args",
+		.kind = OPT_FLAG,
+		.help = "show which functions were called again with the same arguments",
+		.offset = FIELD(args) },
+	{ .name = "processes",
+		.kind = OPT_FLAG,
+		.help = "as --host, and show each process under its parent",
+		.offset = FIELD(processes) },
+	{ .name = "host",
+		.kind = OPT_FLAG,
+		.help = "show CPU, memory, IO and the timeline, as leadline time does",
+		.offset = FIELD(host) },
+	{ .name = "memory",
+		.kind = OPT_FLAG,
+		.help = "show memory use over time, and which PyTorch operators allocated it",
+		.offset = FIELD(memory) },
+	{ .heading = "PyTorch traces",
+		.name = "overview",
+		.kind = OPT_FLAG,
+		.help = "show where the time of the steps went, and what to change",
+		.offset = FIELD(overview) },
+	{ .name = "steps", .kind = OPT_FLAG, .help = "show each step", .offset = FIELD(steps) },
+	{ .name = "ops", .kind = OPT_FLAG, .help = "show operators", .offset = FIELD(ops) },
+	{ .name = "kernels",
+		.kind = OPT_FLAG,
+		.help = "show what ran on the device",
+		.offset = FIELD(kernels) },
+	{ .name = "modules",
+		.kind = OPT_FLAG,
+		.help = "show the model's modules as a tree",
+		.offset = FIELD(modules) },
+	{ .name = "compile",
+		.kind = OPT_FLAG,
+		.help = "show what torch.compile compiled, how long that took, and how often the "
+			"code was used",
+		.offset = FIELD(compile) },
+	{ .name = "streams",
+		.kind = OPT_FLAG,
+		.help = "show what the device's streams waited for",
+		.offset = FIELD(streams) },
+	{ .name = "distributed",
+		.kind = OPT_FLAG,
+		.help = "show which ranks wait, and for whom; takes one trace per rank, their "
+			"folder, or a recording of all ranks",
+		.offset = FIELD(distributed) },
+	{ .name = "group-by-shape",
+		.kind = OPT_FLAG,
+		.help = "with --ops: one row per operator and input shapes; with --kernels: per "
+			"kernel and launch configuration",
+		.offset = FIELD(by_shape) },
+	{ .name = "group-by-stack",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "with --ops: one row per operator and the N Python functions around it",
+		.offset = FIELD(n_stack) },
+	{ .name = "places",
+		.kind = OPT_FLAG,
+		.help = "with --ops: below each operator, list the lines and modules that call it, "
+			"with times",
+		.offset = FIELD(places) },
+	{ .name = "top-level",
+		.kind = OPT_FLAG,
+		.help = "with --ops: only operators that no other operator called",
+		.offset = FIELD(top_level) },
+	{ .name = "torch",
+		.kind = OPT_STRING,
+		.value = "VERSION",
+		.optional_value = true,
+		.help = "with --ops: print what key_averages().table() prints in that version of "
+			"torch",
+		.offset = FIELD(torch_version),
+		.given_offset = FIELD(as_torch) },
 	CHOOSING_ROWS,
-	{ 0, "raw", OPT_FLAG, NULL, false, "show traced times as stamped, with what tracing cost",
-		FIELD(raw), SIZE_MAX, NULL },
-	{ 0, "line-profiler", OPT_FLAG, NULL, false,
-		"show counted lines as line_profiler prints them, and nothing else",
-		FIELD(line_profiler), SIZE_MAX, NULL },
-	{ 0, "ci", OPT_FLAG, NULL, false, "show 95 % intervals of self and total", FIELD(ci),
-		SIZE_MAX, NULL },
-	{ 0, "json", OPT_FLAG, NULL, false, "print JSON", FIELD(json), SIZE_MAX, NULL },
-	{ 0, "color", OPT_CHOICE, "WHEN", false, "when to use colours", FIELD(color), SIZE_MAX,
-		color_choices },
-	{ 0, "no-legend", OPT_FLAG, NULL, false, "leave out the line that explains",
-		FIELD(no_legend), SIZE_MAX, NULL },
+	{ .heading = "Output",
+		.letter = 's',
+		.name = "sort",
+		.kind = OPT_STRING,
+		.value = "KEY",
+		.help = "sort rows by self, total, name or a pstats key; with --ops: by a "
+			"torch.profiler key",
+		.offset = FIELD(sort) },
+	{ .letter = 'n',
+		.name = "limit",
+		.kind = OPT_STRING,
+		.value = "N",
+		.help = "rows per table (default: 20; 0 or -1: all)",
+		.offset = FIELD(limit_text) },
+	{ .name = "raw",
+		.kind = OPT_FLAG,
+		.help = "show traced times as stamped, including the cost of tracing",
+		.offset = FIELD(raw) },
+	{ .name = "line-profiler",
+		.kind = OPT_FLAG,
+		.help = "show counted lines as line_profiler prints them, and nothing else",
+		.offset = FIELD(line_profiler) },
+	{ .name = "ci",
+		.kind = OPT_FLAG,
+		.help = "show 95 % confidence intervals of self and total",
+		.offset = FIELD(ci) },
+	{ .name = "json", .kind = OPT_FLAG, .help = "print JSON", .offset = FIELD(json) },
+	{ .name = "color",
+		.kind = OPT_CHOICE,
+		.value = "WHEN",
+		.help = "when to use colours",
+		.offset = FIELD(color),
+		.choices = color_choices },
+	{ .name = "no-legend",
+		.kind = OPT_FLAG,
+		.help = "omit the legend",
+		.offset = FIELD(no_legend) },
+	PEERS_OF_RECORDINGS,
 };
 
 /* ---- what is asked --------------------------------------------------------------------------- */
@@ -152,12 +225,14 @@ static struct result_page page_of(const struct options *o, const struct result *
 		.lines = o->lines || is_plain(o),
 		.source = o->lines,
 		.threads = o->threads,
+		.each_task = o->tasks_how != NULL,
 		.regions = o->regions || (is_plain(o) && r->selection && r->recording->regions->n),
 		.arguments = o->args ||
 			(is_plain(o) && r->profile && selection_arguments(r->selection)->n),
 		.tree = o->tree,
 		.stack = o->stack,
 		.idle = o->choosing.idle,
+		.imports = o->choosing.imports,
 		.ci = o->ci,
 		.raw = o->raw,
 		.line_profiler = o->line_profiler,
@@ -193,16 +268,18 @@ static enum shown applies_to(const char *option)
 		{ "sort", SHOWN_PROFILE | SHOWN_OPS }, { "lines", SHOWN_PROFILE | SHOWN_PPROF },
 		{ "thread", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_LINE_PROFILER },
 		{ "process", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_LINE_PROFILER },
+		{ "phase", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_TRACE },
 		{ "state", SHOWN_PROFILE | SHOWN_PPROF }, { "idle", SHOWN_PROFILE | SHOWN_PPROF },
-		{ "from", SHOWN_PROFILE | SHOWN_PPROF }, { "to", SHOWN_PROFILE | SHOWN_PPROF },
-		{ "only-mine", SHOWN_PROFILE | SHOWN_PPROF }, { "pprof-text", SHOWN_PPROF },
-		{ "line-profiler", SHOWN_LINE_PROFILER }, { "overview", SHOWN_TRACE },
-		{ "steps", SHOWN_TRACE }, { "ops", SHOWN_TRACE }, { "kernels", SHOWN_TRACE },
-		{ "modules", SHOWN_TRACE }, { "memory", SHOWN_TRACE | SHOWN_MEMORY },
-		{ "compile", SHOWN_TRACE }, { "streams", SHOWN_TRACE },
-		{ "processes", SHOWN_PROFILE | SHOWN_MEMORY },
+		{ "imports", SHOWN_PROFILE | SHOWN_PPROF }, { "from", SHOWN_PROFILE | SHOWN_PPROF },
+		{ "to", SHOWN_PROFILE | SHOWN_PPROF }, { "only-mine", SHOWN_PROFILE | SHOWN_PPROF },
+		{ "pprof-text", SHOWN_PPROF }, { "line-profiler", SHOWN_LINE_PROFILER },
+		{ "overview", SHOWN_TRACE }, { "steps", SHOWN_TRACE }, { "ops", SHOWN_TRACE },
+		{ "kernels", SHOWN_TRACE }, { "modules", SHOWN_TRACE },
+		{ "memory", SHOWN_TRACE | SHOWN_MEMORY }, { "compile", SHOWN_TRACE },
+		{ "streams", SHOWN_TRACE }, { "processes", SHOWN_PROFILE | SHOWN_MEMORY },
 		{ "group-by-shape", SHOWN_OPS | SHOWN_KERNELS }, { "group-by-stack", SHOWN_OPS },
-		{ "top-level", SHOWN_OPS }, { "torch", SHOWN_OPS },
+		{ "top-level", SHOWN_OPS }, { "torch", SHOWN_OPS }, { "places", SHOWN_OPS },
+		{ "callers", SHOWN_PROFILE | SHOWN_OPS }, { "callees", SHOWN_PROFILE | SHOWN_OPS },
 		{ "distributed", SHOWN_RANKS } };
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -246,6 +323,9 @@ static int check_profile(const struct options *o, struct err *e)
 		return refuse_others(o, SHOWN_PPROF, "--pprof-text", e);
 	if (o->line_profiler)
 		return refuse_others(o, SHOWN_LINE_PROFILER, "--line-profiler", e);
+	if (o->tasks_how && strcmp(o->tasks_how, "each") != 0)
+		return err_set(e, ERR_USAGE, "--tasks is --tasks or --tasks=each, not --tasks=%s",
+			o->tasks_how);
 	if (o->stack && !o->bytecode)
 		return err_set(e, ERR_USAGE, "--stack needs --bytecode F");
 	return refuse_others(o, SHOWN_PROFILE, "the run of a program", e);
@@ -270,15 +350,25 @@ static int check_trace(const struct options *o, struct err *e)
 	struct buf pages = BUF_INIT;
 	int status;
 
-	if (o->as_torch && o->n_stack)
-		return err_set(
-			e, ERR_USAGE, "--group-by-stack is of our own table; leave out --torch");
+	if (o->as_torch && (o->n_stack || o->places))
+		return err_set(e, ERR_USAGE,
+			"--%s does not apply to torch's table: leave out --torch",
+			o->n_stack ? "group-by-stack" : "places");
 	if (o->as_torch && asks_for_trace(o) > 1)
 		return err_set(
-			e, ERR_USAGE, "--torch prints one table alone: leave out the other pages");
-	if (!o->ops && (o->n_stack || o->top_level || o->as_torch))
-		return err_set(
-			e, ERR_USAGE, "--group-by-stack, --top-level and --torch need --ops");
+			e, ERR_USAGE, "--torch prints a single table: leave out the other views");
+	if (!o->ops && (o->n_stack || o->top_level || o->as_torch || o->places))
+		return err_set(e, ERR_USAGE,
+			"--group-by-stack, --top-level, --places and --torch need --ops");
+	if (o->places && o->n_stack)
+		return err_set(e, ERR_USAGE,
+			"--places and --group-by-stack are two ways to split rows: leave out one");
+	if ((o->callers || o->callees) && asks_for_trace(o) && !o->ops)
+		return err_set(e, ERR_USAGE, "--callers and --callees of operators need --ops");
+	if ((o->callers || o->callees) && (o->as_torch || o->places || o->n_stack))
+		return err_set(e, ERR_USAGE,
+			"--callers and --callees replace the table of operators: leave out "
+			"--places, --group-by-stack and --torch");
 	if (o->by_shape && !o->ops && !o->kernels)
 		return err_set(e, ERR_USAGE, "--group-by-shape needs --ops or --kernels");
 	name_pages(o, &pages);
@@ -295,11 +385,12 @@ static int check_figures(const struct options *o, const struct result *r, struct
 {
 	if (o->raw && r->profile && !r->selection->exact)
 		return err_set(e, ERR_USAGE,
-			"--raw does not apply to samples: it is of traced calls (leadline run "
+			"--raw does not apply to samples, only to traced calls (leadline run "
 			"--trace)");
 	if (o->ci && r->profile && r->profile->is_exact)
 		return err_set(e, ERR_USAGE,
-			"--ci does not apply to what was counted: only samples have intervals");
+			"--ci does not apply to counted calls: only samples have confidence "
+			"intervals");
 	return 0;
 }
 
@@ -311,8 +402,8 @@ static int report_benchmarks(const char *path, const struct options *o, struct e
 	int status = refuse_others(o, SHOWN_RESULTS, "benchmark results", e);
 
 	if (status == 0)
-		status =
-			stored_report(path, o->json, output_for(STDOUT_FILENO, o->color), &text, e);
+		status = results_report(
+			path, o->json, output_for(STDOUT_FILENO, o->color), &text, e);
 	if (status == 0)
 		status = output_write(STDOUT_FILENO, &text);
 	buf_done(&text);
@@ -360,10 +451,11 @@ static struct report_ops ops_of(const struct options *o)
 {
 	uint64_t limit = o->has_limit ? o->limit : o->as_torch ? TORCH_ROWS : ROWS;
 	uint64_t tree_limit = o->has_limit ? o->limit : TREE_ROWS;
+	bool is_of_some = o->callers || o->callees;
 	bool is_all = !asks_for_trace(o); /* the overview and the operators */
 
 	return (struct report_ops){ .output = output_for(STDOUT_FILENO, o->color),
-		.overview = o->overview || is_all,
+		.overview = o->overview || (is_all && !is_of_some),
 		.steps = o->steps,
 		.ops = o->ops || is_all,
 		.kernels = o->kernels,
@@ -375,9 +467,13 @@ static struct report_ops ops_of(const struct options *o)
 		.by_shape = o->by_shape,
 		.n_stack = o->n_stack < 1000 ? (unsigned)o->n_stack : 1000,
 		.top_level = o->top_level,
+		.places = o->places,
+		.callers = o->callers,
+		.callees = o->callees,
 		.as_torch = o->as_torch,
 		.version = o->torch_version,
 		.sort = o->sort,
+		.phase = o->choosing.phase,
 		.limit = limit ? (size_t)limit : SIZE_MAX,
 		.tree_limit = tree_limit ? (size_t)tree_limit : SIZE_MAX };
 }
@@ -398,7 +494,7 @@ static int report_memory(struct recording *r, const struct options *o, struct er
 	command_tell_missing(r->path, recording_damage_of_records(r));
 	if (!torch && !has_run)
 		status = err_set(e, ERR_NOT_PREPARED, "%s: %s", r->path,
-			recording_why(r, "nothing in it tells of memory"));
+			recording_why(r, "it records nothing about memory"));
 	if (status == 0 && o->json) {
 		json_page_begin(&w, &text);
 		ops.into = &w;
@@ -429,15 +525,14 @@ static int report_trace(struct recording *r, const struct options *o, struct err
 
 	command_tell_missing(r->path, recording_damage_of_records(r));
 	if (!torch)
-		status = r->origin.is_foreign
-			? err_set(e, ERR_BAD_FILE,
-				  "%s: it holds no operators: it is of another tool than "
-				  "torch.profiler (%s)",
-				  r->path, r->origin.format)
-			: err_set(e, ERR_NOT_PREPARED, "%s: %s", r->path,
-				  recording_why(r,
-					  "it holds no operators; leadline run "
-					  "--torch records them"));
+		status = r->origin.is_foreign ? err_set(e, ERR_BAD_FILE,
+							"%s: it holds no operators: it comes from "
+							"another tool than torch.profiler (%s)",
+							r->path, r->origin.format)
+					      : err_set(e, ERR_NOT_PREPARED, "%s: %s", r->path,
+							recording_why(r,
+								"it holds no operators; leadline "
+								"run --torch records them"));
 	else
 		status = report_ops(torch, r->path, &ops, e);
 	recording_free(r);
@@ -504,12 +599,12 @@ static int run(const struct command *self, int argc, char **argv)
 	if (argc - first != 1)
 		err_set(&e, ERR_USAGE,
 			argc == first ? "which recording? For example: leadline report run.lead"
-				      : "one recording at a time; --distributed takes a trace "
-					"of each rank");
+				      : "one recording at a time; --distributed takes a trace of "
+					"each rank");
 	else if (folder_is(argv[first]))
 		err_set(&e, ERR_USAGE,
-			"%s is a folder: --distributed compares the traces of ranks in it, "
-			"leadline view shows all that it holds",
+			"%s is a folder: --distributed compares the ranks whose traces it holds, "
+			"leadline view shows everything in it",
 			argv[first]);
 	if (e.code)
 		return command_fail(self, &e);
@@ -531,7 +626,7 @@ const struct command command_report = {
 		"  leadline report run.lead --lines --only-mine\n"
 		"  leadline report run.lead --tree\n"
 		"  leadline report run.lead --callers forward --state cpu\n"
-		"  leadline report results.json       of pyperf, pytest-benchmark or hyperfine\n"
+		"  leadline report results.json       from pyperf, pytest-benchmark or hyperfine\n"
 		"  leadline report --distributed log  the traces of all ranks in this folder\n",
 	.run = run,
 };

@@ -5,17 +5,17 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_ranks.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/ranks.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "cmd/folder.h"
-#include "formats/torch_trace.h"
+#include "formats/torch/trace.h"
 #include "json/torch.h"
 #include "json/values.h"
-#include "view/op_ranks.h"
-#include "view/ops.h"
+#include "view/torch/ranks.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 /* One after the other, so that only one is in memory. */
@@ -42,7 +42,7 @@ static int add_folder(struct op_ranks *r, const char *path, struct err *e)
 
 	if (status == 0 && folder.n_older)
 		output_line(STDERR_FILENO,
-			"leadline: %s: %zu older trace%s of the same workers left out", path,
+			"leadline: %s: left out %zu older trace%s of the same workers", path,
 			folder.n_older, folder.n_older == 1 ? "" : "s");
 	for (size_t i = 0; status == 0 && i < folder.n; i++)
 		status = add(r, folder.v[i], e);

@@ -10,23 +10,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/arguments.h"
-#include "analyze/by_name.h"
-#include "analyze/calltree.h"
-#include "analyze/disassembly.h"
-#include "analyze/endings.h"
-#include "analyze/exact.h"
-#include "analyze/exact_lines.h"
-#include "analyze/neighbours.h"
-#include "analyze/opcode_counts.h"
-#include "analyze/pattern.h"
-#include "analyze/probes.h"
-#include "analyze/regions.h"
-#include "analyze/training.h"
-#include "analyze/texts.h"
-#include "analyze/tasks.h"
-#include "analyze/threads.h"
-#include "analyze/usage.h"
+#include "analyze/samples/books.h"
+#include "analyze/calls/arguments.h"
+#include "analyze/samples/by_name.h"
+#include "analyze/samples/calltree.h"
+#include "analyze/code/disassembly.h"
+#include "analyze/samples/crash_stacks.h"
+#include "analyze/calls/exact.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/samples/neighbours.h"
+#include "analyze/calls/opcode_counts.h"
+#include "analyze/samples/paths.h"
+#include "analyze/code/pattern.h"
+#include "analyze/samples/probes.h"
+#include "analyze/samples/regions.h"
+#include "analyze/torch/training.h"
+#include "analyze/code/source_texts.h"
+#include "analyze/samples/tasks.h"
+#include "analyze/samples/thread_select.h"
+#include "analyze/host/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -36,6 +38,7 @@
 #include "json/arguments.h"
 #include "json/bytecode.h"
 #include "json/functions.h"
+#include "json/books.h"
 #include "json/host.h"
 #include "json/lines.h"
 #include "json/regions.h"
@@ -46,18 +49,19 @@
 #include "store/tables.h"
 #include "sys/reach.h"
 #include "sys/rights.h"
-#include "view/arguments.h"
-#include "view/bytecode.h"
-#include "view/counts.h"
-#include "view/exact.h"
-#include "view/pprof_text.h"
-#include "view/profile.h"
-#include "view/profile_parts.h"
-#include "view/regions.h"
-#include "view/training.h"
-#include "view/style.h"
-#include "view/tasks.h"
-#include "view/usage.h"
+#include "view/samples/books.h"
+#include "view/calls/arguments.h"
+#include "view/samples/bytecode.h"
+#include "view/calls/exact_counts.h"
+#include "view/calls/exact.h"
+#include "view/samples/pprof_text.h"
+#include "view/samples/profile.h"
+#include "view/samples/profile_parts.h"
+#include "view/samples/regions.h"
+#include "view/torch/training.h"
+#include "view/kit/style.h"
+#include "view/samples/tasks.h"
+#include "view/host/usage.h"
 #include "base/banned.h"
 
 enum { NEIGHBOURS_MOST = 20 }; /* functions one pattern is answered for */
@@ -124,9 +128,8 @@ static int find_bytecode(struct result *r, const char *text, struct err *e)
 			p->functions[found[i]].function, &o, &r->n_bytecode);
 	if (!r->n_bytecode)
 		return err_set(e, ERR_USAGE,
-			"the recording holds no bytecode of %s: it is kept of functions that ten "
-			"samples or more "
-			"ended in",
+			"the recording holds no bytecode of %s: it keeps that of functions with "
+			"ten or more samples of their own",
 			p->functions[found[0]].name);
 	return 0;
 }
@@ -161,15 +164,15 @@ static int check_pages(struct result *r, const struct result_choice *c, struct e
 
 	if (s->exact && !s->exact->has_contexts && c->tree)
 		return err_set(e, ERR_USAGE,
-			"--tree needs calling contexts, and such a file only says who called whom; "
-			"use --callers or --callees");
+			"--tree needs whole stacks, and this kind of file only says who called "
+			"whom; use --callers or --callees");
 	if (!c->line_profiler || (s->exact_lines && s->exact_lines->is_timed))
 		return 0;
 	if (recording_is_partial(r->recording))
 		return err_set(e, ERR_BAD_FILE, "no counted lines could be read");
 	return err_set(e, ERR_USAGE,
-		"no lines were counted with their times in it: --line-profiler needs leadline run "
-		"--lines, or a .lprof file");
+		"it holds no timed lines: --line-profiler needs leadline run --lines, or a .lprof "
+		"file");
 }
 
 /* The rights of who wrote a file, which names others: root reads those as that user. */
@@ -186,7 +189,7 @@ static void reach_from(struct reach *r, const char *path)
 }
 
 /* line_profiler's files hold no source: as it does, we look whether the files they name are here. */
-static void add_sources(const struct exact_lines *l, struct texts *texts, const char *path)
+static void add_sources(const struct exact_lines *l, struct source_texts *texts, const char *path)
 {
 	char folder[4096];
 	struct reach reach;
@@ -199,9 +202,9 @@ static void add_sources(const struct exact_lines *l, struct texts *texts, const 
 		const char *file = l->functions[i].file;
 		struct buf text = BUF_INIT;
 
-		if (!texts_n_lines(texts, file) &&
+		if (!source_texts_n_lines(texts, file) &&
 			reach_load(&reach, file, SOURCE_BYTES, &text, NULL, NULL) == 0)
-			texts_put(texts, file, text.data, text.n);
+			source_texts_put(texts, file, text.data, text.n);
 		room -= text.n < room ? text.n : room; /* a file has many names */
 		buf_done(&text);
 	}
@@ -217,7 +220,7 @@ static int not_found(const struct result *r, struct err *e)
 		e->code = ERR_USAGE;
 	if (e->code == ERR_USAGE && recording_is_partial(r->recording))
 		snprintf(e->text + n, sizeof e->text - n,
-			" (but the recording is damaged, and what is lost may have held it)");
+			" (but the recording is damaged, and the lost part may have held it)");
 	return -(int)e->code;
 }
 
@@ -244,7 +247,7 @@ static int load(struct result *r, const struct result_choice *c, struct err *e)
 	if (c->tasks)
 		r->tasks = selection_tasks(s);
 	if (c->source) {
-		struct texts *texts = recording_texts(r->recording);
+		struct source_texts *texts = recording_texts(r->recording);
 
 		if (r->recording->origin.is_foreign && s->exact_lines)
 			add_sources(s->exact_lines, texts, r->name);
@@ -298,36 +301,104 @@ void result_done(struct result *r)
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-static const char *slowdown_words(double share, char ret[static 100])
-{
-	char text[UNITS_TEXT];
+enum { SLOWDOWN_TEXT = 200 };
 
-	if (!units_is_known(share))
-		return "the program's own slow-down is not known";
-	snprintf(ret, 100,
-		"slow-down of the program %s (estimated: memory copied and written again)",
-		units_format(text, UNIT_SHARE, share));
+/* By being looked at, and where its operators were collected by that. */
+static const char *slowdown_words(const struct fidelity *f, char ret[static SLOWDOWN_TEXT])
+{
+	char looks[UNITS_TEXT], operators[UNITS_TEXT];
+
+	units_format(looks, UNIT_SHARE, f->slowdown);
+	units_format(operators, UNIT_SHARE, f->ops_slowdown);
+	if (units_is_known(f->ops_slowdown))
+		snprintf(ret, SLOWDOWN_TEXT,
+			"collecting operators slowed the program by %s in the thread that ran most "
+			"of them, sampling by %s (both estimated)",
+			operators, units_is_known(f->slowdown) ? looks : "an unknown share");
+	else if (!units_is_known(f->slowdown))
+		return "how far that slowed the program is unknown";
+	else
+		snprintf(ret, SLOWDOWN_TEXT,
+			"that slowed the program by %s (estimated from cache lines copied)", looks);
 	return ret;
 }
+
+enum { NATIVE_MOST = 5 }; /* kinds of threads without Python that are named */
+/* Of the sampled time, which the collector must take to be told of. */
+static const double COLLECTOR_LEAST = 0.005;
 
 static void print_fidelity(const struct result *r, const struct result_page *page, struct buf *out)
 {
 	const struct fidelity *f = &r->recording->fidelity;
-	char rate[UNITS_TEXT], asked[UNITS_TEXT], own[UNITS_TEXT], bytes[UNITS_TEXT], text[500];
-	char slowdown[100];
+	const struct books *books = recording_books(r->recording);
+	char rate[UNITS_TEXT], asked[UNITS_TEXT], own[UNITS_TEXT], bytes[UNITS_TEXT];
+	struct buf text = BUF_INIT;
+	char slowdown[SLOWDOWN_TEXT];
 
-	snprintf(text, sizeof text,
-		"%s: %.0f samples, %.0f lost, %.0f shortened; %s reached (%s asked%s); own cost %s "
-		"of a core; %s; %s recorded.",
-		f->engine, f->samples, f->lost, f->shortened,
+	buf_printf(&text, "%s: %.0f samples", f->engine, f->samples);
+	/* That none is lost is no comfort where time is missing. */
+	if (f->lost > 0 || !books || books_balance(&books->sum))
+		buf_printf(&text, ", %.0f lost", f->lost);
+	buf_printf(&text, ", %.0f shortened; ", f->shortened);
+	if (books) {
+		books_describe(books, &text);
+		buf_adds(&text, "; ");
+	}
+	buf_printf(&text,
+		"sampled at %s (asked: %s%s); sampling used %s of a core; %s; %s recorded.",
 		units_format(rate, UNIT_HERTZ, f->rate_reached_hz),
 		f->rate_asked_hz > 0 ? units_format(asked, UNIT_HERTZ, f->rate_asked_hz)
-				     : "as many as possible",
-		f->lowered_by > 1 ? ", lowered so that looking costs at most half a core" : "",
+				     : "as fast as possible",
+		f->lowered_by > 1 ? ", lowered so that sampling uses at most half a core" : "",
 		units_format(own, UNIT_SHARE, f->own_cpu_s / r->recording->usage->wall_s),
-		slowdown_words(f->slowdown, slowdown),
+		slowdown_words(f, slowdown),
 		units_format(bytes, UNIT_BYTES, (double)f->file_bytes));
 	buf_addc(out, '\n');
+	style_begin(out, STYLE_DIM, page->output.colour);
+	style_wrap(out, buf_str(&text), 0, page->output.width);
+	style_end(out, STYLE_DIM, page->output.colour);
+	buf_done(&text);
+}
+
+/* Threads that never run Python are no part of the shares above. */
+static void print_native(const struct result *r, const struct result_page *page, struct buf *out)
+{
+	const struct books *books = recording_books(r->recording);
+	struct buf text = BUF_INIT;
+
+	if (books)
+		books_describe_native(books, NATIVE_MOST, &text);
+	if (text.n) {
+		struct buf line = BUF_INIT;
+
+		buf_printf(&line, "Threads without Python, not in these shares: %s of CPU.",
+			buf_str(&text));
+		buf_addc(out, '\n');
+		style_begin(out, STYLE_DIM, page->output.colour);
+		style_wrap(out, buf_str(&line), 0, page->output.width);
+		style_end(out, STYLE_DIM, page->output.colour);
+		buf_done(&line);
+	}
+	buf_done(&text);
+}
+
+/* What the cyclic collector took, wherever it struck: it is part of the functions it ran in. */
+static void print_collector(const struct result *r, const struct result_page *page, struct buf *out)
+{
+	struct state_sums sums = selection_states(r->selection);
+	double whole = sums.runnable_s;
+	char seconds[UNITS_TEXT], share[UNITS_TEXT], text[200];
+
+	for (size_t k = STRIP_RUNNING; k < STRIP_STATES_; k++)
+		whole += sums.s[k];
+	if (!sums.is_known || !(whole > 0) || sums.s[STRIP_GC] < COLLECTOR_LEAST * whole)
+		return;
+	buf_addc(out, '\n');
+	snprintf(text, sizeof text,
+		"Garbage collection: %s, %s of the sampled time; it counts as time of the "
+		"functions it interrupted.",
+		units_format(seconds, UNIT_SECONDS, sums.s[STRIP_GC]),
+		units_format(share, UNIT_SHARE, sums.s[STRIP_GC] / whole));
 	style_begin(out, STYLE_DIM, page->output.colour);
 	style_wrap(out, text, 0, page->output.width);
 	style_end(out, STYLE_DIM, page->output.colour);
@@ -339,8 +410,8 @@ static void print_timeline(const struct result *r, const struct result_page *pag
 	char events[UNITS_TEXT], lost[UNITS_TEXT], text[300];
 
 	snprintf(text, sizeof text,
-		"Timeline: %s events in the order of time, %.1f bytes each, %s lost; leadline "
-		"export --format perfetto %s shows them.",
+		"Timeline: %s events, %.1f bytes each, %s lost; to see it: leadline export "
+		"--format perfetto %s",
 		units_format(events, UNIT_COUNT, f->timeline_events),
 		f->timeline_events > 0 ? f->timeline_bytes / f->timeline_events : 0,
 		f->timeline_lost > 0 ? units_format(lost, UNIT_COUNT, f->timeline_lost) : "none",
@@ -383,8 +454,7 @@ static void print_origin(const struct result *r, const struct result_page *page,
 		buf_adds(&text, ". ");
 	}
 	buf_adds(&text,
-		"What the program is bound by, CPU time and the GIL are not known from such a "
-		"file.");
+		"Such a file does not tell CPU time, GIL use, or what the program is bound by.");
 	style_begin(out, STYLE_DIM, page->output.colour);
 	style_wrap(out, buf_str(&text), 0, page->output.width);
 	style_end(out, STYLE_DIM, page->output.colour);
@@ -395,7 +465,11 @@ static void print_lines(const struct result *r, const struct result_page *page,
 	const struct profile_view *v, struct buf *out)
 {
 	if (r->selection->exact_lines) {
-		(r->selection->exact_lines->is_timed ? exact_print_lines : counts_print_lines)(
+		if (!exact_lines_has_any(r->selection->exact_lines) &&
+			selection_opcodes(r->selection))
+			return; /* instructions were counted, lines were not */
+		(r->selection->exact_lines->is_timed ? exact_print_lines
+						     : exact_counts_print_lines)(
 			r->selection->exact_lines, r->texts, v, out);
 		return;
 	}
@@ -406,19 +480,30 @@ static void print_lines(const struct result *r, const struct result_page *page,
 	profile_print_lines(r->profile, r->texts, v, out);
 	if (page->source && r->profile->n_lines)
 		style_add(out, STYLE_DIM, v->colour, "Without source: %s.\n",
-			texts_note(r->texts, r->profile->lines[0].file));
+			source_texts_note(r->texts, r->profile->lines[0].file));
 }
 
-static void print_legend(const struct result_page *page, struct buf *out)
+/* What the shares are of: all there is, unless something was left out or chosen. */
+static const char *shown_time(const struct result *r)
 {
+	const struct selection *s = r->selection;
+
+	return s->stacks->n_folded || *s->what ? "of the time shown" : "of all sampled time";
+}
+
+static void print_legend(const struct result *r, const struct result_page *page, struct buf *out)
+{
+	struct buf text = BUF_INIT;
+
+	buf_adds(&text, "self: time in the function's own code; total: including what it calls; ");
+	buf_printf(&text,
+		page->ci ? "95 %%: confidence interval of the share %s"
+			 : "±: 95 %% confidence; shares are %s",
+		shown_time(r));
 	style_begin(out, STYLE_DIM, page->output.colour);
-	style_wrap(out,
-		page->ci ? "self: in the function's own code; total: with what it calls; 95 %: the "
-			   "interval the true share lies in, of all sampled time"
-			 : "self: in the function's own code; total: with what it calls; ±: 95 % "
-			   "interval; shares are of all sampled time",
-		0, page->output.width);
+	style_wrap(out, buf_str(&text), 0, page->output.width);
 	style_end(out, STYLE_DIM, page->output.colour);
+	buf_done(&text);
 }
 
 static void print_regions(const struct result *r, const struct profile_view *v, struct buf *out)
@@ -426,6 +511,21 @@ static void print_regions(const struct result *r, const struct profile_view *v, 
 	regions_print(r->recording->regions, r->recording->usage->wall_s, v, out);
 	if (recording_training(r->recording))
 		training_print(recording_training(r->recording), v, out);
+}
+
+static void print_imports(const struct result *r, const struct profile_view *v, struct buf *out)
+{
+	const struct stacks *s = selection_stacks_of_imports(r->selection);
+	struct profile_view alone = *v;
+	struct arena a = ARENA_INIT;
+
+	alone.what = "";
+
+	if (s->imports ==
+		IMPORTS_ALONE) /* traced calls, another tool's figures: there is no such row */
+		profile_print_imports(calltree_build(&a, s, r->profile->lost_share, NULL), s,
+			r->profile, &alone, out);
+	arena_done(&a);
 }
 
 static void print_profile(const struct result *r, const struct result_page *page, struct buf *out)
@@ -438,10 +538,11 @@ static void print_profile(const struct result *r, const struct result_page *page
 		.limit = page->limit,
 		.probes = r->selection->probes,
 		.what = page->what ? page->what : "",
+		.imports = &r->selection->stacks->paths->imports,
 		.folder = getcwd(folder, sizeof folder) ? folder : NULL };
 	struct profile_view tree = v;
-	const struct ending *endings;
-	size_t n_endings;
+	const struct crash_stacks *crashes;
+	size_t n_crashes;
 
 	tree.limit = page->tree_limit;
 	if (page->functions && r->selection->exact)
@@ -452,9 +553,11 @@ static void print_profile(const struct result *r, const struct result_page *page
 	if (page->lines)
 		print_lines(r, page, &v, out);
 	if (page->lines && selection_opcodes(r->selection))
-		counts_print_opcodes(selection_opcodes(r->selection), &v, out);
+		exact_counts_print_opcodes(selection_opcodes(r->selection), &v, out);
 	if (r->tree)
 		profile_print_tree(r->tree, r->selection->stacks, r->profile, &tree, out);
+	if (page->imports)
+		print_imports(r, &tree, out);
 	for (size_t i = 0; i < r->callers.n; i++)
 		profile_print_callers(r->callers.v[i], r->selection->stacks, r->profile, &v, out);
 	for (size_t i = 0; i < r->callees.n; i++)
@@ -468,8 +571,13 @@ static void print_profile(const struct result *r, const struct result_page *page
 	if (page->threads)
 		profile_print_threads(r->selection->stacks, &v, page->idle, out);
 	if (r->tasks)
-		tasks_print(r->tasks, r->selection->stacks, &v, out);
+		tasks_print(r->tasks, r->selection->stacks, &v, page->each_task, out);
+	if (page->functions || page->lines || r->tree)
+		profile_print_import_note(r->profile, &v, out);
 	profile_print_idle(r->selection->stacks, &v, out);
+	if (page->functions || page->lines || page->threads || r->tree)
+		print_collector(r, page, out);
+	print_native(r, page, out);
 	if (r->selection->exact && !r->recording->origin.is_foreign)
 		exact_print_fidelity(r->selection->exact, &v, out);
 	exact_print_excluded(r->recording->fidelity.excluded, &v, out);
@@ -479,9 +587,9 @@ static void print_profile(const struct result *r, const struct result_page *page
 		print_fidelity(r, page, out);
 	if (page->legend && (page->functions || page->lines) && !r->selection->exact &&
 		!r->selection->exact_lines)
-		print_legend(page, out);
-	endings = selection_endings(r->selection, &n_endings);
-	profile_print_endings(endings, n_endings, r->selection->stacks, &v, out);
+		print_legend(r, page, out);
+	crashes = selection_crashes(r->selection, &n_crashes);
+	profile_print_crashes(crashes, n_crashes, r->selection->stacks, &v, out);
 }
 
 /* Where nothing was sampled or counted: a program too short for that, or a file that has memory over time, and calls that took it. */
@@ -572,15 +680,18 @@ static void write_profile(
 	const struct result *r, const struct result_page *page, struct json_writer *w)
 {
 	const struct frames *f = r->selection->stacks->frames;
-	const struct ending *endings;
-	size_t n_endings;
+	const struct crash_stacks *crashes;
+	size_t n_crashes;
 
 	fidelity_json(&r->recording->fidelity, w);
+	books_json(recording_books(r->recording), w);
+	states_json(r->selection, w);
 	idle_json(r->selection->stacks, w);
+	imports_json(r->selection->stacks, w);
 	write_rows(r, w);
 	probes_json(r->selection->probes, w);
-	endings = selection_endings(r->selection, &n_endings);
-	endings_json(endings, n_endings, r->selection->stacks, w);
+	crashes = selection_crashes(r->selection, &n_crashes);
+	crashes_json(crashes, n_crashes, r->selection->stacks, w);
 	if (page && page->threads)
 		threads_json(r->selection->stacks, w);
 	if (selection_arguments(r->selection)->n)

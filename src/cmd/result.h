@@ -16,7 +16,7 @@ struct disassembly;
 struct err;
 struct neighbours;
 struct tasks;
-struct texts;
+struct source_texts;
 
 /* What is asked of a recording. Texts are borrowed; NULL: not asked. */
 struct result_choice {
@@ -37,13 +37,13 @@ struct result_neighbours {
 struct result {
 	struct arena arena;
 	const char *name; /* of the file, as it was asked for */
-	const char
-		*damage; /* what is missing of it, as damage_describe has it; "" when it is whole */
+	/* what is missing of it, as damage_describe has it; "" when it is whole */
+	const char *damage;
 	struct recording *recording; /* owned */
 	struct selection *selection;
 	const struct profile *profile; /* rows as chosen; NULL: nothing was sampled or counted */
 	struct row_order order;
-	const struct texts *texts;        /* NULL unless source was wanted */
+	const struct source_texts *texts; /* NULL unless source was wanted */
 	const struct calltree_node *tree; /* NULL unless wanted */
 	const struct tasks *tasks;        /* NULL unless wanted */
 	struct result_neighbours callers, callees;
@@ -56,11 +56,13 @@ struct result_page {
 	bool host;      /* all host figures, as `time` shows them */
 	bool processes; /* one line per process */
 	bool functions, lines, threads, tree, regions, arguments;
-	bool stack;  /* the value stack beside bytecode */
+	bool each_task; /* tasks one by one, not by coroutine */
+	bool stack;     /* the value stack beside bytecode */
 	bool source; /* lines where they stand, as far as the text is there; else a table of them */
 	bool idle;   /* list idle threads one by one */
-	bool ci;     /* intervals of self and total */
-	bool raw;    /* traced times with what tracing cost */
+	bool imports;       /* the tree of modules that import one another */
+	bool ci;            /* intervals of self and total */
+	bool raw;           /* traced times with what tracing cost */
 	bool line_profiler; /* nothing but exact lines, as that tool prints them */
 	bool legend;
 	size_t limit;

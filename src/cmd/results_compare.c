@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * See compare_stored.h. */
-#include "cmd/compare_stored.h"
+ * See results_compare.h. */
+#include "cmd/results_compare.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/distribution.h"
 #include "analyze/recording.h"
+#include "analyze/samples/regions.h"
+#include "analyze/stats/distribution.h"
+#include "analyze/torch/results.h"
+#include "analyze/torch/steps.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -16,30 +19,30 @@
 #include "store/tables.h"
 #include "base/banned.h"
 
-bool stored_is_file(const char *word)
+bool results_is_file(const char *word)
 {
 	return (text_ends_with(word, ".json") || text_ends_with(word, ".lead")) &&
 		access(word, F_OK) == 0;
 }
 
-typedef VEC(struct stored_difference) differences;
+typedef VEC(struct results_difference) differences;
 
 /* What one side does not tell is no difference. */
 static void note(differences *to, const char *what, const char *a, const char *b)
 {
 	if (*a && *b && strcmp(a, b) != 0)
-		vec_push(to, (struct stored_difference){ what, a, b });
+		vec_push(to, (struct results_difference){ what, a, b });
 }
 
-static void keep_differences(struct arena *a, differences *all, struct stored_view *to)
+static void keep_differences(struct arena *a, differences *all, struct results_comparison_view *to)
 {
 	to->r.differences = arena_copy(a, all->v, all->n * sizeof *all->v);
 	to->r.n_differences = all->n;
 	vec_done(all);
 }
 
-static void compare_machines(
-	struct arena *a, const struct results *x, const struct results *y, struct stored_view *to)
+static void compare_machines(struct arena *a, const struct results *x, const struct results *y,
+	struct results_comparison_view *to)
 {
 	differences all = VEC_INIT;
 
@@ -54,16 +57,16 @@ static void compare_machines(
 static int not_the_same(const struct results *x, const struct results *y, struct err *e)
 {
 	return err_set(e, ERR_USAGE,
-		"no benchmark is in both: %s holds '%.60s'%s, %s holds '%.60s'%s; --force compares "
-		"them where each holds one",
+		"the files share no benchmark: %s holds '%.60s'%s, %s holds '%.60s'%s; --force "
+		"compares them if each holds just one",
 		x->name, x->v[0].series.name, x->n > 1 ? " and others" : "", y->name,
 		y->v[0].series.name, y->n > 1 ? " and others" : "");
 }
 
 static int compare_results(struct arena *a, const struct verdict_options *o, bool is_forced,
-	struct stored_view *to, struct err *e)
+	struct results_comparison_view *to, struct err *e)
 {
-	VEC(struct stored_row) rows = VEC_INIT;
+	VEC(struct results_comparison_row) rows = VEC_INIT;
 	struct results x, y;
 
 	if (results_load(a, to->r.a, &x, e) < 0 || results_load(a, to->r.b, &y, e) < 0)
@@ -81,7 +84,7 @@ static int compare_results(struct arena *a, const struct verdict_options *o, boo
 			continue;
 		}
 		vec_push(&rows,
-			(struct stored_row){ x.v[i].series.name,
+			(struct results_comparison_row){ x.v[i].series.name,
 				unpaired_series(a, &x.v[i].series, &other->series, o,
 					to->r.n_differences > 0 && !is_forced) });
 	}
@@ -98,45 +101,90 @@ struct steps {
 	const char *damage;       /* of the file; "" none */
 };
 
+struct naming {
+	struct tables *t;
+	struct arena *a;
+	const char *unit;
+	struct steps *to;
+};
+
+/* leadline.torch.step() calls them training steps. */
+static bool is_unit(const char *name, const char *unit)
+{
+	return strcmp(name, unit) == 0 ||
+		(strcmp(unit, "step") == 0 && strcmp(name, "training step") == 0);
+}
+
+static void take_region(void *ctx, const struct region_span *r)
+{
+	struct naming *n = ctx;
+	const char *name = tables_string(n->t, r->name);
+
+	if (!is_unit(name, n->unit))
+		n->to->other = arena_strdup(n->a, name);
+	else if (r->duration_ns && r->duration_ns != RECORD_UNKNOWN)
+		vec_push(&n->to->v, 1e-9 * (double)r->duration_ns);
+}
+
+static void take_regions(struct arena *a, struct tables *t, const char *unit, struct steps *to)
+{
+	struct record_iter it = record_iter(t, RECORD_meta);
+	struct naming n = { t, a, unit, to };
+
+	for (const struct rec_meta *m; (m = record_next(&it));)
+		if (strcmp(tables_string(t, m->key), "host") == 0)
+			to->host = arena_strndup(a, m->value.p, m->value.n);
+	record_iter_done(&it);
+	regions_each(t, take_region, &n);
+}
+
+/* Steps that the program has not named itself are those that its operators tell. */
+static void take_steps(struct torch *torch, struct steps *to)
+{
+	const struct op_steps *s = torch_steps(torch);
+
+	if (s->how == OP_STEPS_ALL)
+		return;
+	vec_clear(&to->v);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].end_ns > s->v[i].start_ns)
+			vec_push(&to->v, 1e-9 * (double)(s->v[i].end_ns - s->v[i].start_ns));
+}
+
+static int refuse_few(const struct steps *s, const char *path, const char *unit, struct err *e)
+{
+	if (s->v.n >= UNPAIRED_STEPS)
+		return 0;
+	if (*s->damage)
+		return err_set(e, ERR_BAD_FILE,
+			"%s: %zu regions '%s' could be read, at least %d are needed: %s", path,
+			s->v.n, unit, UNPAIRED_STEPS, s->damage);
+	return err_set(e, ERR_USAGE, "%s holds %zu %s '%s', at least %d are needed%s%s%s", path,
+		s->v.n, strcmp(unit, "step") == 0 ? "steps or regions" : "regions", unit,
+		UNPAIRED_STEPS, s->other ? "; there are others, such as '" : "",
+		s->other ? s->other : "", s->other ? "'" : "");
+}
+
 static int load_steps(
 	struct arena *a, const char *path, const char *unit, struct steps *to, struct err *e)
 {
 	struct recording *r = NULL;
-	struct record_iter it;
+	bool is_step = strcmp(unit, "step") == 0;
 	int status = format_load(&r, path, e);
 
 	to->host = to->damage = "";
-	if (status == 0 && !r->tables && (status = recording_run(r, e)) < 0)
+	if (status == 0 && !r->tables && !(is_step && recording_torch(r)) &&
+		(status = recording_run(r, e)) < 0)
 		err_note(e, "%s", path);
 	if (status == 0) {
-		struct tables *t = r->tables;
-
-		it = record_iter(t, RECORD_region);
-		for (const struct rec_region *g; (g = record_next(&it));) {
-			if (strcmp(tables_string(t, g->name), unit) != 0)
-				to->other = arena_strdup(a, tables_string(t, g->name));
-			else if (g->duration_ns && g->duration_ns != RECORD_UNKNOWN)
-				vec_push(&to->v, 1e-9 * (double)g->duration_ns);
-		}
-		record_iter_done(&it);
-		it = record_iter(t, RECORD_meta);
-		for (const struct rec_meta *m; (m = record_next(&it));)
-			if (strcmp(tables_string(t, m->key), "host") == 0)
-				to->host = arena_strndup(a, m->value.p, m->value.n);
-		record_iter_done(&it);
+		if (r->tables)
+			take_regions(a, r->tables, unit, to);
+		if (is_step && to->v.n < UNPAIRED_STEPS && recording_torch(r))
+			take_steps(recording_torch(r), to);
 		to->damage = arena_strdup(a, recording_damage(r));
 	}
 	recording_free(r);
-	if (status == 0 && to->v.n < UNPAIRED_STEPS && *to->damage)
-		status = err_set(e, ERR_BAD_FILE,
-			"%s: %zu regions '%s' could be read, at least %d are wanted: %s", path,
-			to->v.n, unit, UNPAIRED_STEPS, to->damage);
-	else if (status == 0 && to->v.n < UNPAIRED_STEPS)
-		status = err_set(e, ERR_USAGE,
-			"%s holds %zu regions '%s', at least %d are wanted%s%s%s", path, to->v.n,
-			unit, UNPAIRED_STEPS, to->other ? "; there are others, such as '" : "",
-			to->other ? to->other : "", to->other ? "'" : "");
-	return status;
+	return status == 0 ? refuse_few(to, path, unit, e) : status;
 }
 
 /* The first steps compile and fill caches: as long as they differ from the rest they do not count. */
@@ -149,10 +197,10 @@ static size_t warmup_of(const struct steps *s)
 }
 
 static int compare_steps(struct arena *a, const char *unit, const struct verdict_options *o,
-	bool is_forced, struct stored_view *to, struct err *e)
+	bool is_forced, struct results_comparison_view *to, struct err *e)
 {
 	struct steps x = { .v = VEC_INIT }, y = { .v = VEC_INIT };
-	struct stored_row *row = arena_new(a, struct stored_row);
+	struct results_comparison_row *row = arena_new(a, struct results_comparison_row);
 	differences all = VEC_INIT;
 	int status = load_steps(a, to->r.a, unit, &x, e);
 
@@ -176,10 +224,11 @@ static int compare_steps(struct arena *a, const char *unit, const struct verdict
 	return status;
 }
 
-int stored_compare(struct arena *a, const char *file_a, const char *file_b, const char *unit,
-	const struct verdict_options *o, bool is_forced, struct stored_view *ret, struct err *e)
+int results_compare(struct arena *a, const char *file_a, const char *file_b, const char *unit,
+	const struct verdict_options *o, bool is_forced, struct results_comparison_view *ret,
+	struct err *e)
 {
-	*ret = (struct stored_view){
+	*ret = (struct results_comparison_view){
 		.r = { .a = file_a, .b = file_b, .damage_a = "", .damage_b = "" },
 		.equivalence = o->equivalence
 	};
@@ -187,7 +236,7 @@ int stored_compare(struct arena *a, const char *file_a, const char *file_b, cons
 		    : compare_results(a, o, is_forced, ret, e);
 }
 
-enum verdict_gate stored_gate(const struct stored_view *v)
+enum verdict_gate results_comparison_gate(const struct results_comparison_view *v)
 {
 	enum verdict_gate worst = VERDICT_NO_GATE;
 

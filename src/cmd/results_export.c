@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See kept.h. */
-#include "cmd/kept.h"
+ * See results_export.h. */
+#include "cmd/results_export.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ static void write_as(struct kept *k, const char *format, struct buf *out)
 	export_find(format)(&k->arena, &r, out);
 }
 
-int kept_export(const char *path, const char *format, const char *file, struct err *e)
+int results_export(const char *path, const char *format, const char *file, struct err *e)
 {
 	struct buf out = BUF_INIT;
 	struct kept k;
@@ -68,7 +68,7 @@ int kept_export(const char *path, const char *format, const char *file, struct e
 	if (status == 0 && file)
 		status = outfile_save(&out, file, e);
 	else if (status == 0)
-		output_write(STDOUT_FILENO, &out);
+		status = buf_write(&out, STDOUT_FILENO, e); /* data: as it is, in any locale */
 	buf_done(&out);
 	arena_done(&k.arena);
 	return status;

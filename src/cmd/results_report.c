@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * See stored.h. */
-#include "cmd/stored.h"
+ * See results_report.h. */
+#include "cmd/results_report.h"
 
 #include <string.h>
 
-#include "analyze/series.h"
+#include "analyze/stats/series.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -12,7 +12,7 @@
 #include "formats/results.h"
 #include "json/results.h"
 #include "json/values.h"
-#include "view/bench.h"
+#include "view/bench/bench.h"
 #include "base/banned.h"
 
 static void add_known(struct buf *out, const char *words, const char *text)
@@ -63,7 +63,8 @@ static int print(struct arena *a, const struct results *r, struct output output,
 	return 0;
 }
 
-int stored_report(const char *path, bool json, struct output output, struct buf *out, struct err *e)
+int results_report(
+	const char *path, bool json, struct output output, struct buf *out, struct err *e)
 {
 	struct arena a = ARENA_INIT;
 	struct json_writer w;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What `report` prints of stored benchmark results: as `bench` prints what it has just measured. */
-#ifndef CMD_STORED_H
-#define CMD_STORED_H
+#ifndef CMD_RESULTS_REPORT_H
+#define CMD_RESULTS_REPORT_H
 
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@
 struct buf;
 struct err;
 
-int stored_report(
+int results_report(
 	const char *path, bool json, struct output output, struct buf *out, struct err *e);
 
 #endif

@@ -52,7 +52,7 @@ static int checkout(const char *folder, const char *name, const char *build, str
 		r.status) {
 		fwrite(said.data, 1, said.n, stderr);
 		status = err_set(
-			e, ERR_MEASURED, "--build of %s ended with status %d", name, r.status);
+			e, ERR_MEASURED, "--build of %s exited with status %d", name, r.status);
 	}
 	buf_done(&said);
 	return status;

@@ -12,8 +12,10 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "cmd/auto_lines.h"
+#include "cmd/build_agent.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/peers.h"
 #include "cmd/recorder.h"
 #include "cmd/result.h"
 #include "cmd/start.h"
@@ -25,9 +27,9 @@
 
 struct options {
 	struct recorder_options shared;
-	const char *python, *module, *lines, *exclude, *trace_how, *counts, *budget, *torch;
+	const char *python, *module, *lines, *exclude, *trace_how, *counts, *budget, *torch, *pid;
 	uint64_t min_duration_ns;
-	bool trace, count, sample, args, has_torch, torch_daemon;
+	bool trace, count, sample, args, has_torch, torch_daemon, gil, idle;
 	bool count_lines, count_opcodes; /* of counts */
 	uint8_t budget_pct;
 };
@@ -38,50 +40,99 @@ enum { SCRIPT_BYTES = 4 << 20 };
 
 static const struct opt options_table[] = {
 	RECORDER_OUTPUT,
+	RECORDER_FORCE,
 	RECORDER_RATE,
 	RECORDER_DURATION,
-	{ 'm', "module", OPT_STRING, "MODULE", false, "run a module, as python -m does",
-		FIELD(module), SIZE_MAX, NULL },
-	{ 0, "python", OPT_STRING, "EXE", false, "the interpreter for a script or module",
-		FIELD(python), SIZE_MAX, NULL },
-	{ 0, "trace", OPT_STRING, "timeline", true,
-		"count and time every call, by an agent inside the program (instead of sampling); "
-		"=timeline keeps each of them in the order of time, too",
-		FIELD(trace_how), FIELD(trace), NULL },
-	{ 0, "min-duration", OPT_DURATION, "TIME", false,
-		"calls shorter than this are no part of the timeline", FIELD(min_duration_ns),
-		SIZE_MAX, NULL },
-	{ 0, "budget", OPT_STRING, "SHARE", false,
-		"as --trace, but at most so much slower, such as 10%: what is called too often is "
-		"estimated, with intervals, all else exact (Python 3.12 and later)",
-		FIELD(budget), SIZE_MAX, NULL },
-	{ 0, "args", OPT_FLAG, NULL, false,
-		"as --trace, and tell which functions are called with the same arguments again and "
-		"again",
-		FIELD(args), SIZE_MAX, NULL },
-	{ 0, "count", OPT_STRING, "WHAT", true,
-		"count every call without timing it, at less cost; =lines, =opcodes or both: those "
-		"as well, of all code or what --lines names",
-		FIELD(counts), FIELD(count), NULL },
-	{ 0, "lines", OPT_STRING, "WHAT", false,
-		"count and time every line of these functions: FUNCTION, MODULE, "
-		"MODULE:CLASS.METHOD, "
-		"FILE.py, with * and ?; several with commas; auto: those that sampling finds hot",
-		FIELD(lines), SIZE_MAX, NULL },
-	{ 0, "exclude", OPT_STRING, "WHAT", false,
-		"leave these files and functions out of --trace, --count or --budget: FILE.py, "
-		"FUNCTION, paths with * and ?; several with commas",
-		FIELD(exclude), SIZE_MAX, NULL },
-	{ 0, "sample", OPT_FLAG, NULL, false, "sample as well, beside --trace, --count or --lines",
-		FIELD(sample), SIZE_MAX, NULL },
-	{ 0, "torch", OPT_STRING, "full", true,
-		"keep every operator of PyTorch as well, from when the program imports torch; "
-		"=full, =full:all or =full:WAIT,WARMUP,ACTIVE steps: drive torch's own profiler, "
-		"with shapes, memory and stacks",
-		FIELD(torch), FIELD(has_torch), NULL },
-	{ 0, "torch-daemon", OPT_FLAG, NULL, false,
-		"let leadline attach --torch ask the program for traces while it runs",
-		FIELD(torch_daemon), SIZE_MAX, NULL },
+	{ .letter = 'm',
+		.name = "module",
+		.kind = OPT_STRING,
+		.value = "MODULE",
+		.help = "run a module, as python -m does",
+		.offset = FIELD(module) },
+	{ .name = "python",
+		.kind = OPT_STRING,
+		.value = "EXE",
+		.help = "interpreter for a script or module",
+		.offset = FIELD(python) },
+	{ .name = "trace",
+		.kind = OPT_STRING,
+		.value = "timeline",
+		.optional_value = true,
+		.help = "count and time every call with an agent inside the program, instead of "
+			"sampling; =timeline also keeps every call in order of time",
+		.offset = FIELD(trace_how),
+		.given_offset = FIELD(trace) },
+	{ .name = "min-duration",
+		.kind = OPT_DURATION,
+		.value = "TIME",
+		.help = "leave calls shorter than TIME out of the timeline",
+		.offset = FIELD(min_duration_ns) },
+	{ .name = "budget",
+		.kind = OPT_STRING,
+		.value = "SHARE",
+		.help = "as --trace, but slow the program by at most SHARE, such as 10%: functions "
+			"called too often are estimated, with ranges; all others stay exact "
+			"(Python 3.12 and later)",
+		.offset = FIELD(budget) },
+	{ .name = "args",
+		.kind = OPT_FLAG,
+		.help = "as --trace, and show which functions are called with the same arguments "
+			"again and again",
+		.offset = FIELD(args) },
+	{ .name = "count",
+		.kind = OPT_STRING,
+		.value = "WHAT",
+		.optional_value = true,
+		.help = "count every call without timing it, which costs less; =lines, =opcodes or "
+			"both: count those too, in all code or in what --lines names",
+		.offset = FIELD(counts),
+		.given_offset = FIELD(count) },
+	{ .name = "lines",
+		.kind = OPT_STRING,
+		.value = "WHAT",
+		.help = "count and time every line of these functions: FUNCTION, MODULE, "
+			"MODULE:CLASS.METHOD or FILE.py, with * and ?, separated by commas; auto: "
+			"those that sampling finds hot",
+		.offset = FIELD(lines) },
+	{ .name = "exclude",
+		.kind = OPT_STRING,
+		.value = "WHAT",
+		.help = "leave these files and functions out of --trace, --count or --budget: "
+			"FILE.py, FUNCTION or paths, with * and ?, separated by commas",
+		.offset = FIELD(exclude) },
+	{ .name = "sample",
+		.kind = OPT_FLAG,
+		.help = "also sample, alongside --trace, --count or --lines",
+		.offset = FIELD(sample) },
+	{ .name = "torch",
+		.kind = OPT_STRING,
+		.value = "full",
+		.optional_value = true,
+		.help = "also record every PyTorch operator once the program imports torch; =full, "
+			"=full:all or =full:WAIT,WARMUP,ACTIVE (steps): run torch's own profiler, "
+			"with shapes, memory and stacks",
+		.offset = FIELD(torch),
+		.given_offset = FIELD(has_torch) },
+	{ .name = "torch-daemon",
+		.kind = OPT_FLAG,
+		.help = "let leadline attach --torch ask the running program for traces",
+		.offset = FIELD(torch_daemon) },
+	{ .letter = 'p',
+		.name = "pid",
+		.kind = OPT_STRING,
+		.value = "PID",
+		.help = "record a running process: same as leadline attach, with its options",
+		.offset = FIELD(pid) },
+	{ .letter = 'g',
+		.name = "gil",
+		.kind = OPT_FLAG,
+		.help = "count only samples of threads holding the GIL",
+		.offset = FIELD(gil) },
+	{ .letter = 'i',
+		.name = "idle",
+		.kind = OPT_FLAG,
+		.help = "also count idle threads, which only wait for work",
+		.offset = FIELD(idle) },
 	RECORDER_FORMAT,
 	RECORDER_SORT,
 	RECORDER_LIMIT,
@@ -90,6 +141,8 @@ static const struct opt options_table[] = {
 	RECORDER_NO_SOURCE,
 	RECORDER_COLOR,
 	RECORDER_NO_LEGEND,
+	PEERS_OF_RECORDERS,
+	PEER_SUBPROCESSES,
 };
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -122,8 +175,7 @@ static int parse_budget(struct options *o, struct err *e)
 			o->budget);
 	if (o->trace_how || o->count || o->lines)
 		return err_set(e, ERR_USAGE,
-			"--budget is for calls alone, without --trace=timeline, --count and "
-			"--lines");
+			"--budget cannot be combined with --trace=timeline, --count or --lines");
 	o->budget_pct = (uint8_t)pct;
 	o->trace = true;
 	return 0;
@@ -133,8 +185,8 @@ static int parse_budget(struct options *o, struct err *e)
 static int parse_args(struct options *o, struct err *e)
 {
 	if (o->args && o->budget)
-		return err_set(
-			e, ERR_USAGE, "--args looks at every call, so it goes without --budget");
+		return err_set(e, ERR_USAGE,
+			"--args looks at every call, so it cannot be combined with --budget");
 	o->trace |= o->args && !o->count;
 	return 0;
 }
@@ -156,8 +208,8 @@ static int parse_counts(struct options *o, struct err *e)
 			i++;
 		if (i == 3)
 			return err_set(e, ERR_USAGE,
-				"--count wants calls, lines, opcodes or several of them with "
-				"commas, not '%.*s'",
+				"--count wants calls, lines or opcodes, separated by commas, not "
+				"'%.*s'",
 				(int)n, at);
 		*words[i].flag = true;
 		at += n + (at[n] == ',');
@@ -224,16 +276,29 @@ static int check_timeline(const struct options *o, struct err *e)
 		return err_set(e, ERR_USAGE,
 			"--trace is --trace or --trace=timeline, not --trace=%s", o->trace_how);
 	if (o->min_duration_ns && !o->trace_how)
-		return err_set(e, ERR_USAGE, "--min-duration is for --trace=timeline");
+		return err_set(e, ERR_USAGE, "--min-duration needs --trace=timeline");
 	if (o->min_duration_ns > UINT32_MAX)
-		return err_set(e, ERR_USAGE, "--min-duration is 4 s at most");
+		return err_set(e, ERR_USAGE, "--min-duration can be at most 4 s");
 	return 0;
 }
 
 static int check_exclude(const struct options *o, struct err *e)
 {
 	if (o->exclude && !o->trace && !o->count)
-		return err_set(e, ERR_USAGE, "--exclude is for --trace, --count and --budget");
+		return err_set(e, ERR_USAGE, "--exclude needs --trace, --count or --budget");
+	return 0;
+}
+
+/* They choose among samples. */
+static int check_states(const struct options *o, struct err *e)
+{
+	if (o->gil && o->idle)
+		return err_set(e, ERR_USAGE, "--gil and --idle cannot be combined");
+	if ((o->gil || o->idle) && (o->trace || o->count || o->lines))
+		return err_set(e, ERR_USAGE,
+			"--%s counts samples: leave out --trace, --count, --lines, --args and "
+			"--budget",
+			o->gil ? "gil" : "idle");
 	return 0;
 }
 
@@ -247,10 +312,37 @@ static int check_sort(const struct options *o, struct err *e)
 	return -(int)e->code;
 }
 
+/* What is called too often can be switched off from 3.12 on. */
+static int check_budget(const struct options *o, const char *program, struct err *e)
+{
+	char version[24];
+
+	if (!o->budget || !build_agent_version(program, version) ||
+		strncmp(version, "3.", 2) != 0 || strtol(version + 2, NULL, 10) >= 12)
+		return 0;
+	return err_set(e, ERR_USAGE,
+		"--budget needs Python 3.12 or later, and this is %s: --trace traces every call",
+		version);
+}
+
+/* Where only operators are wanted, samples are worth having without them. */
+static int prepare_agent(const struct options *o, const char *program, struct err *e)
+{
+	if (!o->trace && !o->count && !o->lines && !is_light(o))
+		return 0;
+	if (build_agent_for(program, e) == 0)
+		return 0;
+	if (o->trace || o->count || o->lines)
+		return -(int)e->code;
+	output_line(STDERR_FILENO, "leadline: %s", e->text);
+	*e = ERR_INIT;
+	return 0;
+}
+
 static int run_and_show(const struct command *self, const struct options *o, char *const *argv,
 	const char *stem, double rate_hz)
 {
-	static const struct choice all = { 0 };
+	struct choice choice = { .state = o->gil ? STACKS_GIL : STACKS_WALL, .idle = o->idle };
 	const struct collector *chosen[COLLECTORS_MOST];
 	struct program_options p = { .argv = argv,
 		.collectors = chosen,
@@ -271,6 +363,7 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 	struct auto_lines chooser;
 	struct buf notes = BUF_INIT;
 	char note[200];
+	int status;
 
 	if ((o->torch && torch_full_begin(&torch, o->torch, &e) < 0) ||
 		recorder_open(&r, &o->shared, stem, getpid(), &e) < 0) {
@@ -293,9 +386,10 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 	if (o->torch)
 		torch_full_join(&torch, r.writer, r.path, &notes);
 	torch_full_done(&torch);
-	recorder_end(self, &r, &o->shared, &result, &all, buf_str(&notes));
+	recorder_end(self, &r, &o->shared, &result, &choice, buf_str(&notes));
 	buf_done(&notes);
-	return program_exit_status(result.status);
+	status = program_exit_status(result.status);
+	return status == 0 && r.lacks_agent && !is_light(o) ? 1 : status;
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -311,19 +405,26 @@ static int run(const struct command *self, int argc, char **argv)
 	if (opts_parse(options_table, n, &o, start_our_words(options_table, n, argc, argv), argv,
 		    true, &first, &e) < 0)
 		return command_fail(self, &e);
+	if (o.pid) { /* py-spy record --pid */
+		argv[0] = (char *)command_attach.name;
+		return command_attach.run(&command_attach, argc, argv);
+	}
 	start.python = o.python;
 	start.module = o.module;
 	if (first >= argc && !o.module)
 		err_set(&e, ERR_USAGE, "which program? For example: leadline run script.py");
 	else if (o.torch && (o.trace || o.count || o.lines || o.args || o.budget))
 		err_set(&e, ERR_USAGE,
-			"--torch=full goes with samples alone, without --trace, --count, --lines, "
-			"--args and --budget");
+			"--torch=full works with sampling only: leave out --trace, --count, "
+			"--lines, --args and --budget");
 	else if (check_timeline(&o, &e) == 0 && parse_counts(&o, &e) == 0 &&
 		parse_args(&o, &e) == 0 && parse_budget(&o, &e) == 0 &&
-		check_exclude(&o, &e) == 0 && recorder_rate(o.shared.rate, &rate_hz, &e) == 0 &&
-		(!o.shared.sort || check_sort(&o, &e) == 0))
-		start_make(&start, argv + first, &e);
+		check_exclude(&o, &e) == 0 && check_states(&o, &e) == 0 &&
+		recorder_rate(o.shared.rate, &rate_hz, &e) == 0 &&
+		(!o.shared.sort || check_sort(&o, &e) == 0) &&
+		start_make(&start, argv + first, &e) == 0 &&
+		check_budget(&o, start.words.v[0], &e) == 0)
+		prepare_agent(&o, start.words.v[0], &e);
 	if (e.code) {
 		start_done(&start);
 		return command_fail(self, &e);
@@ -347,6 +448,7 @@ const struct command command_run = {
 	.runs_program = true,
 	.examples = "  leadline run script.py\n"
 		    "  leadline run --rate 10k -o fast.lead script.py --its-own-option\n"
+		    "  leadline run --pid 1234             a running process, as attach\n"
 		    "  leadline run -m timeit -n 5 'sorted(range(100000))'\n",
 	.run = run,
 };

@@ -27,8 +27,7 @@ static int output_of_command(const struct subject *s, struct buf *ret, struct er
 	if (status == 0 && r.status && !c.ignore_failure) {
 		fwrite(buf_str(&said), 1, said.n, stderr);
 		status = err_set(e, ERR_MEASURED,
-			"'%s' ended with status %d; -i measures it all the same", s->name,
-			r.status);
+			"'%s' exited with status %d; -i measures it anyway", s->name, r.status);
 	}
 	buf_done(&said);
 	return status;
@@ -47,8 +46,8 @@ static int output_of_statement(
 		return -(int)e->code;
 	if (!notes.result[0])
 		return err_set(e, ERR_USAGE,
-			"--same-output: '%s' has no result that could be compared (a statement, or "
-			"an object without a value)",
+			"--same-output: '%s' has no result to compare (a statement, or an object "
+			"without a value)",
 			s->name);
 	buf_adds(ret, notes.result);
 	return 0;

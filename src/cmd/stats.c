@@ -13,17 +13,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/callstats.h"
+#include "analyze/calls/callstats.h"
+#include "analyze/calls/exact.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
 #include "cmd/prompt.h"
 #include "cmd/result.h"
-#include "view/callstats.h"
-#include "view/exact.h"
+#include "view/calls/callstats.h"
+#include "view/calls/exact.h"
 #include "base/banned.h"
 
 struct options {
@@ -33,15 +35,20 @@ struct options {
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 'c', "command", OPT_LIST, "WORDS", false, "do this instead of asking; may be given again",
-		FIELD(commands), SIZE_MAX, NULL },
+	{ .letter = 'c',
+		.name = "command",
+		.kind = OPT_LIST,
+		.value = "WORDS",
+		.help = "run this command instead of prompting; may be repeated",
+		.offset = FIELD(commands) },
 };
 
 struct browser {
 	struct arena arena;
 	const struct callstats *stats; /* NULL: none is loaded */
 	struct callstats_order order;
-	struct buf heads; /* a line per file */
+	struct buf heads; /* a line per file, and one of how far its times may be off */
+	struct buf note;  /* that one, of the last file */
 	struct buf name;  /* of the file read last, "" before */
 	struct buf lines; /* counted lines of the files, as line_profiler prints them */
 	struct buf out;
@@ -56,10 +63,23 @@ struct verb {
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* How far corrected times may be off, of which pstats' table has no column. */
+static void note_interval(struct browser *b, const struct exact *x)
+{
+	struct interval of = x->self_interval;
+
+	if (units_is_known(of.low) && units_is_known(of.high))
+		buf_printf(&b->note,
+			"times exclude the cost of tracing: %.3f seconds, %.3f to %.3f (as stamped "
+			"%.3f)",
+			x->self, of.low, of.high, x->raw_self);
+}
+
 /* Calls, or an empty value, and lines, each as far as they were counted. */
 static int load(struct browser *b, const char *path, const struct callstats **ret, struct err *e)
 {
-	static const struct result_choice all = { .of.idle = true, .source = true };
+	static const struct result_choice all = { .of = { .idle = true, .imports = true },
+		.source = true };
 	static const struct callstats none;
 	struct arena a = ARENA_INIT;
 	struct result r;
@@ -78,6 +98,9 @@ static int load(struct browser *b, const char *path, const struct callstats **re
 			r.selection->exact ? callstats_build(&a, r.selection->exact) : &none,
 			&none);
 	b->is_damaged |= status == 0 && *r.damage;
+	buf_clear(&b->note);
+	if (status == 0 && r.selection->exact)
+		note_interval(b, r.selection->exact);
 	if (status == 0 && r.selection->exact_lines)
 		exact_print_line_profiler(r.selection->exact_lines, r.texts, 1e-6, &b->lines);
 	result_done(&r);
@@ -95,6 +118,8 @@ static void add_head(struct browser *b, const char *path)
 	if (stat(path, &st) == 0 && localtime_r(&st.st_mtime, &tm))
 		strftime(text, sizeof text, "%a %b %e %H:%M:%S %Y    ", &tm);
 	text_add_line(&b->heads, "%s%s", text, path);
+	if (b->note.n)
+		text_add_line(&b->heads, "%s", buf_str(&b->note));
 }
 
 static int read_file(struct browser *b, const char *path, struct err *e)
@@ -461,6 +486,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (!e.code && !o.commands.n)
 		ask(&b);
 	buf_done(&b.heads);
+	buf_done(&b.note);
 	buf_done(&b.name);
 	buf_done(&b.lines);
 	buf_done(&b.out);
@@ -472,7 +498,7 @@ const struct command command_stats = {
 	.group = "look",
 	.name = "stats",
 	.arguments = "[options] [FILE…]",
-	.summary = "Ask a traced recording or a .prof file as python -m pstats does",
+	.summary = "Browse a traced recording or a .prof file as python -m pstats does",
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,
 	.examples = "  leadline stats run.lead\n"

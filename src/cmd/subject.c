@@ -121,7 +121,7 @@ void subject_note_command(const struct subject *s, struct err *e)
 	if (!subject_is_program(first))
 		return;
 	snprintf(said, sizeof said, "%s", e->text);
-	err_set(e, ERR_MEASURED, "%s; a command is timed by: leadline bench -- %s", said, stmt);
+	err_set(e, ERR_MEASURED, "%s; to time a command: leadline bench -- %s", said, stmt);
 }
 
 /* The name of a file is no statement: what was meant with it. */
@@ -135,8 +135,7 @@ static int check_file_name(const char *word, struct err *e)
 		return err_set(e, ERR_NO_FILE, "%s: there is no such file", word);
 	if (strpbrk(word, "/.") && stat(word, &st) == 0 && S_ISREG(st.st_mode))
 		return err_set(e, ERR_USAGE,
-			"'%s' is a file, not a statement; a program is timed by: leadline bench -- "
-			"%s",
+			"'%s' is a file, not a statement; to time a program: leadline bench -- %s",
 			word, word);
 	return 0;
 }
@@ -181,7 +180,7 @@ int subject_parse_command(struct subject *ret, const struct subject_options *o, 
 		ret->command.argv = (const char *const *)text_split_command(a, text);
 		if (!ret->command.argv)
 			return err_set(e, ERR_USAGE,
-				"a quote of '%s' is not closed, or it is empty", text);
+				"'%s' is empty, or a quote in it is not closed", text);
 		return 0;
 	}
 	words = arena_new_n(a, const char *, 4);
@@ -213,7 +212,7 @@ int subject_check(const struct subject_options *o, struct err *e)
 		return 0;
 	if (o->cpu >= CPU_SETSIZE || !CPU_ISSET((size_t)o->cpu, &allowed))
 		return err_set(e, ERR_USAGE,
-			"--pin %llu: not a CPU that may be used here (%d may; counted from 0)",
+			"--pin %llu: not one of the %d CPUs that can be used here (counted from 0)",
 			(unsigned long long)o->cpu, CPU_COUNT(&allowed));
 	return 0;
 }

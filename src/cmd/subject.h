@@ -30,45 +30,59 @@ enum subject_sync { SUBJECT_SYNC_NONE, SUBJECT_SYNC_TORCH };
 extern const char *const subject_syncs[]; /* their names */
 
 #define SUBJECT_FIELD(f) offsetof(struct subject_options, f)
-#define SUBJECT_STRING(letter, name, value, help, field)                                           \
-	{                                                                                          \
-		letter, name, OPT_STRING, value, false, help, SUBJECT_FIELD(field), SIZE_MAX, NULL \
-	}
-#define SUBJECT_FLAG(letter, name, help, field)                                                 \
+#define SUBJECT_STRING(its_letter, its_name, its_value, words, field)                           \
 	{                                                                                       \
-		letter, name, OPT_FLAG, NULL, false, help, SUBJECT_FIELD(field), SIZE_MAX, NULL \
+		.letter = its_letter, .name = its_name, .kind = OPT_STRING, .value = its_value, \
+		.help = words, .offset = SUBJECT_FIELD(field)                                   \
+	}
+#define SUBJECT_FLAG(its_letter, its_name, words, field)                                 \
+	{                                                                                \
+		.letter = its_letter, .name = its_name, .kind = OPT_FLAG, .help = words, \
+		.offset = SUBJECT_FIELD(field)                                           \
 	}
 /* The rows of all of them. */
 #define SUBJECT_OPTIONS                                                                            \
-	{ 's', "setup", OPT_LIST, "CODE", false,                                                   \
-		"run once before: Python for statements, shell for commands; may be repeated",     \
-		SUBJECT_FIELD(setup), SIZE_MAX, NULL },                                            \
-		{ 0, "python", OPT_LIST, "EXE", false,                                             \
-			"interpreter for statements; compare takes two", SUBJECT_FIELD(python),    \
-			SIZE_MAX, NULL },                                                          \
-		SUBJECT_FLAG('p', "process", "measure CPU time instead of time that passes",       \
-			process_time),                                                             \
-		SUBJECT_FLAG(0, "gc", "leave garbage collection on (timeit has it off)", gc),      \
-		{ 0, "sync", OPT_CHOICE, "WHAT", false,                                            \
-			"wait for the GPU once per batch of a statement: torch (else none)",       \
-			SUBJECT_FIELD(sync), SIZE_MAX, subject_syncs },                            \
-		SUBJECT_STRING(0, "prepare", "CMD", "shell command before each run of a command",  \
-			prepare),                                                                  \
-		SUBJECT_STRING(0, "conclude", "CMD", "shell command after each run", conclude),    \
-		SUBJECT_STRING(0, "cleanup", "CMD", "shell command after all runs", cleanup),      \
+	{ .letter = 's',                                                                           \
+		.name = "setup",                                                                   \
+		.kind = OPT_LIST,                                                                  \
+		.value = "CODE",                                                                   \
+		.help = "run once beforehand: Python for statements, shell for commands; may be "  \
+			"repeated",                                                                \
+		.offset = SUBJECT_FIELD(setup) },                                                  \
+		{ .name = "python",                                                                \
+			.kind = OPT_LIST,                                                          \
+			.value = "EXE",                                                            \
+			.help = "interpreter for statements; compare takes two",                   \
+			.offset = SUBJECT_FIELD(python) },                                         \
+		SUBJECT_FLAG(                                                                      \
+			'p', "process", "measure CPU time instead of wall time", process_time),    \
+		SUBJECT_FLAG(0, "gc", "leave garbage collection on (timeit turns it off)", gc),    \
+		{ .name = "sync",                                                                  \
+			.kind = OPT_CHOICE,                                                        \
+			.value = "WHAT",                                                           \
+			.help = "wait for the GPU once per batch of a statement",                  \
+			.offset = SUBJECT_FIELD(sync),                                             \
+			.choices = subject_syncs },                                                \
+		SUBJECT_STRING(0, "prepare", "CMD",                                                \
+			"shell command to run before each run of a command", prepare),             \
+		SUBJECT_STRING(                                                                    \
+			0, "conclude", "CMD", "shell command to run after each run", conclude),    \
+		SUBJECT_STRING(                                                                    \
+			0, "cleanup", "CMD", "shell command to run after all runs", cleanup),      \
 		SUBJECT_FLAG('N', "no-shell", "start -c commands without a shell", no_shell),      \
 		SUBJECT_STRING('S', "shell", "SHELL",                                              \
-			"shell for -c commands (else /bin/sh); its own start is subtracted",       \
+			"shell for -c commands (default: /bin/sh); its start-up time is "          \
+			"subtracted",                                                              \
 			shell),                                                                    \
-		SUBJECT_FLAG('i', "ignore-failure", "measure commands that end with a status too", \
-			ignore_failure),                                                           \
+		SUBJECT_FLAG('i', "ignore-failure",                                                \
+			"also measure commands that exit with a non-zero status", ignore_failure), \
 		SUBJECT_STRING(                                                                    \
-			0, "input", "FILE", "standard input of commands (else nothing)", input),   \
-		SUBJECT_FLAG(0, "show-output", "let what is printed through (else thrown away)",   \
+			0, "input", "FILE", "standard input of commands (default: empty)", input), \
+		SUBJECT_FLAG(0, "show-output", "show what is printed (default: discard it)",       \
 			show_output),                                                              \
 	{                                                                                          \
-		0, "pin", OPT_U64, "CPU", false, "run on this CPU alone", SUBJECT_FIELD(cpu),      \
-			SUBJECT_FIELD(has_cpu), NULL                                               \
+		.name = "pin", .kind = OPT_U64, .value = "CPU", .help = "run on this CPU only",    \
+		.offset = SUBJECT_FIELD(cpu), .given_offset = SUBJECT_FIELD(has_cpu)               \
 	}
 
 struct subject {

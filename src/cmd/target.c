@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "cmd/command.h"
-#include "collect/py_target.h"
+#include "collect/samples/target.h"
 #include "sys/lookup.h"
 #include "sys/proc.h"
 #include "sys/tree.h"
@@ -68,7 +68,7 @@ static int say_which(const lookup_processes *all, const char *word, struct err *
 	for (size_t i = 0; i < all->n && i < LISTED_MOST; i++)
 		if (proc_command(all->v[i].pid, command, sizeof command))
 			output_line(STDERR_FILENO, "  %7d  %s", (int)all->v[i].pid, command);
-	return err_set(e, ERR_USAGE, "which '%s'? Give the number of one", word);
+	return err_set(e, ERR_USAGE, "which '%s'? Give the pid of one", word);
 }
 
 static int find_named(const char *word, bool with_children, pid_t *ret, struct err *e)

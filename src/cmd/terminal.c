@@ -11,7 +11,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
+#include "base/tty.h"
 #include "base/err.h"
 #include "base/banned.h"
 
@@ -52,8 +54,8 @@ int terminal_open(struct terminal *t, struct err *e)
 	*t = (struct terminal){ .in = -1, .out = -1, .colour = !no_color || !*no_color };
 	if (!isatty(STDOUT_FILENO))
 		return err_set(e, ERR_USAGE,
-			"needs a terminal and standard output is none; use 'leadline attach' or "
-			"'leadline run'");
+			"needs a terminal, and standard output is not one; use 'leadline attach' "
+			"or 'leadline run'");
 	if (!can_place_cursor(term ? term : ""))
 		return err_set(e, ERR_USAGE,
 			"needs a terminal that can place a cursor (TERM is '%s'); use 'leadline "
@@ -65,8 +67,8 @@ int terminal_open(struct terminal *t, struct err *e)
 		if (in >= 0)
 			close(in);
 		return err_set(e, ERR_USAGE,
-			"there is no keyboard: standard input is no terminal "
-			"and there is no other");
+			"there is no keyboard: standard input is not a terminal, and there is no "
+			"other");
 	}
 	t->in = in;
 	t->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_FD);
@@ -140,7 +142,11 @@ void terminal_size(const struct terminal *t, int *ret_rows, int *ret_columns)
 
 void terminal_write(struct terminal *t, const struct buf *bytes)
 {
+	struct buf ascii = BUF_INIT;
+
+	bytes = ascii_where_needed(bytes, &ascii, ascii_add_cells);
 	write_all(t, bytes->data, bytes->n);
+	buf_done(&ascii);
 }
 
 size_t terminal_read(struct terminal *t, char *to, size_t size)

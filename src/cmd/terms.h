@@ -6,13 +6,13 @@
 #include <stddef.h>
 
 struct term {
-	const char *word, *alias; /* alias may be NULL */
+	const char *word, *aliases; /* aliases: with blanks between them, or NULL */
 	const char *text;
 };
 
 extern const struct term terms[];
 extern const size_t n_terms;
 
-const struct term *term_find(const char *word); /* any case */
+const struct term *term_find(const char *word); /* any case; NULL: there is none */
 
 #endif

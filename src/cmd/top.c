@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "cmd/command.h"
 #include "cmd/commands.h"
+#include "cmd/peers.h"
 #include "cmd/recorder.h"
 #include "cmd/start.h"
 #include "cmd/target.h"
@@ -39,22 +40,49 @@ enum {
 
 struct options {
 	const char *output, *rate, *python, *module, *pid;
+	bool gil, force;
 };
 
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 'o', "output", OPT_STRING, "FILE", false,
-		"keep the recording in FILE; %p, %h, %r: pid, host, rank", FIELD(output), SIZE_MAX,
-		NULL },
-	{ 'r', "rate", OPT_STRING, "HZ", false, "samples per second: 2000, 10k or max (else 1000)",
-		FIELD(rate), SIZE_MAX, NULL },
-	{ 'p', "pid", OPT_STRING, "PID", false, "the process, where it is not the operand",
-		FIELD(pid), SIZE_MAX, NULL },
-	{ 'm', "module", OPT_STRING, "MODULE", false, "start a module, as python -m does",
-		FIELD(module), SIZE_MAX, NULL },
-	{ 0, "python", OPT_STRING, "EXE", false, "the interpreter for a script or module",
-		FIELD(python), SIZE_MAX, NULL },
+	{ .letter = 'o',
+		.name = "output",
+		.kind = OPT_STRING,
+		.value = "FILE",
+		.help = "keep the recording in FILE; %p, %h, %r: pid, host, rank",
+		.offset = FIELD(output) },
+	OUTPUT_FORCE(FIELD(force)),
+	{ .letter = 'r',
+		.name = "rate",
+		.kind = OPT_STRING,
+		.value = "HZ",
+		.help = "samples per second: 2000, 10k or max (default: 1000)",
+		.offset = FIELD(rate) },
+	{ .letter = 'p',
+		.name = "pid",
+		.kind = OPT_STRING,
+		.value = "PID",
+		.help = "the process to watch, instead of an argument",
+		.offset = FIELD(pid) },
+	{ .letter = 'g',
+		.name = "gil",
+		.kind = OPT_FLAG,
+		.help = "start with time holding the GIL (key g)",
+		.offset = FIELD(gil) },
+	{ .letter = 'm',
+		.name = "module",
+		.kind = OPT_STRING,
+		.value = "MODULE",
+		.help = "run a module, as python -m does",
+		.offset = FIELD(module) },
+	{ .name = "python",
+		.kind = OPT_STRING,
+		.value = "EXE",
+		.help = "interpreter for a script or module",
+		.offset = FIELD(python) },
+	PEERS_OF_STACKS,
+	PEER_SUBPROCESSES,
 };
 
 struct live_run {
@@ -111,7 +139,7 @@ static int open_in_own_folder(struct writer **ret, struct writer_options *w, str
 /* The recording: on disk, since it may become long; in memory where there is no room to write. */
 static int open_recording(struct live_run *r, struct err *e)
 {
-	struct writer_options w = { .flush_ns = FLUSH_MS * 1000000ull };
+	struct writer_options w = { .flush_ns = FLUSH_MS * 1000000ull, .overwrite = r->o->force };
 	struct err ignored = ERR_INIT;
 
 	if (r->o->output)
@@ -176,7 +204,8 @@ static bool on_call(void *ctx, uint64_t now_ns)
 		.output = r->output,
 		.save_name = r->name,
 		.is_named = r->o->output != NULL,
-		.rate_hz = r->program.rate_hz };
+		.rate_hz = r->program.rate_hz,
+		.gil = r->o->gil };
 	uint64_t unused;
 
 	(void)now_ns;
@@ -242,7 +271,7 @@ static int conclude(const struct command *self, struct live_run *r,
 		add_output(r, &text);
 	buf_add(&text, left->last.data, left->last.n);
 	if (r->output >= 0 && !result->has_ended)
-		buf_printf(&text, "leadline: %d goes on\n", (int)result->pid);
+		buf_printf(&text, "leadline: process %d keeps running\n", (int)result->pid);
 	if (!r->o->output && left->wants_save)
 		status = recorder_keep(recording, r->stem, r->name, sizeof r->name, &e);
 	if (name && status == 0)
@@ -309,7 +338,7 @@ static int find_process(struct live_run *r, const char *word, struct err *e)
 	if (target_check(r->program.pid, true, e) < 0)
 		return -(int)e->code;
 	if (!lookup_pid(r->program.pid, &p))
-		return err_set(e, ERR_NO_PROCESS, "process %d ended", (int)r->program.pid);
+		return err_set(e, ERR_NO_PROCESS, "process %d has ended", (int)r->program.pid);
 	recorder_stem(p.name, r->stem, sizeof r->stem);
 	return 0;
 }
@@ -330,7 +359,7 @@ static int run_in_terminal(
 	int status;
 
 	if (r->o->pid && (first < argc || r->o->module)) {
-		err_set(&e, ERR_USAGE, "--pid and a program exclude each other");
+		err_set(&e, ERR_USAGE, "--pid and a program cannot be combined");
 	} else if (is_program(r->o, argc, argv, first)) {
 		if (first >= argc && !r->o->module)
 			err_set(&e, ERR_USAGE, "which program? For example: leadline top -- CMD");
@@ -381,9 +410,10 @@ const struct command command_top = {
 	.summary = "Watch live where a program spends its time",
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,
-	.examples = "  leadline top                        choose among the Python processes\n"
-		    "  leadline top 1234\n"
-		    "  leadline top examples/sort.py       starts it\n"
-		    "  leadline top -- python3 -m http.server\n",
+	.examples =
+		"  leadline top                        choose from the running Python processes\n"
+		"  leadline top 1234\n"
+		"  leadline top examples/sort.py       start it\n"
+		"  leadline top -- python3 -m http.server\n",
 	.run = run,
 };

@@ -17,8 +17,8 @@
 #include "cmd/terminal.h"
 #include "sys/lookup.h"
 #include "sys/proc.h"
-#include "view/grid.h"
-#include "view/keys.h"
+#include "view/kit/grid.h"
+#include "view/kit/keys.h"
 #include "base/banned.h"
 
 enum { LIST_AGAIN_MS = 2000, ESCAPE_MS = 50 };
@@ -168,7 +168,7 @@ static void draw(struct pick *p)
 	for (size_t i = 0; i < page && first + i < p->all.n; i++)
 		draw_choice(g, 3 + (int)i, &p->all.v[first + i], first + i == p->cursor);
 	grid_field(g, rows - 1, 0, columns, STYLE_DIM, TEXT_CUT_END,
-		"↑ ↓ choose  Enter look at it  q quit");
+		"↑ ↓ choose  Enter watch  q quit");
 	grid_diff(&p->shown, g, p->t->colour, &bytes);
 	terminal_write(p->t, &bytes);
 	buf_done(&bytes);
@@ -245,7 +245,7 @@ int top_pick(struct terminal *t, pid_t *ret_pid, struct err *e)
 	list(&p);
 	if (p.all.n == 0)
 		return err_set(e, ERR_NO_PROCESS,
-			"no Python process runs here; to start one: leadline top script.py");
+			"no Python process is running here; to start one: leadline top script.py");
 	terminal_enter(t);
 	*ret_pid = choose(&p);
 	terminal_leave(t);

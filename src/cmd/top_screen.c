@@ -16,15 +16,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/live.h"
+#include "analyze/samples/live.h"
 #include "base/err.h"
 #include "base/xalloc.h"
 #include "cmd/terminal.h"
 #include "store/reader.h"
 #include "store/tables.h"
-#include "view/grid.h"
-#include "view/keys.h"
-#include "view/top.h"
+#include "view/kit/grid.h"
+#include "view/kit/keys.h"
+#include "view/samples/top.h"
 #include "base/banned.h"
 
 enum {
@@ -296,6 +296,8 @@ int top_screen_start(struct top_screen **ret, const struct top_screen_options *o
 
 	s->o = *o;
 	top_init(&s->top);
+	if (o->gil)
+		s->top.select.state = STACKS_GIL;
 	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (reader_open_own(
 		    &s->reader, fcntl(o->recording, F_DUPFD_CLOEXEC, 0), "the recording", e) < 0 ||

@@ -27,6 +27,7 @@ struct top_screen_options {
 	const char *save_name;     /* what the recording would be called */
 	bool is_named;             /* it is already */
 	double rate_hz;
+	bool gil; /* begin with time in which the GIL is held */
 };
 
 enum top_tell {

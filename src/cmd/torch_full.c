@@ -11,13 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_record.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/record.h"
 #include "base/err.h"
 #include "base/outfile.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "formats/torch_trace.h"
+#include "formats/torch/trace.h"
 #include "base/banned.h"
 
 enum { STEPS_MOST = 1000000, NOTE_BYTES = 4096, FILES_MOST = 4096, PATH_BYTES = 4096 };
@@ -55,8 +55,7 @@ int torch_full_begin(struct torch_full *t, const char *how, struct err *e)
 	else if (strncmp(how, "full:", 5) != 0 || !parse_steps(how + 5, &when))
 		status = err_set(e, ERR_USAGE,
 			"--torch is --torch=full, --torch=full:all or "
-			"--torch=full:WAIT,WARMUP,ACTIVE "
-			"in steps, as full:1,1,10, not --torch=%s",
+			"--torch=full:WAIT,WARMUP,ACTIVE in steps, as full:1,1,10, not --torch=%s",
 			how);
 	if (status == 0)
 		status = private_dir_make(&t->folder, PRIVATE_LARGE, sizeof t->folder.path, e);
@@ -147,7 +146,8 @@ static void shift(struct op_events *x)
 	x->zero_ns += by;
 }
 
-static void join_one(const char *path, struct writer *w, struct buf *notes)
+/* is_more: of a process whose first part is in the recording. */
+static void join_one(const char *path, bool is_more, struct writer *w, struct buf *notes)
 {
 	struct op_events x = { .keeps_all = true };
 	struct err e = ERR_INIT;
@@ -156,25 +156,31 @@ static void join_one(const char *path, struct writer *w, struct buf *notes)
 		text_add_line(notes, "Operators: none, %s.", e.text);
 	} else {
 		shift(&x);
-		op_record_write(&x, w);
+		if (is_more)
+			op_record_write_more(&x, w);
+		else
+			op_record_write(&x, w);
 	}
 	op_events_done(&x);
 }
 
 /* x.lead has x.4711.pt.trace.json beside it, of another process. */
-static void keep_other(const char *from, const char *name, const char *recording, struct buf *notes)
+static bool keep_other(const char *from, const char *name, const char *recording, struct buf *notes)
 {
 	size_t n = strlen(recording) - (text_ends_with(recording, ".lead") ? 5 : 0);
 	struct buf text = BUF_INIT;
 	struct err e = ERR_INIT;
 	char to[PATH_BYTES];
+	bool is_kept;
 
 	snprintf(to, sizeof to, "%.*s.%s", (int)n, recording, name);
-	if (buf_load(&text, from, SIZE_MAX / 2, &e) < 0 || outfile_save(&text, to, &e) < 0)
-		text_add_line(notes, "Operators of another process are lost: %s.", e.text);
-	else
+	is_kept = buf_load(&text, from, SIZE_MAX / 2, &e) == 0 && outfile_save(&text, to, &e) == 0;
+	if (is_kept)
 		text_add_line(notes, "Operators of another process: %s", to);
+	else
+		text_add_line(notes, "Operators of another process are lost: %s.", e.text);
 	buf_done(&text);
+	return is_kept;
 }
 
 /* has_traces: that a launcher makes no steps of its own is no news. */
@@ -203,8 +209,7 @@ static void tell_ranks(const char *recording, struct buf *notes)
 {
 	size_t n = strlen(recording) - (text_ends_with(recording, ".lead") ? 5 : 0);
 
-	buf_printf(notes,
-		"Ranks side by side: leadline report %s %.*s.*.pt.trace.json --distributed\n",
+	buf_printf(notes, "Compare ranks: leadline report %s %.*s.*.pt.trace.json --distributed\n",
 		recording, (int)n, recording);
 }
 
@@ -212,15 +217,16 @@ void torch_full_join(struct torch_full *t, struct writer *w, const char *path, s
 {
 	names traces = VEC_INIT, told = VEC_INIT;
 	char from[PRIVATE_BASE_PATH + 512];
+	size_t n_others = 0;
 
 	list(t->folder.path, SUFFIX, &traces);
 	list(t->folder.path, ".note", &told);
 	for (size_t i = 0; i < traces.n; i++) {
 		snprintf(from, sizeof from, "%s/%s", t->folder.path, traces.v[i]);
-		if (i == 0)
-			join_one(from, w, notes);
+		if (i == 0 || strtol(traces.v[i], NULL, 10) == strtol(traces.v[0], NULL, 10))
+			join_one(from, i > 0, w, notes);
 		else
-			keep_other(from, traces.v[i], path, notes);
+			n_others += keep_other(from, traces.v[i], path, notes);
 	}
 	for (size_t i = 0; i < told.n; i++) {
 		snprintf(from, sizeof from, "%s/%s", t->folder.path, told.v[i]);
@@ -228,11 +234,11 @@ void torch_full_join(struct torch_full *t, struct writer *w, const char *path, s
 	}
 	if (traces.n)
 		text_add_line(notes, "Operators: leadline report %s --overview --ops", path);
-	if (traces.n > 1)
+	if (n_others)
 		tell_ranks(path, notes);
 	if (!traces.n && !told.n)
 		buf_adds(notes,
-			"Operators: none, the program imported no torch or did not come to its "
+			"Operators: none, the program did not import torch or did not run to its "
 			"end.\n");
 	done(&traces);
 	done(&told);

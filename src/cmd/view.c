@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * leadline view: shows recordings as a page in a browser. */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stddef.h>
@@ -26,15 +27,15 @@
 #include "cmd/result.h"
 #include "serve/library.h"
 #include "serve/onefile.h"
-#include "serve/server.h"
-#include "analyze/torch.h"
+#include "serve/http/server.h"
+#include "analyze/torch/results.h"
 #include "base/banned.h"
 
 extern char **environ;
 
 struct options {
 	const char *output, *max_size, *editor;
-	bool no_browser, has_port;
+	bool no_browser, has_port, force;
 	uint64_t port;
 	const char *unix_path;
 	struct opt_list allow_hosts;
@@ -43,26 +44,45 @@ struct options {
 #define FIELD(f) offsetof(struct options, f)
 
 static const struct opt options_table[] = {
-	{ 'o', "output", OPT_STRING, "FILE", false,
-		"write the page as one HTML file that needs no server; -: to standard output",
-		FIELD(output), SIZE_MAX, NULL },
-	{ 0, "max-size", OPT_STRING, "SIZE", false,
-		"largest size of that file: 500KB, 20MB (else 5MB); what does not fit is left out",
-		FIELD(max_size), SIZE_MAX, NULL },
-	{ 0, "editor", OPT_STRING, "NAME", false,
-		"link source lines to an editor: vscode, vscodium, cursor, zed, pycharm, idea, "
-		"sublime, or an address with {file} and {line} in it",
-		FIELD(editor), SIZE_MAX, NULL },
-	{ 0, "no-browser", OPT_FLAG, NULL, false, "only print the address", FIELD(no_browser),
-		SIZE_MAX, NULL },
-	{ 0, "port", OPT_U64, "N", false,
-		"listen at this port of 127.0.0.1 (else one that is free)", FIELD(port),
-		FIELD(has_port), NULL },
-	{ 0, "unix", OPT_STRING, "SOCKET", false, "listen at this Unix socket instead",
-		FIELD(unix_path), SIZE_MAX, NULL },
-	{ 0, "allow-host", OPT_LIST, "NAME", false,
-		"answer to this name, too, for a proxy in front; may be given several times",
-		FIELD(allow_hosts), SIZE_MAX, NULL },
+	{ .letter = 'o',
+		.name = "output",
+		.kind = OPT_STRING,
+		.value = "FILE",
+		.help = "write the page as one self-contained HTML file (-: standard output)",
+		.offset = FIELD(output) },
+	OUTPUT_FORCE(FIELD(force)),
+	{ .name = "max-size",
+		.kind = OPT_STRING,
+		.value = "SIZE",
+		.help = "size limit of that file: 500KB, 20MB (default: 5MB); what does not fit is "
+			"left out",
+		.offset = FIELD(max_size) },
+	{ .name = "editor",
+		.kind = OPT_STRING,
+		.value = "NAME",
+		.help = "link source lines to an editor: vscode, vscodium, cursor, zed, pycharm, "
+			"idea, sublime, or a URL with {file} and {line} in it",
+		.offset = FIELD(editor) },
+	{ .name = "no-browser",
+		.kind = OPT_FLAG,
+		.help = "only print the address",
+		.offset = FIELD(no_browser) },
+	{ .name = "port",
+		.kind = OPT_U64,
+		.value = "N",
+		.help = "listen on this port of 127.0.0.1 (default: a free one)",
+		.offset = FIELD(port),
+		.given_offset = FIELD(has_port) },
+	{ .name = "unix",
+		.kind = OPT_STRING,
+		.value = "SOCKET",
+		.help = "listen on this Unix socket instead",
+		.offset = FIELD(unix_path) },
+	{ .name = "allow-host",
+		.kind = OPT_LIST,
+		.value = "NAME",
+		.help = "also answer to this host name, for a proxy in front; may be repeated",
+		.offset = FIELD(allow_hosts) },
 };
 
 enum { FOLDER_FILES = 100, MAX_SIZE = 5000000, LARGEST = 1000000000 };
@@ -90,9 +110,8 @@ static int open_folder(struct library *l, const char *path, struct err *e)
 	int status = folder_list(&a, path, false, &folder, e);
 
 	if (status == 0 && folder.n > FOLDER_FILES)
-		status = err_set(e, ERR_USAGE,
-			"%s: %zu recordings are too many at once; name up to %d", path, folder.n,
-			FOLDER_FILES);
+		status = err_set(e, ERR_USAGE, "%s: %zu recordings are too many; name at most %d",
+			path, folder.n, FOLDER_FILES);
 	for (size_t i = 0; status == 0 && i < folder.n; i++)
 		status = open_one(l, folder.v[i], e);
 	arena_done(&a);
@@ -141,7 +160,7 @@ static int find_editor(const char *name, const char **ret, struct err *e)
 	if (name && !is_address(name))
 		return err_set(e, ERR_USAGE,
 			"--editor wants cursor, idea, pycharm, sublime, vscode, vscodium, zed, or "
-			"an address such as myeditor://open?file={file}&line={line}, not '%s'",
+			"a URL such as myeditor://open?file={file}&line={line}, not '%s'",
 			name);
 	*ret = name;
 	return 0;
@@ -216,8 +235,8 @@ static void tell_forwarding(const struct server *s)
 	/* client address, client port, server address, server port */
 	if (connection)
 		sscanf(connection, "%*s %*s %127s", server);
-	printf("You are here over SSH. On your own machine, type this and open the address above "
-	       "there:\n"
+	printf("You are connected over SSH. On your own machine, run this and open the address "
+	       "above there:\n"
 	       "  ssh -N -L %u:127.0.0.1:%u %s%s%s\n",
 		server_port(s), server_port(s), user ? user : "", user ? "@" : "", server);
 }
@@ -236,13 +255,13 @@ static void tell(struct server *s, const struct options *o, struct redirect *way
 	else if (is_remote)
 		tell_forwarding(s);
 	else if (!o->no_browser && open_browser(s, way))
-		printf("A browser was started. If it may not read %s (one from a snap may not), "
+		printf("A browser was started. If it cannot read %s (browsers from a snap cannot), "
 		       "open the address above in it.\n",
 			way->path);
 	else if (!o->no_browser)
-		printf("No browser could be started here: open the address in one yourself.\n");
+		printf("No browser could be started here: open the address yourself.\n");
 	free(whole);
-	printf("Ctrl-C ends it.\n");
+	printf("Ctrl-C stops it.\n");
 	fflush(stdout);
 }
 
@@ -280,6 +299,10 @@ static int write_page(struct library *l, const struct options *o, struct err *e)
 		status = onefile_make(l, most, &page, &dropped, e);
 	if (status == 0 && strcmp(o->output, "-") == 0) {
 		status = buf_write(&page, STDOUT_FILENO, e);
+		if (status < 0 && e->sys == EPIPE) { /* who reads it has enough */
+			status = 0;
+			*e = ERR_INIT;
+		}
 	} else if (status == 0 && (status = outfile_save(&page, o->output, e)) == 0) {
 		output_line(STDOUT_FILENO, "%s: %s, opens in any browser", o->output,
 			units_format(size, UNIT_BYTES, (double)page.n));
@@ -325,17 +348,19 @@ static int run(const struct command *self, int argc, char **argv)
 	if (opts_parse(options_table, sizeof options_table / sizeof *options_table, &o, argc, argv,
 		    false, &first, &e) < 0)
 		return command_fail(self, &e);
+	if (output_may_write(o.output, o.force, &e) < 0)
+		return command_fail(self, &e);
 	if (argc == first)
 		err_set(&e, ERR_USAGE, "which recording? For example: leadline view run.lead");
 	else if (o.has_port && (o.port == 0 || o.port > UINT16_MAX))
 		err_set(&e, ERR_USAGE, "--port wants a number from 1 to 65535");
 	else if (o.has_port && o.unix_path)
-		err_set(&e, ERR_USAGE, "--port and --unix do not go together");
+		err_set(&e, ERR_USAGE, "--port and --unix cannot be combined");
 	else if (o.max_size && !o.output)
-		err_set(&e, ERR_USAGE, "--max-size is of -o FILE");
+		err_set(&e, ERR_USAGE, "--max-size needs -o FILE");
 	else if (o.output && (o.has_port || o.unix_path || o.allow_hosts.n))
 		err_set(&e, ERR_USAGE,
-			"-o writes a file: it needs no --port, --unix or --allow-host");
+			"-o writes a file: leave out --port, --unix and --allow-host");
 	else if (find_editor(o.editor, &l.editor, &e) == 0 && open_all(&l, argv + first, &e) == 0)
 		o.output ? write_page(&l, &o, &e) : serve(&l, &o, &e);
 	library_done(&l);
@@ -346,14 +371,14 @@ const struct command command_view = {
 	.group = "look",
 	.name = "view",
 	.arguments = "[options] FILE|FOLDER…",
-	.summary = "Show recordings as a page in a browser",
+	.summary = "Explore recordings in a browser",
 	.options = options_table,
 	.n_options = sizeof options_table / sizeof *options_table,
 	.examples = "  leadline view run.lead\n"
 		    "  leadline view run.lead -o run.html             one file to keep or send\n"
 		    "  leadline view before.lead after.lead           what changed\n"
-		    "  leadline view monday.json today.json           results of benchmarks\n"
-		    "  leadline view worker.pt.trace.json.gz          a trace of PyTorch\n"
+		    "  leadline view monday.json today.json           benchmark results\n"
+		    "  leadline view worker.pt.trace.json.gz          a PyTorch trace\n"
 		    "  leadline view run.lead --no-browser --port 8000\n",
 	.run = run,
 };

@@ -39,13 +39,16 @@ struct collect_context {
 	double rate_hz;          /* of samplers; 0: as often as possible */
 	struct sources *sources; /* told of source files; NULL: nobody wants them */
 	struct agent_options agent_options;
-	bool is_standby;    /* samples are wanted only where no agent comes */
-	bool *has_agents;   /* one has come; set by whoever meets them */
+	bool is_standby;             /* samples are wanted only where no agent comes */
+	bool *has_agents;            /* one has come; set by whoever meets them */
+	const uint64_t *n_continued; /* times we were continued after a stop (SIGCONT) */
+	/* tid → descriptor of its schedstat that a collector has open, for the others to read */
+	struct map *sched_files;
 	bool wants_package; /* the program may import leadline, installed or not */
-	const char
-		*torch_full; /* what torch's profiler shall do in it: bootstrap.h; NULL: nothing */
-	const char *
-		exclude; /* with calls: patterns of files and functions that are not traced; NULL: none */
+	/* what torch's profiler shall do in it: bootstrap.h; NULL: nothing */
+	const char *torch_full;
+	/* with calls: patterns of files and functions that are not traced; NULL: none */
+	const char *exclude;
 	const char *lines; /* with wants_line_times: patterns of functions, separated by commas */
 };
 

@@ -5,6 +5,7 @@
 #include "collect/program.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,10 +21,12 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "collect/collector.h"
 #include "collect/sources.h"
 #include "store/writer.h"
 #include "sys/cpus.h"
+#include "sys/priority.h"
 #include "sys/proc.h"
 #include "sys/spawn.h"
 #include "sys/tree.h"
@@ -34,13 +37,18 @@ enum {
 	WAKES_AT_ONCE = 40,
 };
 
+static const uint64_t OVERDUE_NS = 20000000; /* a look that comes later was held up */
 static const uint64_t AWAKE_NS = 10000;
 static const uint64_t NEWS_NS = 5000000; /* news wait no longer than this for a look */
 static const uint64_t WRITER_NS = 10000000;
-static const uint64_t TREE_POLL_NS = 8000000; /* children are found within this and a look */
+static const uint64_t TREE_POLL_NS = 8000000; /* children are found within this and a look … */
+/* … where the kernel tells of them, within this: asking costs 0.5 µs then */
+static const uint64_t TREE_NEWS_NS = 500000;
 
 struct running {
-	bool has_agents; /* collector.h */
+	bool has_agents;        /* collector.h */
+	uint64_t n_continued;   /* collector.h */
+	struct map sched_files; /* likewise */
 	const struct program_options *o;
 	struct writer *writer;
 	struct tree *tree;
@@ -54,9 +62,12 @@ struct running {
 	enum program_end end;
 	int status;
 	uint64_t n_looks;
+	uint32_t segment; /* of the recording */
 	uint64_t start_ns;
 	uint64_t stopped_ns; /* the recording */
-	uint64_t n_wakes;    /* by news of processes */
+	/* the program, or else the watching: what we do after that is not its time */
+	uint64_t ended_ns;
+	uint64_t n_wakes; /* by news of processes */
 	uint64_t next_tree_ns, next_hook_ns, next_writer_ns;
 	uint64_t polled_ns; /* when signals and news were last looked for */
 	size_t n;           /* collectors started */
@@ -104,6 +115,7 @@ static void write_context(const struct program_options *o, struct writer *w)
 {
 	struct cpus cpus = cpus_read();
 	struct utsname machine;
+	struct timespec tick;
 
 	write_command(o, w);
 	writer_meta(w, "tool", "leadline " LEADLINE_VERSION);
@@ -117,6 +129,8 @@ static void write_context(const struct program_options *o, struct writer *w)
 		writer_meta(w, "system", text);
 		writer_meta(w, "host", machine.nodename);
 	}
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0) /* one tick of the kernel's clock */
+		meta_number(w, "tick_ns", (double)tick.tv_sec * 1e9 + (double)tick.tv_nsec);
 	meta_number(w, "cpus_online", cpus.online);
 	meta_number(w, "cpus_allowed", cpus.allowed);
 }
@@ -185,7 +199,8 @@ static void take_signal(struct running *r, int signal, int code)
 {
 	bool ends = signal == SIGTERM || signal == SIGHUP;
 
-	if (signal == SIGCHLD || is_for_hook(r, signal))
+	r->n_continued += signal == SIGCONT;
+	if (signal == SIGCONT || signal == SIGCHLD || is_for_hook(r, signal))
 		return;
 	if (ends || signal == SIGUSR1)
 		writer_flush(r->writer);
@@ -213,8 +228,10 @@ static void on_tree_event(void *ctx, const struct tree_event *ev)
 {
 	struct running *r = ctx;
 
-	if (ev->process->serial == 0 && (ev->kind == TREE_REAPED || ev->kind == TREE_EXIT))
+	if (ev->process->serial == 0 && (ev->kind == TREE_REAPED || ev->kind == TREE_EXIT)) {
 		r->status = ev->kind == TREE_REAPED ? ev->end->status : ev->status;
+		r->ended_ns = ev->t_ns;
+	}
 	for (size_t i = 0; i < r->n; i++)
 		if (r->o->collectors[i]->on_event)
 			r->o->collectors[i]->on_event(r->state[i], ev);
@@ -252,13 +269,30 @@ static const struct timespec *time_to_wait(const struct running *r, struct times
 	return ret;
 }
 
+/* What came and went leaves holes in the heap: they are the system's again when the tables of a segment are forgotten, once a
+ * minute. */
+static void give_back_memory(struct running *r)
+{
+	if (r->segment != writer_segment(r->writer))
+		malloc_trim(0);
+	r->segment = writer_segment(r->writer);
+}
+
 static void look(struct running *r, uint64_t now)
 {
-	if (next_look(r) > now)
+	uint64_t next = next_look(r);
+
+	if (next > now)
 		return;
+	if (now - next > OVERDUE_NS) { /* were we stopped? Whoever looks wants to know */
+		read_signals(r);
+		r->is_over |= !tree_has_root(r->tree);
+		if (r->is_over || !r->is_recording)
+			return;
+	}
 	if (now >= r->next_tree_ns) {
 		tree_poll(r->tree, now);
-		r->next_tree_ns = now + TREE_POLL_NS;
+		r->next_tree_ns = now + (tree_hears(r->tree) ? TREE_NEWS_NS : TREE_POLL_NS);
 	}
 	for (size_t i = 0; i < r->n; i++)
 		if (r->next_ns[i] <= now) {
@@ -268,6 +302,7 @@ static void look(struct running *r, uint64_t now)
 	if (now >= r->next_writer_ns) {
 		writer_poll(r->writer, now);
 		r->next_writer_ns = now + WRITER_NS;
+		give_back_memory(r);
 	}
 	if (writer_error(r->writer))
 		stop_recording(r, PROGRAM_WRITER);
@@ -360,7 +395,7 @@ static void poll_once(struct running *r)
 	if (fds[1].revents)
 		tree_poll(r->tree, r->polled_ns);
 	if (fds[4].revents)
-		r->next_ns[waiting] = 0;
+		r->next_ns[waiting] = r->polled_ns;
 	if (fds[0].revents)
 		read_signals(r);
 	if (fds[2].revents)
@@ -378,9 +413,16 @@ static void poll_once(struct running *r)
 
 static void watch(struct running *r)
 {
+	struct priority before;
+
+	/* Not earlier: the program runs as it would without us. Who looks without a pause goes first of nobody. */
+	priority_raise(&before, r->o->rate_hz > 0);
 	while (!r->is_over)
 		if (!wait_awake(r) && !sleep_until_look(r))
 			poll_once(r);
+	priority_restore(&before);
+	if (!r->ended_ns)
+		r->ended_ns = now_ns(CLOCK_MONOTONIC);
 }
 
 static int start_collectors(struct running *r, struct err *e)
@@ -392,6 +434,8 @@ static int start_collectors(struct running *r, struct err *e)
 		.agent_options = r->o->agent_options,
 		.is_standby = r->o->is_standby,
 		.has_agents = &r->has_agents,
+		.n_continued = &r->n_continued,
+		.sched_files = &r->sched_files,
 		.wants_package = r->o->wants_package,
 		.torch_full = r->o->torch_full,
 		.lines = r->o->lines,
@@ -421,14 +465,12 @@ static int begin(struct running *r, const struct signal_state *signals, struct e
 
 static void write_outcome(struct running *r, struct program_result *ret)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC);
-
 	*ret = (struct program_result){ .pid = r->pid,
 		.end = r->end,
 		.has_ended = !tree_has_root(r->tree),
 		.status = r->status,
-		.wall_ns = now - r->start_ns,
-		.recorded_ns = (r->stopped_ns ? r->stopped_ns : now) - r->start_ns,
+		.wall_ns = r->ended_ns - r->start_ns,
+		.recorded_ns = (r->stopped_ns ? r->stopped_ns : r->ended_ns) - r->start_ns,
 		.own_cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID),
 		.n_looks = r->n_looks };
 	writer_meta(r->writer, "tree_method", tree_method(r->tree));
@@ -451,7 +493,9 @@ static int record(struct running *r, struct program_result *ret, struct err *e)
 
 	prctl(PR_SET_TIMERSLACK, 1); /* ours alone: a program that is exec'd gets the default */
 	taken_signals(&r->taken);
+	sigaddset(&r->taken, SIGCONT); /* it continues us all the same */
 	signals_take(&r->taken, &before);
+	files_raise(&before);
 	sigaddset(&r->taken, SIGCHLD);
 	r->signals = signalfd(-1, &r->taken, SFD_CLOEXEC | SFD_NONBLOCK);
 	status = r->signals < 0 ? err_errno(e, ERR_SYSTEM, "signalfd")
@@ -470,6 +514,7 @@ static int record(struct running *r, struct program_result *ret, struct err *e)
 	if (status == 0 && r->sources)
 		sources_write(r->sources, r->writer);
 	sources_free(r->sources);
+	map_done(&r->sched_files);
 	if (status == 0)
 		write_outcome(r, ret);
 	tree_close(r->tree);

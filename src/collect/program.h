@@ -36,8 +36,8 @@ struct writer;
  * thread that owns the writer. False ends the loop: the program goes on, waited for or not. */
 struct program_hook {
 	bool (*call)(void *ctx, uint64_t now_ns);
-	bool (*on_signal)(
-		void *ctx, int signal); /* may be NULL; true: it was for the caller alone */
+	/* may be NULL; true: it was for the caller alone */
+	bool (*on_signal)(void *ctx, int signal);
 	void *ctx;
 	int fd;
 	uint64_t interval_ns;

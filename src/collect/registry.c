@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * All collectors, in the order they are tried. */
+#include "collect/agents/trace.h"
 #include "collect/collector.h"
-#include "collect/host.h"
-#include "collect/py_regions.h"
-#include "collect/py_sample.h"
-#include "collect/py_trace.h"
+#include "collect/host/host.h"
+#include "collect/samples/regions.h"
+#include "collect/samples/sampler.h"
 
 const struct collector *const collectors[] = {
 	&collector_host,

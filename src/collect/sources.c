@@ -23,12 +23,15 @@ struct process {
 	pid_t pid;
 	struct reach reach;
 	int64_t start_ns; /* realtime; of the process, told in ticks */
+	unsigned n_files; /* that it named first */
+	bool is_free;     /* ended without any: its place is given to the next */
 };
 
 struct sources {
 	struct intern names;   /* files, each once */
 	VEC(unsigned) process; /* that named it first */
 	VEC(struct process) processes;
+	size_t n_free; /* of them */
 	unsigned n_descriptors;
 	unsigned n_late;
 	size_t n_bytes; /* written */
@@ -44,7 +47,8 @@ void sources_free(struct sources *s)
 	if (!s)
 		return;
 	vec_each (&s->processes, p)
-		reach_done(&p->reach);
+		if (!p->is_free)
+			reach_done(&p->reach);
 	vec_done(&s->processes);
 	vec_done(&s->process);
 	intern_done(&s->names);
@@ -74,8 +78,26 @@ unsigned sources_process(struct sources *s, pid_t pid, uint64_t start_ns, bool i
 		reach_forget(&p.reach);
 	}
 	p.start_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME) + (int64_t)start_ns;
+	for (size_t i = s->n_free ? 0 : s->processes.n; i < s->processes.n; i++)
+		if (s->processes.v[i].is_free) {
+			s->n_free--;
+			s->processes.v[i] = p;
+			return (unsigned)i;
+		}
 	vec_push(&s->processes, p);
 	return (unsigned)s->processes.n - 1;
+}
+
+void sources_process_ended(struct sources *s, unsigned process)
+{
+	struct process *p = &s->processes.v[process];
+
+	if (p->n_files || p->is_free)
+		return;
+	s->n_descriptors -= reach_descriptors(&p->reach);
+	reach_done(&p->reach);
+	p->is_free = true;
+	s->n_free++;
 }
 
 void sources_file(struct sources *s, unsigned process, const char *file)
@@ -88,6 +110,7 @@ void sources_file(struct sources *s, unsigned process, const char *file)
 	if (!added)
 		return;
 	vec_push(&s->process, process);
+	s->processes.v[process].n_files++;
 	reach_lower(&s->processes.v[process].reach, s->processes.v[process].pid);
 }
 

@@ -32,6 +32,8 @@ void sources_free(struct sources *s); /* accepts NULL */
 
 /* start_ns: after boot. is_own: it is known to have been of our user, should it have ended already. */
 unsigned sources_process(struct sources *s, pid_t pid, uint64_t start_ns, bool is_own);
+/* It ended, or runs another program: if no file is named after it, its number is given to another one. */
+void sources_process_ended(struct sources *s, unsigned process);
 void sources_file(struct sources *s, unsigned process, const char *file);
 
 void sources_write(struct sources *s, struct writer *w);

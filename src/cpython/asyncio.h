@@ -4,7 +4,7 @@
  * whom.
  *
  *	3.14+        the interpreter publishes where (a section .AsyncioDebug of the module that holds
- *	             asyncio's C code, found by collect/py_asyncio.h); tasks are linked to the thread they
+ *	             asyncio's C code, found by collect/samples/asyncio.h); tasks are linked to the thread they
  *	             run on, and know who awaits them
  *	3.8 … 3.13   the weak sets of asyncio.tasks list them. Where a C task keeps its fields is learned
  *	             from the first one: the only word that leads to a coroutine, with what it waits for
@@ -50,8 +50,8 @@ struct asyncio_task {
 	uint64_t waits_on;  /* a future or task; 0: nothing */
 	const char *name;   /* in the arena */
 	enum coroutine_state state;
-	struct stack_frame
-		*frames; /* of the coroutine and what it awaits, leaf first; in the arena */
+	/* of the coroutine and what it awaits, leaf first; in the arena */
+	struct stack_frame *frames;
 	size_t n_frames;
 	size_t *awaiters; /* indices of tasks; in the arena */
 	size_t n_awaiters;

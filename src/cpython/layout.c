@@ -183,7 +183,8 @@ static int check_overlap(const struct py_layout *l, struct err *e)
 	return 0;
 }
 
-int layout_check(const struct py_layout *l, struct err *e)
+/* Every field by itself: there if the version has it, aligned, inside its struct, sizes bounded. */
+static int layout_check(const struct py_layout *l, struct err *e)
 {
 	for (int i = 0; i < LAYOUT_FIELDS; i++)
 		if (check_field(l, i, e) < 0)

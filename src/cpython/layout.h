@@ -39,10 +39,6 @@ int layout_from_debug_offsets(
 /* Whether there is such a self-description: 1, 0, or -errno. */
 int layout_is_published(const struct mem *m, uint64_t runtime);
 
-/* Every field by itself: there if the version has it, aligned, inside its struct, sizes bounded. The
- * functions above have done so. */
-int layout_check(const struct py_layout *l, struct err *e);
-
 /* What layout_verify has followed. */
 struct layout_proof {
 	uint32_t n_interpreters, n_threads;

@@ -99,8 +99,8 @@ static void what_is_published_is_taken(void **state)
 			r.layout.thread_interp, layout_row_offset(row, FIELD_thread_interp));
 		assert_int_equal(r.layout.gil_locked, layout_row_offset(row, FIELD_gil_locked));
 		assert_int_equal(r.layout.flags & PY_FREE_THREADED, row->is_free_threaded);
-		rig_put_u64(
-			&r, r.runtime + place, r.layout.interp_modules + 64); /* another patch's */
+		/* another patch's */
+		rig_put_u64(&r, r.runtime + place, r.layout.interp_modules + 64);
 		assert_int_equal(layout_from_debug_offsets(&l, &r.mem, r.runtime, &e), 0);
 		assert_int_equal(l.interp_modules, r.layout.interp_modules + 64);
 		rig_done(&r);

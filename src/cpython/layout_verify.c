@@ -567,12 +567,18 @@ static bool walk_all(struct walk *w, uint64_t runtime)
 	return check_current(w, runtime);
 }
 
-static int not_yet(const struct layout_proof *p, struct err *e)
+static int not_yet(struct walk *w, uint64_t runtime, struct err *e)
 {
-	err_set(e, ERR_BAD_LAYOUT, "%s",
-		!p->n_interpreters      ? "it has no interpreter yet"
-			: !p->n_threads ? "its interpreter has no thread yet"
-					: "none of its threads runs Python code");
+	const struct layout_proof *p = &w->proof;
+	uint64_t by = 0;
+	bool is_ending =
+		get_pointer(w, runtime + w->l->runtime_finalizing, &by, "finalizing") && by;
+
+	err_set(e, ERR_NO_PYTHON_NOW, "%s",
+		is_ending ? "its interpreter is ending: no Python code runs any more"
+			: !p->n_interpreters ? "it has no interpreter yet"
+			: !p->n_threads      ? "its interpreter has no thread yet"
+					     : "none of its threads runs Python code");
 	return LAYOUT_NOT_YET;
 }
 
@@ -608,7 +614,7 @@ int layout_verify(const struct py_layout *l, const struct mem *m, uint64_t runti
 		*ret = w.proof;
 		result = 0;
 	} else if (is_closed) {
-		result = not_yet(&w.proof, e);
+		result = not_yet(&w, runtime, e);
 	} else {
 		struct buf version = BUF_INIT;
 

@@ -45,8 +45,8 @@ enum { OBJECT_TYPE_NAME = 128 };
 
 struct object_type {
 	uint64_t address;
-	char name
-		[OBJECT_TYPE_NAME]; /* tp_name: "int", "_asyncio.Task"; of classes without module */
+	/* tp_name: "int", "_asyncio.Task"; of classes without module */
+	char name[OBJECT_TYPE_NAME];
 	uint64_t flags;
 	int64_t basicsize, itemsize, dictoffset;
 	uint64_t dict;        /* address, or 0 */

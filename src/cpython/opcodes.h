@@ -36,8 +36,8 @@ enum opcode_argument {
 struct opcodes { /* of one version, by the byte that stands in the code */
 	unsigned minor;
 	uint16_t id[256]; /* enum opcode; OP_NONE: no such instruction */
-	uint8_t base
-		[256]; /* the byte of the instruction this is a specialised form of, or its own */
+	/* the byte of the instruction this is a specialised form of, or its own */
+	uint8_t base[256];
 	uint8_t caches[256];   /* code units behind it */
 	uint8_t argument[256]; /* enum opcode_argument */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a process does right now: its threads and asyncio tasks with their stacks. Plain data in an
- * arena; collect/py_dump.h takes it, analyze/snapshots.h compares several, view/dump.h shows them.
+ * arena; collect/samples/dump.h takes it, analyze/samples/snapshots.h compares several, view/samples/dump.h shows them.
  * All texts are the target's: any characters. */
 #ifndef CPYTHON_SNAPSHOT_H
 #define CPYTHON_SNAPSHOT_H

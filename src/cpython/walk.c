@@ -11,8 +11,8 @@
 struct frame { /* as it stands in memory */
 	uint64_t address;
 	uint64_t code, previous, instr;
-	uint32_t
-		copy; /* of the instructions, free-threaded from 3.14 on; 0: the code object's own */
+	/* of the instructions, free-threaded from 3.14 on; 0: the code object's own */
+	uint32_t copy;
 	bool is_executing; /* up to 3.13 */
 	bool has_returned; /* from 3.14 on */
 	unsigned owner;

@@ -29,10 +29,10 @@ struct walk_code { /* what the walk must know of a code object; the caller cache
 	uint32_t frame_bytes; /* of a frame of this code on the data stack */
 	uint32_t n_code_bytes;
 	uint64_t code_address; /* of its instructions */
-	uint32_t
-		n_setup_bytes; /* of the instructions up to that which begins the body; none calls */
-	const uint64_t
-		*returns; /* a bit for each two bytes, set where it returns; NULL: not known */
+	/* of the instructions up to that which begins the body; none calls */
+	uint32_t n_setup_bytes;
+	/* a bit for each two bytes, set where it returns; NULL: not known */
+	const uint64_t *returns;
 	bool is_coroutine;
 };
 
@@ -44,7 +44,8 @@ struct walk_chunk {
 };
 
 struct walk_image {
-	uint64_t top_before, top_after;  /* of the data stack, read before and after the chunks */
+	/* of the data stack, read before and after the chunks; or the same */
+	uint64_t top_before, top_after;
 	const struct walk_chunk *chunks; /* from the root on; the last is the newest */
 	size_t n_chunks;
 	size_t n_at_once; /* bytes of the newest chunk copied between the two readings of the top */

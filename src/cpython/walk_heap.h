@@ -51,8 +51,8 @@ struct walk_heap_frame { /* kept by the caller from look to look, zeroed at firs
 	bool is_executing;
 	/* The walker's own, of the walk number `visit` and `measured`. */
 	uint64_t visit, measured;
-	uint32_t
-		depth; /* frames to a root that executes, by their links; 0: these do not lead to one */
+	/* frames to a root that executes, by their links; 0: these do not lead to one */
+	uint32_t depth;
 	uint32_t n_dead; /* of them, frames that have ended */
 	uint64_t root;
 };

@@ -197,8 +197,8 @@ static void a_leaf_that_has_ended_is_still_the_leaf(void **state)
 	put(f, 2, 2, 1, EXECUTES);
 	f->frames[1].lasti = 44; /* has gone on */
 	expect(f, 3, "123", false);
-	assert_int_equal(
-		offset_at(f, 2), 6); /* where it was seen executing, not its last instruction */
+	/* where it was seen executing, not its last instruction */
+	assert_int_equal(offset_at(f, 2), 6);
 	assert_int_equal(offset_at(f, 1), 4); /* where it called */
 	done(f);
 }
@@ -214,8 +214,8 @@ static void one_that_went_to_the_free_list_is_given_to_its_usual_caller(void **s
 	put(f, 3, 3, 0, ENDED); /* the end of the list: not the root */
 	expect(f, 3, "123", false);
 	put(f, 7, 9, 1, EXECUTES);
-	put(f, 3, 3, 7,
-		ENDED); /* one that was taken from the list again, for what does not call it */
+	/* one that was taken from the list again, for what does not call it */
+	put(f, 3, 3, 7, ENDED);
 	expect(f, 3, "123", false);
 	done(f);
 }
@@ -384,8 +384,8 @@ static void frames_of_another_thread_are_not_mixed_in(void **state)
 	struct fake *f = three();
 
 	(void)state;
-	put(f, 8, 8, 0,
-		EXECUTES); /* a root of another thread, under which a freed frame came to life */
+	/* a root of another thread, under which a freed frame came to life */
+	put(f, 8, 8, 0, EXECUTES);
 	put(f, 7, 7, 8, EXECUTES);
 	put(f, 6, 2, 7, EXECUTES);
 	put(f, 3, 3, 0, ENDED);

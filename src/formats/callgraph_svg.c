@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The call graph as one picture, without Graphviz: what gprof2dot draws (dot.c), laid out by
- * analyze/graph_layout. Each box has the function's name, its share with what it calls, in brackets its own, and
+ * analyze/samples/graph_layout. Each box has the function's name, its share with what it calls, in brackets its own, and
  * calls where they were counted; arrows are as wide as their share. More than BOXES_MOST boxes nobody could read:
  * the threshold then rises, and the head of the picture tells it. Tooltips tell names and files in full. */
 #include <inttypes.h>
@@ -9,19 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/callgraph.h"
-#include "analyze/graph_layout.h"
 #include "analyze/recording.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/callgraph.h"
+#include "analyze/samples/graph_layout.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "formats/dot.h"
 #include "formats/format.h"
+#include "formats/labels.h"
 #include "formats/sink.h"
 #include "formats/svg.h"
 #include "formats/theme.h"
-#include "formats/used.h"
 #include "base/banned.h"
 
 enum {
@@ -236,7 +236,7 @@ static void add_arrow(struct page *p, size_t i)
 
 static void add_head(struct page *p, const struct selection *s, struct graph_point size)
 {
-	const char *command = used_command(s), *title = *command ? command : "call graph";
+	const char *command = label_command(s), *title = *command ? command : "call graph";
 	double width = fmax(size.x + 2 * MARGIN + 20, 640);
 	char total[UNITS_TEXT];
 
@@ -254,9 +254,8 @@ static void add_head(struct page *p, const struct selection *s, struct graph_poi
 	buf_adds(p->out, "</text>\n");
 	buf_adds(p->out,
 		"<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
-		"markerWidth=\"9\" "
-		"markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
-		"<path d=\"M0,0 L8,4 L0,8 z\" fill=\"#444\"/></marker></defs>\n");
+		"markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" "
+		"orient=\"auto\"><path d=\"M0,0 L8,4 L0,8 z\" fill=\"#444\"/></marker></defs>\n");
 }
 
 static int write(struct selection *s, struct sink *out, struct err *e)

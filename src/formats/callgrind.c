@@ -12,18 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/paths.h"
+#include "analyze/samples/paths.h"
 #include "analyze/recording.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/saturate.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "formats/labels.h"
 #include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/sink.h"
-#include "formats/used.h"
 #include "base/banned.h"
 
 /* Functions are numbered 2 × their number, + 1 where the stack has them already; then come threads. */
@@ -218,7 +218,7 @@ static void add_file(struct file *f, const char *word, const char *path)
 
 static const char *name_of(struct file *f, uint32_t number)
 {
-	return number >= f->n_numbers ? used_thread_name(f->a, f->s, number - f->n_numbers)
+	return number >= f->n_numbers ? label_thread(f->a, f->s, number - f->n_numbers)
 				      : frames_function(f->s->frames, number / 2)->name;
 }
 
@@ -285,7 +285,7 @@ static void add_head(struct file *f, const struct selection *s)
 	selection_describe(s, &what);
 	buf_adds(out,
 		"# callgrind format\nversion: 1\ncreator: leadline " LEADLINE_VERSION "\ncmd: ");
-	add_text(out, used_command(s));
+	add_text(out, label_command(s));
 	buf_adds(out, "\n" CALLGRIND_ESCAPES "\n");
 	if (*sink_damage(f->out))
 		buf_printf(out, "desc: Damage: %s\n", sink_damage(f->out));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The row of registry.c for callgrind's files; see callgrind.c. */
+ * What callgrind.c and callgrind_read.c share. */
 #ifndef FORMATS_CALLGRIND_H
 #define FORMATS_CALLGRIND_H
 
@@ -9,8 +9,6 @@
 struct err;
 struct foreign;
 struct input;
-
-extern const struct format format_callgrind;
 
 /* A line of the head of our files: names and the command are as text_add_escaped writes them. */
 #define CALLGRIND_ESCAPES "desc: Escapes: \\n \\t \\xNN \\uNNNN in names"

@@ -32,8 +32,8 @@ struct function {
 	uint32_t file, name; /* texts */
 	uint32_t line;       /* where calls go to; 0: not known */
 	uint64_t self;
-	uint64_t first_self,
-		first_out; /* of activations that are not within another: own, and in its calls */
+	/* of activations that are not within another: own, and in its calls */
+	uint64_t first_self, first_out;
 	uint64_t calls, first_calls;
 };
 
@@ -52,8 +52,8 @@ struct file {
 	struct foreign *to;
 	struct err *e;
 	struct intern texts, keys; /* keys: file and name → function */
-	struct map files, objects,
-		functions; /* names that have numbers, "(1) name" once, then "(1)": → text + 1 */
+	/* names that have numbers, "(1) name" once, then "(1)": → text + 1 */
+	struct map files, objects, functions;
 	VEC(struct function) rows;
 	VEC(struct edge) edges;
 	struct map edge_of; /* caller and callee → index */

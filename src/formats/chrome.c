@@ -6,14 +6,14 @@
 #include "formats/chrome.h"
 
 #include "analyze/recording.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/json_write.h"
 #include "base/vec.h"
 #include "formats/format.h"
+#include "formats/labels.h"
 #include "formats/sink.h"
 #include "formats/spans.h"
-#include "formats/used.h"
 #include "base/banned.h"
 
 struct parts { /* what is the same in all events of a function; NULL: not made yet */
@@ -128,7 +128,7 @@ static void put_threads(struct trace *t, const char *command)
 		if (!spans_has_thread(t->spans, i))
 			continue;
 		name_it(t, "process_name", pid, tid, command);
-		name_it(t, "thread_name", pid, tid, used_thread_name(&t->a, s, i));
+		name_it(t, "thread_name", pid, tid, label_thread(&t->a, s, i));
 		t->thread = arena_printf(&t->a, ",\"pid\":%u,\"tid\":%u", pid, tid);
 		spans_replay(t->spans, i, &replay);
 	}
@@ -161,7 +161,7 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 			buf_printf(&out->text, ",\"damage\":\"%s\"", sink_damage(out));
 		put_choice(s, out);
 		buf_adds(&out->text, "},\"traceEvents\":[");
-		put_threads(&t, used_command(s));
+		put_threads(&t, label_command(s));
 		buf_adds(&out->text, "\n]}\n");
 		status = spans_close(t.spans, e);
 	}

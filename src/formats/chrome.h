@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The row of registry.c for Chrome's trace events; see chrome.c. */
+ * Reading Chrome's trace events; see chrome.c. */
 #ifndef FORMATS_CHROME_H
 #define FORMATS_CHROME_H
 
@@ -10,8 +10,6 @@ struct err;
 struct foreign;
 struct input;
 struct op_events;
-
-extern const struct format format_chrome;
 
 /* chrome_read.c */
 bool chrome_recognise(const char *head, size_t n);

@@ -7,10 +7,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_stacks.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/stacks.h"
 #include "base/err.h"
-#include "formats/torch_trace.h"
+#include "formats/torch/trace.h"
 #include "base/banned.h"
 
 static bool has(const char *head, size_t n, const char *word)

@@ -8,7 +8,6 @@
  *
  * Frames are written as "qualname (file:line)". Read are that, CPython's "file:qualname:line", and plain
  * names; what does not look like a place stays part of the name. */
-#include "formats/collapsed.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -16,7 +15,7 @@
 #include <string.h>
 
 #include "analyze/recording.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/intern.h"
@@ -59,8 +58,8 @@ static int write(struct selection *of, struct sink *out, struct err *e)
 	struct arena a = ARENA_INIT;
 	const struct stacks *s = selection_stacks_within(of, FORMAT_FRAMES);
 	struct stack_frame *frames = arena_new_n(&a, struct stack_frame, STACKS_DEPTH);
-	struct intern lines =
-		INTERN_INIT; /* places that differ only in the instruction are one line */
+	/* places that differ only in the instruction are one line */
+	struct intern lines = INTERN_INIT;
 	VEC(uint64_t) counts = VEC_INIT;
 	struct buf line = BUF_INIT;
 	double rate_hz = of->recording->fidelity.rate_reached_hz;

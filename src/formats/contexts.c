@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "analyze/paths.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/stacks.h"
 #include "formats/spans.h"
 #include "base/banned.h"
 

@@ -2,18 +2,17 @@
  *
  * V8's CPU profile, which VS Code and browsers' developer tools open: a table of stacks, and which of them was seen
  * when. The format knows one thread: the busiest is written. Lines count from 0 in it, times are µs. */
-#include "formats/cpuprofile.h"
 
 #include "analyze/recording.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/json_write.h"
 #include "base/vec.h"
 #include "formats/contexts.h"
 #include "formats/format.h"
+#include "formats/labels.h"
 #include "formats/sink.h"
 #include "formats/spans.h"
-#include "formats/used.h"
 #include "base/banned.h"
 
 struct page {
@@ -170,7 +169,7 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 		arena_done(&p.a);
 		return status;
 	}
-	p.thread = used_first_thread(p.spans->stacks);
+	p.thread = label_first_thread(p.spans->stacks);
 	json_init(&p.w, &out->text, false);
 	json_object_begin(&p.w);
 	if (p.spans->stacks->n_threads) {

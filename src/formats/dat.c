@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "analyze/recording.h"
-#include "analyze/usage.h"
+#include "analyze/host/usage.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/xalloc.h"

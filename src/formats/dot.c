@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/callgraph.h"
 #include "analyze/recording.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/callgraph.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/text.h"
 #include "formats/format.h"

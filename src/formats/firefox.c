@@ -6,15 +6,16 @@
 #include "formats/firefox.h"
 
 #include "analyze/recording.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/json_write.h"
 #include "formats/contexts.h"
 #include "formats/format.h"
+#include "formats/function_table.h"
+#include "formats/labels.h"
 #include "formats/sink.h"
 #include "formats/spans.h"
-#include "formats/used.h"
 #include "store/reader.h"
 #include "base/banned.h"
 
@@ -24,7 +25,7 @@ enum category { CATEGORY_OTHER, CATEGORY_PYTHON, CATEGORY_LIBRARY, CATEGORY_C };
 struct page {
 	struct arena a;
 	struct spans *spans;
-	struct used used;
+	struct function_table used;
 	struct contexts contexts;
 	struct intern strings, files;
 	struct sink *out;
@@ -269,7 +270,7 @@ static void put_thread(struct page *p, size_t i)
 	json_key(&p->w, "pausedRanges");
 	json_array_begin(&p->w);
 	json_array_end(&p->w);
-	json_kv_string(&p->w, "name", used_thread_name(&p->a, p->spans->stacks, i));
+	json_kv_string(&p->w, "name", label_thread(&p->a, p->spans->stacks, i));
 	json_kv_bool(&p->w, "isMainThread", t->pid == t->tid);
 	json_kv_string(&p->w, "pid", arena_printf(&p->a, "%u", t->pid));
 	json_kv_u64(&p->w, "tid", t->tid ? t->tid : i + 1);
@@ -319,7 +320,7 @@ static void put_meta(struct page *p, const struct selection *of)
 	json_object_begin(&p->w);
 	json_kv_u64(&p->w, "version", MADE_FOR);
 	json_kv_u64(&p->w, "preprocessedProfileVersion", VERSION);
-	json_kv_string(&p->w, "product", used_command(of));
+	json_kv_string(&p->w, "product", label_command(of));
 	json_kv_string(&p->w, "importedFrom", "leadline " LEADLINE_VERSION);
 	json_kv_double(&p->w, "interval", interval_ms);
 	json_kv_double(&p->w, "startTime",
@@ -345,7 +346,7 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 		arena_done(&p.a);
 		return status;
 	}
-	p.used = used_build(&p.a, p.spans->stacks);
+	p.used = function_table_build(&p.a, p.spans->stacks);
 	contexts_fill(&p.contexts, p.spans);
 	json_init(&p.w, &out->text, false);
 	json_object_begin(&p.w);

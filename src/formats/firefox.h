@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The row of registry.c for the Firefox Profiler's files; see firefox.c. */
+ * Reading the Firefox Profiler's files; see firefox.c. */
 #ifndef FORMATS_FIREFOX_H
 #define FORMATS_FIREFOX_H
 
@@ -9,8 +9,6 @@
 struct err;
 struct foreign;
 struct input;
-
-extern const struct format format_firefox;
 
 /* firefox_read.c */
 bool firefox_recognise(const char *head, size_t n);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json_read.h"

@@ -2,28 +2,30 @@
  *
  * A flame graph in one SVG file: roots at the bottom, what they call above, as wide as their time, the widest to the
  * left; a tooltip on each box. Boxes below a quarter of a pixel are left out. The hue is the module's; library
- * code is paler. Recursion is drawn once and marked (analyze/calltree.h), else it would be a tower. */
+ * code is paler. Recursion is drawn once and marked (analyze/samples/calltree.h), else it would be a tower. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/calltree.h"
 #include "analyze/recording.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/calltree.h"
+#include "analyze/samples/flametree.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/units.h"
 #include "base/vec.h"
 #include "formats/format.h"
+#include "formats/labels.h"
 #include "formats/sink.h"
 #include "formats/svg.h"
-#include "formats/used.h"
 #include "base/banned.h"
 
 enum {
 	WIDTH = 1200,
 	MARGIN = 10,
 	HEAD = 52,
+	NOTE = 16, /* a line more */
 	ROW = 17,
 	LEVELS_MOST = 2000 /* above, nothing is drawn */
 };
@@ -124,9 +126,30 @@ static void walk(struct flame *f, bool draw)
 	vec_done(&open);
 }
 
+/* ---- of who called whom ---------------------------------------------------------------------- */
+
+/* The same shape as of stacks; nodes of a flame tree lie depth first, children by total. */
+static const struct calltree_node *tree_of(struct arena *a, const struct flametree *t)
+{
+	struct calltree_node *nodes = arena_new_n(a, struct calltree_node, t->n);
+	const struct calltree_node **children = arena_new_n(a, const struct calltree_node *, t->n);
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		nodes[i] = (struct calltree_node){ .function = t->function[i],
+			.self = t->self[i],
+			.total = t->total[i],
+			.children = children + used };
+		for (uint32_t c = i + 1; c < t->end[i]; c = t->end[c])
+			children[used + nodes[i].n_children++] = &nodes[c];
+		used += nodes[i].n_children;
+	}
+	return nodes;
+}
+
 static void add_head(struct flame *f, const struct selection *s)
 {
-	const char *command = used_command(s), *title = *command ? command : "flame graph";
+	const char *command = label_command(s), *title = *command ? command : "flame graph";
 	char total[UNITS_TEXT], samples[UNITS_TEXT];
 	struct buf *out = &f->out->text;
 
@@ -142,6 +165,9 @@ static void add_head(struct flame *f, const struct selection *s)
 			units_format(samples, UNIT_COUNT, (double)f->s->n_samples));
 	svg_choice(out, s);
 	buf_adds(out, "; hover for figures; strong colours: your own code</text>\n");
+	if (selection_is_parted(s))
+		buf_printf(out, "<text class=\"d\" x=\"%d\" y=\"%d\">%s</text>\n", MARGIN,
+			40 + NOTE, SELECTION_PARTED);
 }
 
 static int write(struct selection *s, struct sink *out, struct err *e)
@@ -150,11 +176,12 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 	struct flame f = { .out = out, .s = s->stacks };
 
 	(void)e;
-	f.root = calltree_build(&a, f.s, 0, NULL);
+	f.root = selection_is_parted(s) ? tree_of(&a, selection_tree(s))
+					: calltree_build(&a, f.s, 0, NULL);
 	if (f.root->total > 0)
 		f.per_second = (WIDTH - 2 * MARGIN) / f.root->total;
 	walk(&f, false);
-	f.height = HEAD + (double)f.n_levels * ROW + MARGIN;
+	f.height = HEAD + (selection_is_parted(s) ? NOTE : 0) + (double)f.n_levels * ROW + MARGIN;
 	add_head(&f, s);
 	walk(&f, true);
 	buf_adds(&out->text, "</svg>\n");
@@ -167,5 +194,6 @@ const struct format format_svg = {
 	.alias = "flamegraph",
 	.suffixes = { ".svg", ".flame.svg" },
 	.summary = "a flame graph as one picture",
+	.takes_totals = true,
 	.write = write,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files of other tools: one file per format, one row in registry.c. A row may read, write, or both.
+ * Files of other tools: one file per format, one row in formats.def. A row may read, write, or both.
  *
  * Writing goes through a sink (sink.h), which holds a bounded piece of the file at a time.
  *
@@ -30,7 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/callgraph.h"
+#include "analyze/samples/callgraph.h"
 
 struct buf;
 struct choice;
@@ -60,16 +60,15 @@ enum format_choice {
 struct format {
 	const char *name, *summary;
 	const char *alias; /* another tool's name for it, or NULL */
-	const char *suffixes
-		[4]; /* of file names, the one we give first; where two formats have one that
-				  * fits, the longer counts */
+	/* of file names, the one we give first; where two formats have one that fits, the longer counts */
+	const char *suffixes[4];
 
-	/* Whether a file that begins so (gzip undone) may be of this format: asked in the order of the
-	 * registry, the first yes counts. NULL: cannot be read. */
+	/* Whether a file that begins so (gzip undone) may be of this format: asked in the order of
+	 * formats.def, the first yes counts. NULL: cannot be read. */
 	bool (*recognise)(const char *head, size_t n);
 	int (*read)(struct input *in, struct foreign *to, struct err *e);
 
-	bool takes_ops;    /* it is made of operators (analyze/op_record.h), not of stacks */
+	bool takes_ops;    /* it is made of operators (analyze/torch/record.h), not of stacks */
 	bool takes_totals; /* it can be made of who called whom, without stacks (pstats files) */
 	enum format_choice choice;
 	bool is_graph; /* format_options say how it looks */
@@ -83,12 +82,16 @@ struct format_options {
 	const char *colormap; /* a name of theme.h */
 	bool by_selftime;     /* colour by self, not by total */
 	double skew;          /* of colours; 1: even */
-	const char *filter;   /* of rows (analyze/pattern.h); NULL: all */
-	const char
-		*damage; /* what is missing of the recording, for a comment; NULL or "": nothing */
+	const char *filter;   /* of rows (analyze/code/pattern.h); NULL: all */
+	/* what is missing of the recording, for a comment; NULL or "": nothing */
+	const char *damage;
 };
 
 extern const struct format_options format_defaults;
+
+#define FORMAT(name) extern const struct format format_##name;
+#include "formats/formats.def"
+#undef FORMAT
 
 extern const struct format *const formats[];
 extern const size_t n_formats;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * See used.h. */
-#include "formats/used.h"
+ * See function_table.h. */
+#include "formats/function_table.h"
 
 #include <string.h>
 
-#include "analyze/paths.h"
-#include "analyze/recording.h"
-#include "analyze/stacks.h"
-#include "analyze/usage.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "formats/spans.h"
 #include "base/banned.h"
@@ -38,11 +36,11 @@ static struct adding add_paths(struct arena *a, const struct stacks *s)
 	return to;
 }
 
-struct used used_build(struct arena *a, const struct stacks *s)
+struct function_table function_table_build(struct arena *a, const struct stacks *s)
 {
 	struct adding to = add_paths(a, s);
 
-	return (struct used){ to.n, to.functions, to.index };
+	return (struct function_table){ to.n, to.functions, to.index };
 }
 
 static void open_call(void *ctx, uint32_t function, uint64_t t_ns)
@@ -60,7 +58,7 @@ static void close_call(void *ctx, uint32_t function, uint64_t t_ns)
 
 /* Where part of a time line is missing, calls have other callers in it than their contexts have, so what is chosen by callers may
  * differ. */
-struct used used_build_spans(struct arena *a, const struct spans *s)
+struct function_table function_table_build_spans(struct arena *a, const struct spans *s)
 {
 	struct adding to = add_paths(a, s->stacks);
 	const struct spans_replay replay = { &to, open_call, close_call };
@@ -68,34 +66,5 @@ struct used used_build_spans(struct arena *a, const struct spans *s)
 	for (size_t i = 0; s->timeline && i < s->stacks->n_threads; i++)
 		if (s->stacks->only_mine || s->stacks->shape)
 			spans_replay(s, i, &replay);
-	return (struct used){ to.n, to.functions, to.index };
-}
-
-const char *used_command(const struct selection *s)
-{
-	return s->recording->usage->command;
-}
-
-const char *used_thread_name(struct arena *a, const struct stacks *s, size_t thread)
-{
-	const struct stack_thread *t = &s->threads[thread];
-
-	if (*t->name)
-		return t->tid ? arena_printf(a, "%s (%u)", t->name, t->tid) : t->name;
-	return t->tid == t->pid && t->tid ? arena_printf(a, "main thread (%u)", t->tid)
-					  : arena_printf(a, "thread %u", t->tid);
-}
-
-size_t used_first_thread(const struct stacks *s)
-{
-	size_t first = 0;
-
-	for (size_t i = 1; i < s->n_threads; i++) {
-		const struct stack_thread *x = &s->threads[i], *y = &s->threads[first];
-		double busy = s->is_foreign ? x->all : x->cpu_s;
-
-		if (busy > (s->is_foreign ? y->all : y->cpu_s))
-			first = i;
-	}
-	return first;
+	return (struct function_table){ to.n, to.functions, to.index };
 }

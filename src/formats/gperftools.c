@@ -8,13 +8,12 @@
  *	0  1  0                                  the end of stacks
  *
  * Addresses are all it knows of functions: a frame is the file it lies in and the offset there. */
-#include "formats/gperftools.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/vec.h"

@@ -7,13 +7,12 @@
  *
  * They become line_count records; how long a line ran by itself, and its longest run, such files do not say. Written
  * is protocol 2 under the name that line_profiler had the class under in all versions. */
-#include "formats/lprof.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "analyze/exact_lines.h"
-#include "analyze/pattern.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/code/pattern.h"
 #include "analyze/recording.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -21,7 +20,7 @@
 #include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
-#include "formats/pickle.h"
+#include "formats/codec/pickle.h"
 #include "formats/sink.h"
 #include "store/tables.h"
 #include "store/writer.h"

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/exact_lines.h"
-#include "analyze/frames.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/code/frames.h"
+#include "formats/codec/pickle.h"
 #include "formats/formats_rig.h"
-#include "formats/pickle.h"
 
 /* LineStats({("a.py", 1, "f"): [(3, 1, 500), (4, 101, 70000)], ("a.py", 7, "g"): [(9, 4, 2)]}, 1e-06) as
  * line_profiler 5 on CPython 3.13 pickles it (protocol 5). */

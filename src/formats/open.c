@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/benchmarks.h"
-#include "analyze/op_events.h"
-#include "analyze/op_stacks.h"
+#include "analyze/bench/recorded_results.h"
 #include "analyze/recording.h"
-#include "analyze/torch.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/results.h"
+#include "analyze/torch/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/outfile.h"
@@ -21,7 +21,7 @@
 #include "formats/input.h"
 #include "formats/opened.h"
 #include "formats/results.h"
-#include "formats/torch_trace.h"
+#include "formats/torch/trace.h"
 #include "store/container.h"
 #include "store/foreign.h"
 #include "store/reader.h"
@@ -79,8 +79,7 @@ static int unknown(const struct opened *o, bool is_empty, struct err *e)
 {
 	return err_set(e, ERR_BAD_FILE,
 		is_empty ? "%s: the file is empty"
-			 : "%s: neither a recording nor a file of another profiler that leadline "
-			   "can "
+			 : "%s: neither a recording nor another profiler's file that leadline can "
 			   "read",
 		o->path);
 }
@@ -209,7 +208,7 @@ int format_open_any(const char *path, struct opened *ret, struct err *e)
 	ret->path = arena_strdup(&ret->arena, path);
 	status = open_fd(ret, fd, e);
 	if (status == 0 && ret->reader)
-		ret->has_results = benchmarks_are_in(ret->reader);
+		ret->has_results = recorded_results_are_in(ret->reader);
 	if (status < 0)
 		opened_done(ret);
 	return status;

@@ -24,7 +24,7 @@ struct reader;
 struct results;
 
 struct opened {
-	bool keeps_all;   /* the caller's: events of a trace as written, too (op_events.h) */
+	bool keeps_all;   /* the caller's: events of a trace as written, too (events.h) */
 	bool has_results; /* it holds benchmark results; a recording of them has a reader, too */
 	struct reader *reader; /* owned; of traces of torch NULL until it is asked for */
 	struct op_events *ops; /* owned; NULL: no trace of torch */

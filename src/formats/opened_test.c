@@ -13,7 +13,7 @@
 #include <zlib.h>
 #include <cmocka.h>
 
-#include "analyze/op_events.h"
+#include "analyze/torch/events.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "formats/results.h"

@@ -3,7 +3,6 @@
  * Reads what `perf script` prints of a recording with call chains: a line per sample (command, pid, CPU, time, period,
  * event), then its frames, leaf first, each "address symbol+offset (object)", then a blank line. The first event counts; samples of others
  * are left out and told. The clocks' periods are time; those of other events are counts of them. */
-#include "formats/perf_script.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -12,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "store/foreign.h"

@@ -3,19 +3,19 @@
  * A trace for Perfetto: a track per thread on which functions begin and end, in the order of time. Names and
  * source locations are interned once at the begin; packets follow one another, so a trace of any length is
  * written piece by piece. Times are ns from the recording's begin on. */
-#include "formats/perfetto.h"
 
 #include <string.h>
 
 #include "analyze/recording.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "formats/codec/protobuf.h"
 #include "formats/format.h"
-#include "formats/protobuf.h"
+#include "formats/function_table.h"
+#include "formats/labels.h"
 #include "formats/sink.h"
 #include "formats/spans.h"
-#include "formats/used.h"
 #include "base/banned.h"
 
 enum { TRACE_PACKET = 1 };
@@ -41,7 +41,7 @@ struct trace {
 	struct arena a;
 	struct sink *out;
 	struct spans *spans;
-	struct used used;
+	struct function_table used;
 	struct buf packet, part, inner;
 	uint64_t track; /* of the thread at hand */
 };
@@ -161,9 +161,9 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 	int status = spans_build_time(&t.spans, &t.a, s, e);
 
 	if (status == 0) {
-		t.used = used_build_spans(&t.a, t.spans);
+		t.used = function_table_build_spans(&t.a, t.spans);
 		put_names(&t);
-		put_threads(&t, used_command(s));
+		put_threads(&t, label_command(s));
 		status = spans_close(t.spans, e);
 	}
 	buf_done(&t.packet);

@@ -2,7 +2,6 @@
  *
  * The call graph as a PNG, drawn by Graphviz' `dot`, which must be installed: what format_dot writes goes into it, what
  * it prints is the file. */
-#include "formats/png.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +33,8 @@ static int start_dot(int in, int out, pid_t *ret, struct err *e)
 		return 0;
 	if (status == ENOENT)
 		return err_set(e, ERR_NOT_FOUND,
-			"a PNG is drawn by Graphviz' dot, which is not installed; the format "
-			"callgraph makes an SVG without it");
+			"PNGs are drawn by Graphviz' dot, which is not installed; the format "
+			"callgraph writes an SVG without it");
 	errno = status;
 	return err_errno(e, ERR_SYSTEM, "dot");
 }

@@ -10,19 +10,20 @@
 
 #include <math.h>
 
-#include "analyze/nodes.h"
+#include "analyze/calls/nodes.h"
 #include "analyze/origin.h"
-#include "analyze/places.h"
+#include "analyze/samples/place_index.h"
 #include "analyze/recording.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/vec.h"
+#include "formats/function_table.h"
+#include "formats/labels.h"
 #include "store/foreign.h"
 #include "formats/format.h"
-#include "formats/protobuf.h"
+#include "formats/codec/protobuf.h"
 #include "formats/sink.h"
-#include "formats/used.h"
 #include "store/reader.h"
 #include "base/banned.h"
 
@@ -144,15 +145,16 @@ static void put_locations(struct file *f, size_t place)
 static void put_samples(struct file *f)
 {
 	const struct stacks *s = f->wall;
-	struct places on_cpu = { 0 };
+	struct place_index on_cpu = { 0 };
 
 	if (f->cpu)
-		places_init(&on_cpu, f->cpu, NULL, 0);
+		place_index_init(&on_cpu, f->cpu, NULL, 0);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct stack_thread *t = &s->threads[s->v[i].thread];
 		size_t at;
-		double cpu_s =
-			f->cpu && places_of_place(&on_cpu, s, i, &at) ? f->cpu->v[at].value : 0;
+		double cpu_s = f->cpu && place_index_of_place(&on_cpu, s, i, &at)
+			? f->cpu->v[at].value
+			: 0;
 
 		put_locations(f, i);
 		put_values(f, &s->v[i], cpu_s);
@@ -162,12 +164,12 @@ static void put_samples(struct file *f)
 			put_label(f, "thread_id", NULL, t->tid);
 		put_message(f, PROFILE_SAMPLE);
 	}
-	places_done(&on_cpu);
+	place_index_done(&on_cpu);
 }
 
 static void put_tables(struct file *f)
 {
-	struct used used = used_build(&f->a, f->wall);
+	struct function_table used = function_table_build(&f->a, f->wall);
 
 	for (uint32_t i = 0; i < f->locations.items.n; i++) {
 		const struct location *l = intern_get(&f->locations, i)->p;
@@ -227,7 +229,7 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 		f.cpu = selection_stacks_on_cpu(s);
 	f.frames = arena_new_n(&f.a, struct stack_frame, STACKS_DEPTH);
 	put_types(&f, o);
-	put_mapping(&f, used_command(s));
+	put_mapping(&f, label_command(s));
 	put_samples(&f);
 	put_tables(&f);
 	for (size_t i = 0; i < f.wall->n_threads; i++)

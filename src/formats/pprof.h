@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The rows of registry.c for pprof's files; see pprof.c. The fields of its messages, by number. */
+ * pprof's files: the fields of its messages, by number, and reading them; see pprof.c. */
 #ifndef FORMATS_PPROF_H
 #define FORMATS_PPROF_H
 
@@ -46,8 +46,6 @@ enum pprof_function {
 	FUNCTION_FILENAME,
 	FUNCTION_START_LINE,
 };
-
-extern const struct format format_pprof;
 
 /* pprof_read.c */
 bool pprof_recognise(const char *head, size_t n);

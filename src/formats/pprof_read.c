@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/budget.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -17,7 +17,7 @@
 #include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
-#include "formats/protobuf.h"
+#include "formats/codec/protobuf.h"
 #include "base/banned.h"
 
 enum { FILE_MOST = 1 << 30, INLINED_MOST = 64 };

@@ -8,15 +8,14 @@
  * mere count in files of the pure-Python profiler. C functions are ("~", 0, "<built-in method …>"). They
  * become call_total records. Written are the corrected times that `report` shows, resumptions counted as
  * calls; only exact calls can be: a sampled call has no number. */
-#include "formats/pstats.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "analyze/callstats.h"
-#include "analyze/exact.h"
-#include "analyze/pattern.h"
+#include "analyze/calls/callstats.h"
+#include "analyze/calls/exact.h"
+#include "analyze/code/pattern.h"
 #include "analyze/recording.h"
 #include "base/arena.h"
 #include "base/buf.h"
@@ -24,7 +23,7 @@
 #include "store/foreign.h"
 #include "formats/format.h"
 #include "formats/input.h"
-#include "formats/marshal.h"
+#include "formats/codec/marshal.h"
 #include "formats/sink.h"
 #include "store/tables.h"
 #include "store/writer.h"
@@ -272,9 +271,7 @@ static int read_stats(
 		n_callers += stats->items[i + 1]->items[4]->n / 2;
 		if (n_callers > n_bytes)
 			return err_set(e, ERR_BAD_FILE,
-				"entry %u: more callers than the file can "
-				"hold",
-				i / 2 + 1);
+				"entry %u: more callers than the file can hold", i / 2 + 1);
 		if (!read_callers(to, stats->items[i], stats->items[i + 1]->items[4]))
 			return err_set(
 				e, ERR_BAD_FILE, "entry %u has a caller that is none", i / 2 + 1);

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/callstats.h"
-#include "analyze/exact.h"
-#include "analyze/frames.h"
+#include "analyze/calls/callstats.h"
+#include "analyze/calls/exact.h"
+#include "analyze/code/frames.h"
+#include "formats/codec/marshal.h"
 #include "formats/formats_rig.h"
-#include "formats/marshal.h"
 #include "wire/records.h"
 
 static const struct callstats *stats_of(struct format_rig *o)

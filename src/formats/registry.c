@@ -1,57 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * All formats, alphabetical; a file is asked of each in this order, so a recognise must not say yes to
- * another's (formats_test.c proves it on a sample of each). */
+ * All formats, as formats.def lists them. */
 #include "formats/format.h"
 
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "formats/callgrind.h"
-#include "formats/chrome.h"
-#include "formats/collapsed.h"
-#include "formats/cpuprofile.h"
-#include "formats/dat.h"
-#include "formats/dot.h"
-#include "formats/firefox.h"
-#include "formats/gperftools.h"
-#include "formats/json.h"
-#include "formats/lprof.h"
-#include "formats/perf_script.h"
-#include "formats/perfetto.h"
-#include "formats/png.h"
-#include "formats/pprof.h"
-#include "formats/pstats.h"
-#include "formats/rows.h"
-#include "formats/speedscope.h"
-#include "formats/svg.h"
-#include "formats/torch_write.h"
 #include "base/banned.h"
 
 const struct format *const formats[] = {
-	&format_callgraph_svg,
-	&format_callgrind,
-	&format_chrome,
-	&format_collapsed,
-	&format_cpuprofile,
-	&format_csv,
-	&format_dat,
-	&format_dot,
-	&format_firefox,
-	&format_gperftools,
-	&format_json,
-	&format_lprof,
-	&format_markdown,
-	&format_perf_script,
-	&format_perfetto,
-	&format_png,
-	&format_pprof,
-	&format_pstats,
-	&format_speedscope,
-	&format_speedscope_evented,
-	&format_svg,
-	&format_torch_trace,
-	&format_torch_trace_gz,
+#define FORMAT(name) &format_##name,
+#include "formats/formats.def"
+#undef FORMAT
 };
 const size_t n_formats = sizeof formats / sizeof *formats;
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "analyze/benchmarks.h"
+#include "analyze/bench/recorded_results.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json_read.h"
@@ -623,7 +623,7 @@ static struct reader *open_recording(const char *path)
 
 	if (!text_ends_with(path, ".lead") || reader_open(&r, path, &ignored) < 0)
 		return NULL;
-	if (benchmarks_are_in(r))
+	if (recorded_results_are_in(r))
 		return r;
 	reader_close(r);
 	return NULL;
@@ -632,13 +632,13 @@ static struct reader *open_recording(const char *path)
 int results_of_recording(
 	struct arena *a, struct reader *r, const char *name, struct results *ret, struct err *e)
 {
-	const struct benchmarks *all = NULL;
+	const struct recorded_results *all = NULL;
 	char damage[DAMAGE_TEXT];
 	struct tables *t = NULL;
 	int status = tables_load(&t, r, e);
 
 	if (status == 0) {
-		all = benchmarks_build(a, t);
+		all = recorded_results_build(a, t);
 		reader_check(r);
 		if (!all->n)
 			status = err_set(e, ERR_BAD_FILE, "%s",

@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/series.h"
+#include "analyze/stats/series.h"
 #include "base/units.h"
 
 struct arena;
@@ -51,8 +51,8 @@ struct results {
 	double begun_s; /* the same in seconds since 1970 (UTC where it names no zone); else the file's own time */
 	const char *host, *cpu, *python, *commit;
 	const char *kernel, *governor; /* of the CPU's speed */
-	const char
-		*damage; /* what is missing of a recording, as damage_describe has it; "" nothing */
+	/* what is missing of a recording, as damage_describe has it; "" nothing */
+	const char *damage;
 	struct benchmark *v;
 	size_t n; /* at least 1 */
 };
@@ -65,7 +65,7 @@ bool results_are_in(const char *path);
 /* What is left of the input. */
 int results_read(
 	struct arena *a, struct input *in, const char *name, struct results *ret, struct err *e);
-/* Of a recording that holds some (analyze/benchmarks.h). */
+/* Of a recording that holds some (analyze/bench/recorded_results.h). */
 int results_of_recording(
 	struct arena *a, struct reader *r, const char *name, struct results *ret, struct err *e);
 int results_load(struct arena *a, const char *path, struct results *ret, struct err *e);

@@ -2,16 +2,15 @@
  *
  * The table of functions for spreadsheets (CSV as RFC 4180 has it) and for notes (Markdown): name, file, line, self
  * and total in seconds (or in the file's unit) and as shares, calls where they were counted. */
-#include "formats/rows.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/exact.h"
-#include "analyze/pattern.h"
-#include "analyze/profile.h"
+#include "analyze/calls/exact.h"
+#include "analyze/code/pattern.h"
 #include "analyze/recording.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/text.h"
 #include "base/units.h"

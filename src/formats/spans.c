@@ -4,6 +4,7 @@
 #include "formats/spans.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,11 +14,12 @@
 #include "base/outfile.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
-#include "analyze/nodes.h"
-#include "analyze/places.h"
+#include "analyze/calls/nodes.h"
+#include "analyze/samples/place_index.h"
 #include "analyze/recording.h"
-#include "analyze/shape.h"
-#include "analyze/timeline.h"
+#include "analyze/samples/stack_filter.h"
+#include "analyze/calls/timeline.h"
+#include "analyze/samples/weights.h"
 #include "formats/contexts.h"
 #include "store/foreign.h"
 #include "store/tables.h"
@@ -40,16 +42,17 @@ struct spans_file {
 struct running {
 	struct span entries[BLOCK]; /* the last of them may still grow */
 	uint32_t n;
-	uint64_t t_ns; /* of the last sample */
-	bool has_sample;
-	bool counts; /* it does, and may grow */
+	uint64_t t_ns; /* what is told so far ends there */
+	bool counts;   /* the last sample does, and may grow, … */
+	double part;   /* … by this part of its time */
 };
 
 struct builder {
 	struct spans *s;
 	struct running **running; /* by thread, owned; NULL until its first sample */
 	uint32_t *index_of_row;   /* + 1 */
-	struct places places;
+	struct place_index places;
+	struct weights *weights;
 	uint64_t zero_ns;
 };
 
@@ -133,54 +136,107 @@ static void add_value(struct builder *b, size_t thread, uint64_t t_ns, uint64_t 
 		b->s->end_ns = t->end_ns;
 }
 
-/* The sample before this one ends, and this one begins, halfway between them; one that does not count ends it, too. */
+/* From the recording's begin on; a thread's times never run backwards. */
+static uint64_t time_of(const struct builder *b, const struct running *r, uint64_t t_ns)
+{
+	t_ns = t_ns > b->zero_ns ? t_ns - b->zero_ns : 0;
+	return t_ns > r->t_ns ? t_ns : r->t_ns;
+}
+
+static void add_part(struct builder *b, size_t thread, struct running *r, struct span x)
+{
+	add_value(b, thread, x.t_ns, x.value);
+	push(b, thread, r, &x);
+}
+
+static uint64_t part_of(double part, uint64_t ns)
+{
+	return part < 1 ? (uint64_t)llround((double)ns * part) : ns;
+}
+
+static void add_unseen(struct builder *b, size_t thread, struct running *r, uint32_t stack,
+	uint64_t from_ns, uint64_t to_ns)
+{
+	struct rec_sample s =
+		weights_unseen(b->s->stacks->threads[thread].row, stack, from_ns, to_ns);
+	uint64_t begin = time_of(b, r, from_ns);
+	size_t place;
+	double part;
+
+	if (from_ns >= to_ns)
+		return;
+	r->t_ns = time_of(b, r, to_ns);
+	if (place_index_of_sample(&b->places, &s, weights_on_cpu(b->weights, &s), &place, &part))
+		add_part(b, thread, r,
+			(struct span){ .t_ns = begin,
+				.value = part_of(part, r->t_ns - begin),
+				.place = (uint32_t)place });
+}
+
+/* What is behind the last sample. */
+static void close_sample(
+	struct builder *b, size_t thread, struct running *r, const struct weight_gap *g)
+{
+	uint64_t end = time_of(b, r, g->last_end_ns);
+
+	if (!g->has_last)
+		return;
+	if (r->counts) {
+		uint64_t value = part_of(r->part, end - r->t_ns);
+
+		r->entries[r->n - 1].value += value;
+		add_value(b, thread, r->t_ns, value);
+	}
+	r->t_ns = end;
+	r->counts = false;
+	add_unseen(b, thread, r, g->unseen_stack, g->last_end_ns, g->gone_ns);
+}
+
 static void add_sample(struct builder *b, const struct rec_sample *s)
 {
-	size_t thread, place = 0;
+	size_t thread, place;
 	struct running *r = running_of(b, s->thread, &thread);
-	uint64_t t_ns = s->t_ns > b->zero_ns ? s->t_ns - b->zero_ns : 0, begin = t_ns;
-	bool counts = r && places_of_sample(&b->places, s, &place);
+	struct weight_gap g;
+	uint64_t begin;
 
 	if (!r)
 		return;
-	if (r->has_sample && t_ns > r->t_ns) {
-		uint64_t half = (t_ns - r->t_ns) / 2;
-
-		begin = r->t_ns + half;
-		if (r->counts) {
-			r->entries[r->n - 1].value += half;
-			add_value(b, thread, r->t_ns, half);
-		}
-	} else if (r->has_sample) {
-		begin = t_ns = r->t_ns;
-	}
-	if (counts) {
-		add_value(b, thread, begin, t_ns - begin);
-		push(b, thread, r,
-			&(struct span){ .t_ns = begin,
-				.value = t_ns - begin,
+	g = weights_gap(b->weights, s);
+	close_sample(b, thread, r, &g);
+	add_unseen(b, thread, r, g.unseen_stack, g.came_ns, g.begin_ns);
+	begin = time_of(b, r, g.begin_ns);
+	r->t_ns = time_of(b, r, s->t_ns);
+	r->counts = place_index_of_sample(
+		&b->places, s, weights_on_cpu(b->weights, s), &place, &r->part);
+	if (r->counts)
+		add_part(b, thread, r,
+			(struct span){ .t_ns = begin,
+				.value = part_of(r->part, r->t_ns - begin),
 				.place = (uint32_t)place,
 				.samples = 1 });
-	}
-	r->t_ns = t_ns;
-	r->has_sample = true;
-	r->counts = counts;
 }
 
 static void gather_samples(struct builder *b, struct tables *t, const struct stacks_options *o)
 {
 	uint64_t begun_ns = tables_reader(t)->begun_monotonic_ns;
 	struct record_iter it = record_iter(t, RECORD_sample);
+	struct weight_gap g;
 	bool is_first = true;
 
+	b->weights = weights_load(t);
 	for (const struct rec_sample *s; (s = record_next(&it)); is_first = false) {
 		if (is_first) {
 			b->zero_ns = begun_ns <= s->t_ns ? begun_ns : s->t_ns;
-			places_init(&b->places, b->s->stacks, o, b->zero_ns);
+			place_index_init(&b->places, b->s->stacks, o, b->zero_ns);
 		}
 		add_sample(b, s);
 	}
 	record_iter_done(&it);
+	for (size_t i = 0; i < b->s->stacks->n_threads; i++)
+		if (b->running[i] &&
+			weights_end(b->weights, b->s->stacks->threads[i].row, true, &g))
+			close_sample(b, i, b->running[i], &g);
+	weights_free(b->weights);
 }
 
 static void gather_weights(struct builder *b, struct tables *t, const struct stacks_options *o)
@@ -188,14 +244,14 @@ static void gather_weights(struct builder *b, struct tables *t, const struct sta
 	static const uint64_t most = UINT64_MAX / 4; /* a hostile sum ends there */
 	struct record_iter it = record_iter(t, RECORD_weight);
 
-	places_init(&b->places, b->s->stacks, o, 0);
+	place_index_init(&b->places, b->s->stacks, o, 0);
 	for (const struct rec_weight *w; (w = record_next(&it));) {
 		size_t thread, place = 0;
 		struct running *r = running_of(b, w->thread, &thread);
 		struct span x = { .value = w->value,
 			.samples = w->samples < UINT32_MAX ? (uint32_t)w->samples : UINT32_MAX };
 
-		if (!r || !places_of_weight(&b->places, w, &place))
+		if (!r || !place_index_of_weight(&b->places, w, &place))
 			continue;
 		x.place = (uint32_t)place;
 		x.t_ns = b->s->threads[thread].end_ns; /* without time, or out of order: behind */
@@ -224,24 +280,32 @@ static void gather_nodes(struct builder *b)
 	}
 }
 
+static uint64_t within(const struct spans *s, uint64_t t_ns)
+{
+	t_ns = t_ns < s->from_ns ? s->from_ns : s->to_ns && t_ns > s->to_ns ? s->to_ns : t_ns;
+	return t_ns > s->zero_ns ? t_ns - s->zero_ns : 0;
+}
+
 /* A timeline knows when each thread's calls were. */
-static void take_timeline(struct builder *b, struct arena *a, struct tables *t)
+static void take_timeline(
+	struct builder *b, struct arena *a, struct tables *t, const struct stacks_options *o)
 {
 	const struct timeline *l = timeline_build(a, t, b->s->stacks->frames);
 	uint64_t begun_ns = tables_reader(t)->begun_monotonic_ns;
 
+	b->s->zero_ns = begun_ns;
+	b->s->from_ns = o->from_s > 0 ? begun_ns + (uint64_t)(o->from_s * 1e9) : 0;
+	b->s->to_ns = o->to_s > 0 ? begun_ns + (uint64_t)(o->to_s * 1e9) : 0;
 	for (size_t i = 0; l && i < l->n_threads; i++) {
 		uint32_t index = b->index_of_row[l->threads[i].row];
 		struct spans_thread *thread = index ? &b->s->threads[index - 1] : NULL;
 
 		if (!thread)
 			continue;
-		thread->t_ns = l->threads[i].t_ns > begun_ns ? l->threads[i].t_ns - begun_ns : 0;
-		thread->end_ns =
-			l->threads[i].end_ns > begun_ns ? l->threads[i].end_ns - begun_ns : 0;
+		thread->t_ns = within(b->s, l->threads[i].t_ns);
+		thread->end_ns = within(b->s, l->threads[i].end_ns);
 	}
 	b->s->timeline = l;
-	b->s->zero_ns = begun_ns;
 }
 
 int spans_build(struct spans **ret, struct arena *a, struct selection *of, struct err *e)
@@ -267,7 +331,7 @@ int spans_build(struct spans **ret, struct arena *a, struct selection *of, struc
 		b.index_of_row[s->stacks->threads[i].row] = (uint32_t)i + 1;
 	if (s->stacks->nodes->n) {
 		gather_nodes(&b);
-		take_timeline(&b, a, t);
+		take_timeline(&b, a, t, &of->options);
 	} else if (s->stacks->is_foreign) {
 		gather_weights(&b, t, &of->options);
 	} else {
@@ -278,7 +342,7 @@ int spans_build(struct spans **ret, struct arena *a, struct selection *of, struc
 			put_block(s->file, &s->threads[i], b.running[i]);
 		free(b.running[i]);
 	}
-	places_done(&b.places);
+	place_index_done(&b.places);
 	*ret = s;
 	return 0;
 }
@@ -400,8 +464,8 @@ static void replay_spans(const struct spans *s, size_t thread, const struct span
 
 /* A call that began and has not ended. */
 struct call {
-	uint32_t
-		function; /* as it is told; UINT32_MAX: its time is its caller's, the library's is not told */
+	/* as it is told; UINT32_MAX: its time is its caller's, the library's is not told */
+	uint32_t function;
 	bool is_kept; /* the filter is for it, or there is none */
 };
 
@@ -418,6 +482,8 @@ struct telling {
 
 static uint64_t since_begin(const struct telling *t, uint64_t t_ns)
 {
+	if (t_ns < t->s->from_ns)
+		t_ns = t->s->from_ns;
 	return t_ns > t->s->zero_ns ? t_ns - t->s->zero_ns : 0;
 }
 
@@ -433,12 +499,12 @@ static uint32_t told_as(const struct telling *t, uint32_t function)
 static void begin_call(void *ctx, uint32_t function, uint64_t t_ns)
 {
 	struct telling *t = ctx;
-	struct shape_state state = { 0 };
+	struct stack_filter_state state = { 0 };
 	struct call x = { .function = told_as(t, function) };
 
 	if (x.function != UINT32_MAX && t->s->stacks->shape) {
-		shape_step(t->s->stacks->shape, &state, x.function);
-		x.is_kept = shape_counts(t->s->stacks->shape, &state);
+		stack_filter_step(t->s->stacks->shape, &state, x.function);
+		x.is_kept = stack_filter_counts(t->s->stacks->shape, &state);
 	} else {
 		x.is_kept = !t->s->stacks->shape;
 	}
@@ -480,8 +546,9 @@ void spans_replay(const struct spans *s, size_t thread, const struct spans_repla
 
 	if (s->timeline)
 		timeline_visit(s->timeline, s->stacks->threads[thread].row,
-			&(struct timeline_window){ 0 },
-			&(struct timeline_visitor){ &t, begin_call, end_call });
+			&(struct timeline_window){ s->from_ns, s->to_ns },
+			&(struct timeline_visitor){
+				.ctx = &t, .begin = begin_call, .end = end_call });
 	else
 		replay_spans(s, thread, r);
 	vec_done(&t.calls);

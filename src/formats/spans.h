@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What each thread did, in the order of time: what formats with a time axis are made of. A sample stands for
- * the time from halfway to the one before to halfway to the next, so the spans of a thread touch one another
- * and weigh what analyze/stacks.h says; neighbours with the same functions are one span. Another tool's
+ * the time that analyze/samples/weights.h gives it, so the spans of a thread touch one another and weigh what analyze/samples/stacks.h says; neighbours with the same functions are one span. Another tool's
  * weights follow one another where its file tells no times. What the selection leaves out leaves a gap. Calls that were traced with a timeline are replayed as
  * they were; without one only their sums are known, and they follow one another.
  *
@@ -26,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 
 struct arena;
 struct err;
@@ -42,8 +41,8 @@ struct span {
 struct spans_thread {
 	uint64_t n;
 	uint64_t value; /* of all its spans */
-	uint64_t t_ns,
-		end_ns; /* begin of the first, end of the last; without time: sums of values */
+	/* begin of the first, end of the last; without time: sums of values */
+	uint64_t t_ns, end_ns;
 	uint32_t first_block; /* of the file, + 1 */
 	uint32_t last_block;
 };
@@ -54,6 +53,7 @@ struct spans {
 	uint64_t end_ns;                 /* the last of all */
 	const struct timeline *timeline; /* of calls; spans_replay then tells it. NULL: none */
 	uint64_t zero_ns;                /* CLOCK_MONOTONIC of times 0 */
+	uint64_t from_ns, to_ns;         /* … and of the part of it that was chosen; 0: all */
 	struct spans_file *file;
 };
 

@@ -12,15 +12,16 @@
 #include "base/arena.h"
 #include "base/json_write.h"
 #include "formats/format.h"
+#include "formats/function_table.h"
+#include "formats/labels.h"
 #include "formats/sink.h"
 #include "formats/spans.h"
-#include "formats/used.h"
 #include "base/banned.h"
 
 struct page {
 	struct arena a;
 	struct spans *spans;
-	struct used used;
+	struct function_table used;
 	struct sink *out;
 	struct json_writer w;
 	struct stack_frame *frames;
@@ -61,7 +62,7 @@ static void begin_profile(
 
 	json_object_begin(&p->w);
 	json_kv_string(&p->w, "type", type);
-	json_kv_string(&p->w, "name", used_thread_name(&p->a, s, thread));
+	json_kv_string(&p->w, "name", label_thread(&p->a, s, thread));
 	json_kv_string(&p->w, "unit", unit_name(s->unit));
 	json_kv_u64(&p->w, "startValue", begin);
 	json_kv_u64(&p->w, "endValue", end);
@@ -142,15 +143,15 @@ static void put_name(struct page *p, const struct selection *s)
 
 	selection_describe(s, &what);
 	json_kv_string(&p->w, "name",
-		what.n ? arena_printf(&p->a, "%s (%s)", used_command(s), buf_str(&what))
-		       : used_command(s));
+		what.n ? arena_printf(&p->a, "%s (%s)", label_command(s), buf_str(&what))
+		       : label_command(s));
 	buf_done(&what);
 }
 
 /* The thread to show first, among those that are written. */
 static size_t first_profile(const struct page *p)
 {
-	size_t first = used_first_thread(p->spans->stacks), n = 0;
+	size_t first = label_first_thread(p->spans->stacks), n = 0;
 
 	for (size_t i = 0; i < first; i++)
 		n += spans_has_thread(p->spans, i);
@@ -166,7 +167,7 @@ static int write_file(struct selection *s, struct sink *out, bool is_evented, st
 		arena_done(&p.a);
 		return status;
 	}
-	p.used = used_build_spans(&p.a, p.spans);
+	p.used = function_table_build_spans(&p.a, p.spans);
 	is_evented |= !p.spans->stacks->n_samples && p.spans->stacks->unit == UNIT_SECONDS;
 	p.frames = arena_new_n(&p.a, struct stack_frame, STACKS_DEPTH);
 	json_init(&p.w, &out->text, false);

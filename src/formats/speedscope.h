@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The rows of registry.c for speedscope's files; see speedscope.c. */
+ * Reading speedscope's files; see speedscope.c. */
 #ifndef FORMATS_SPEEDSCOPE_H
 #define FORMATS_SPEEDSCOPE_H
 
@@ -9,8 +9,6 @@
 struct err;
 struct foreign;
 struct input;
-
-extern const struct format format_speedscope, format_speedscope_evented;
 
 /* speedscope_read.c */
 bool speedscope_recognise(const char *head, size_t n);

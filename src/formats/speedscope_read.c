@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/json_read.h"

@@ -57,11 +57,9 @@ void svg_begin(struct buf *out, double width, double height, const char *title)
 		width, height, width, height);
 	svg_text(out, title, SIZE_MAX);
 	buf_adds(out,
-		"</title>\n<style>"
-		"text{font-family:'DejaVu Sans Mono',ui-monospace,Consolas,Menlo,monospace;"
-		"font-size:11px;fill:#111;pointer-events:none}"
-		".t{font-size:14px;font-weight:bold}.d{fill:#555}"
-		".b{fill:#fff}rect:hover{stroke:#000;stroke-width:1.5}"
-		"</style>\n"
+		"</title>\n<style>text{font-family:'DejaVu Sans "
+		"Mono',ui-monospace,Consolas,Menlo,monospace;font-size:11px;fill:#111;pointer-"
+		"events:none}.t{font-size:14px;font-weight:bold}.d{fill:#555}.b{fill:#fff}rect:"
+		"hover{stroke:#000;stroke-width:1.5}</style>\n"
 		"<rect class=\"b\" width=\"100%\" height=\"100%\"/>\n");
 }

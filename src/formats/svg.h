@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The rows of registry.c for pictures in SVG, and what they share. */
+ * What pictures in SVG share. */
 #ifndef FORMATS_SVG_H
 #define FORMATS_SVG_H
 
@@ -7,8 +7,6 @@
 
 struct buf;
 struct selection;
-
-extern const struct format format_svg, format_callgraph_svg;
 
 /* Text inside an element or an attribute: escaped, without what XML forbids. At most `most` characters; where
  * there are more, the last becomes "…". */

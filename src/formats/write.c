@@ -24,8 +24,10 @@ static const char *without_meaning(
 	return c->state != STACKS_WALL   ? "--state"
 		: c->from_s > 0          ? "--from"
 		: c->to_s > 0            ? "--to"
+		: c->phase               ? "--phase"
 		: c->only_mine           ? "--only-mine"
 		: c->idle                ? "--idle"
+		: c->imports             ? "--imports"
 		: is_all && c->threads   ? "--thread"
 		: is_all && c->processes ? "--process"
 		: is_all && filter       ? "--filter"
@@ -41,9 +43,9 @@ int format_accepts(
 		return 0;
 	return err_set(e, ERR_USAGE,
 		f->choice == FORMAT_OF_LINES
-			? "%s holds counted lines: of what can be chosen --thread, --process and "
-			  "--filter apply to it, not %s"
-			: "%s is of the whole recording: %s does not apply to it",
+			? "%s holds counted lines: only --thread, --process and --filter apply to "
+			  "it, not %s"
+			: "%s covers the whole recording: %s does not apply to it",
 		f->name, option);
 }
 
@@ -67,13 +69,13 @@ static int check_contents(const struct format *f, struct recording *r, struct er
 		return 0;
 	if (has_ops)
 		return err_set(e, ERR_USAGE,
-			"%s needs stacks, and the recording holds operators: torch-trace can be "
-			"made of it",
+			"%s needs stacks, and the recording holds operators; write torch-trace "
+			"instead",
 			f->name);
 	if (has_totals && !f->takes_totals)
 		return err_set(e, ERR_USAGE,
-			"%s needs stacks, and such a file only says who called whom; dot and "
-			"pstats can be made of it",
+			"%s needs stacks, and this kind of file only says who called whom; write "
+			"svg, dot or pstats instead",
 			f->name);
 	return 0;
 }
@@ -91,7 +93,7 @@ int format_select(const struct format *f, struct recording *r, const struct choi
 		return 0;
 	}
 	if (*filter && f->choice == FORMAT_OF_STACKS)
-		choice.shape.keep = (struct shape_patterns){ filter, 1 };
+		choice.shape.keep = (struct stack_filter_patterns){ filter, 1 };
 	return recording_select(r, &choice, ret, e);
 }
 

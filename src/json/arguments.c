@@ -2,8 +2,8 @@
  * See arguments.h. */
 #include "json/arguments.h"
 
-#include "analyze/arguments.h"
-#include "analyze/probes.h"
+#include "analyze/calls/arguments.h"
+#include "analyze/samples/probes.h"
 #include "base/json_write.h"
 #include "base/banned.h"
 

@@ -2,8 +2,8 @@
  * See bytecode.h. */
 #include "json/bytecode.h"
 
-#include "analyze/disassembly.h"
-#include "analyze/opcode_counts.h"
+#include "analyze/calls/opcode_counts.h"
+#include "analyze/code/disassembly.h"
 #include "json/values.h"
 #include "base/banned.h"
 

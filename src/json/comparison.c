@@ -4,13 +4,13 @@
 
 #include <math.h>
 
-#include "analyze/counting.h"
-#include "analyze/unpaired.h"
-#include "analyze/verdict.h"
+#include "analyze/bench/counts.h"
+#include "analyze/stats/unpaired.h"
+#include "analyze/stats/verdict.h"
 #include "base/json_write.h"
 #include "base/banned.h"
 
-static void counting_side(const char *key, const struct counting *c, struct json_writer *w)
+static void counting_side(const char *key, const struct bench_counts *c, struct json_writer *w)
 {
 	json_key(w, key);
 	json_object_begin(w);
@@ -26,7 +26,7 @@ static void counting_side(const char *key, const struct counting *c, struct json
 	json_key(w, "functions");
 	json_array_begin(w);
 	for (size_t i = 0; i < c->n; i++) {
-		const struct counting_function *f = &c->functions[i];
+		const struct bench_counts_function *f = &c->functions[i];
 
 		json_object_begin(w);
 		json_kv_string(w, "name", f->name);
@@ -41,14 +41,24 @@ static void counting_side(const char *key, const struct counting *c, struct json
 	json_object_end(w);
 }
 
-void counting_json(const struct counting *a, const struct counting *b, struct json_writer *w)
+void bench_counts_json(const struct bench_counts *a, const struct bench_counts *b,
+	const struct bench_counts_gate *gate, struct json_writer *w)
 {
 	counting_side("a", a, w);
 	if (b)
 		counting_side("b", b, w);
+	if (!gate)
+		return;
+	json_key(w, "gate");
+	json_object_begin(w);
+	json_kv_string(w, "count", gate->what);
+	json_kv_double(w, "change_share", gate->change);
+	json_kv_double(w, "limit_share", gate->limit);
+	json_kv_string(w, "outcome", bench_counts_gate_words[gate->outcome]);
+	json_object_end(w);
 }
 
-static void stored_row(const struct stored_row *r, struct json_writer *w)
+static void results_comparison_row(const struct results_comparison_row *r, struct json_writer *w)
 {
 	const struct unpaired *u = &r->u;
 
@@ -67,7 +77,7 @@ static void stored_row(const struct stored_row *r, struct json_writer *w)
 	json_object_end(w);
 }
 
-void stored_json(const struct stored_result *v, struct json_writer *w)
+void results_comparison_json(const struct results_comparison *v, struct json_writer *w)
 {
 	json_kv_string(w, "a", v->a);
 	json_kv_string(w, "b", v->b);
@@ -78,7 +88,7 @@ void stored_json(const struct stored_result *v, struct json_writer *w)
 	json_key(w, "results");
 	json_array_begin(w);
 	for (size_t i = 0; i < v->n; i++)
-		stored_row(&v->rows[i], w);
+		results_comparison_row(&v->rows[i], w);
 	json_array_end(w);
 	json_key(w, "differences");
 	json_array_begin(w);
@@ -115,6 +125,7 @@ static void causes_json(const struct verdict_result *v, struct json_writer *w)
 void verdict_json(const struct verdict_result *v, struct json_writer *w)
 {
 	const struct verdict *d = v->verdict;
+	double rest;
 
 	json_kv_string(w, "a", v->a);
 	json_kv_string(w, "b", v->b);
@@ -165,6 +176,10 @@ void verdict_json(const struct verdict_result *v, struct json_writer *w)
 		json_bool(w, v->blocks[i].b_first);
 	json_array_end(w);
 	causes_json(v, w);
+	rest = d->ratio - 1;
+	for (size_t i = 0; i < v->n_causes; i++)
+		rest -= v->causes[i].change;
+	json_kv_double(w, "explained_rest_share", v->n_causes ? rest : NAN);
 	json_kv_bool(w, "final", d->is_final);
 	json_kv_u64(w, "next_look", verdict_next_look(d->n_blocks));
 }

@@ -4,15 +4,17 @@
 #ifndef JSON_COMPARISON_H
 #define JSON_COMPARISON_H
 
-struct counting;
+struct bench_counts;
+struct bench_counts_gate;
 struct json_writer;
-struct stored_result;
+struct results_comparison;
 struct verdict_result;
 
 void verdict_json(const struct verdict_result *v, struct json_writer *w);
 /* Of results that were measured before. */
-void stored_json(const struct stored_result *v, struct json_writer *w);
-/* Counts in place of times; b: NULL where there is one side. */
-void counting_json(const struct counting *a, const struct counting *b, struct json_writer *w);
+void results_comparison_json(const struct results_comparison *v, struct json_writer *w);
+/* Counts in place of times; b: NULL where there is one side; gate: NULL where there is none. */
+void bench_counts_json(const struct bench_counts *a, const struct bench_counts *b,
+	const struct bench_counts_gate *gate, struct json_writer *w);
 
 #endif

@@ -2,7 +2,7 @@
  * See diff.h. */
 #include "json/diff.h"
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "base/buf.h"
 #include "json/values.h"
 #include "base/banned.h"

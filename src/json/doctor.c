@@ -2,7 +2,7 @@
  * See doctor.h. */
 #include "json/doctor.h"
 
-#include "analyze/doctor.h"
+#include "analyze/host/doctor.h"
 #include "base/json_write.h"
 #include "base/banned.h"
 
@@ -37,6 +37,7 @@ static void put_interpreter(struct json_writer *w, const struct doctor_interpret
 	json_kv_string(w, "reason", i->reason);
 	json_kv_string(w, "chosen_by", i->chosen_by);
 	json_kv_bool(w, "agent", i->has_agent);
+	json_kv_string(w, "no_agent", i->no_agent);
 	json_kv_string(w, "torch", *i->torch ? i->torch : NULL);
 	json_kv_string(w, "remedy", i->remedy);
 	json_object_end(w);

@@ -2,7 +2,7 @@
  * See dump.h. */
 #include "json/dump.h"
 
-#include "analyze/snapshots.h"
+#include "analyze/samples/snapshots.h"
 #include "base/json_write.h"
 #include "base/banned.h"
 

@@ -2,7 +2,7 @@
  * See finding.h. */
 #include "json/finding.h"
 
-#include "analyze/finding.h"
+#include "advise/finding.h"
 #include "json/values.h"
 #include "base/banned.h"
 
@@ -15,6 +15,7 @@ static void saving_json(const struct finding_saving *s, struct json_writer *w)
 	}
 	json_object_begin(w);
 	json_kv_double(w, "value", s->value);
+	json_kv_double(w, "estimate", s->estimate);
 	json_kv_string(w, "unit", unit_json_name(s->unit));
 	json_kv_string(w, "of", s->of);
 	json_kv_double(w, "whole", s->whole);
@@ -31,6 +32,7 @@ void finding_json(const struct finding *f, struct json_writer *w)
 	json_kv_string(w, "evidence", f->evidence);
 	json_kv_string(w, "change", f->change);
 	saving_json(&f->saving, w);
+	json_kv_string(w, "saving_unknown", f->saving.unknown);
 	json_kv_string(w, "confidence", finding_confidence_names[f->confidence]);
 	json_key(w, "proof");
 	json_object_begin(w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A finding (analyze/finding.h) as JSON. */
+ * A finding (advise/finding.h) as JSON. */
 #ifndef JSON_FINDING_H
 #define JSON_FINDING_H
 

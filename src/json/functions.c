@@ -2,13 +2,13 @@
  * See functions.h. */
 #include "json/functions.h"
 
-#include "analyze/calltree.h"
-#include "analyze/exact.h"
-#include "analyze/frames.h"
-#include "analyze/neighbours.h"
-#include "analyze/nodes.h"
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
+#include "analyze/calls/exact.h"
+#include "analyze/calls/nodes.h"
+#include "analyze/code/frames.h"
+#include "analyze/samples/calltree.h"
+#include "analyze/samples/neighbours.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "json/values.h"
 #include "base/banned.h"
 
@@ -37,46 +37,49 @@ void cost_json(const struct profile *p, const struct profile_cost *c, struct jso
 	json_kv_u64(w, "total_samples", c->total_n);
 }
 
-/* Of functions that a budget had switched off for some time; what was counted throughout has no interval. */
+/* Of functions that a budget had switched off for some time; what was counted throughout has no range. */
 static void estimate_json(
 	const struct exact_function *f, const struct exact *x, struct json_writer *w)
 {
 	const struct exact_range *r = &f->range;
-	const struct {
-		const char *key;
-		double value;
-		bool is_known;
-	} ends[] = { { "self_low", r->self_low_s, r->is_estimated || f->is_mixed },
-		{ "self_high", r->self_high_s, r->is_estimated || f->is_mixed },
-		{ "calls_low", r->calls_low, r->is_estimated },
-		{ "calls_high", r->calls_high, r->is_estimated } };
 
 	json_kv_bool(w, "is_estimated", r->is_estimated);
+	json_kv_bool(w, "calls_are_estimated", r->are_calls_estimated);
 	json_kv_bool(w, "self_is_rest", f->is_mixed);
-	for (size_t i = 0; x->n_estimated && i < sizeof ends / sizeof *ends; i++)
-		json_kv_double(w, ends[i].key, ends[i].is_known ? ends[i].value : UNITS_UNKNOWN);
+	if (!x->n_estimated)
+		return;
+	json_kv_double(w, "calls_low", r->are_calls_estimated ? r->calls_low : UNITS_UNKNOWN);
+	json_kv_double(w, "calls_high", r->are_calls_estimated ? r->calls_high : UNITS_UNKNOWN);
 }
 
 static void details_json(
 	const struct exact_function *f, const struct exact *x, struct json_writer *w)
 {
-	bool is_time = x->unit == UNIT_SECONDS;
-
 	json_kv_double(w, "awaited_s", x->has_contexts ? f->awaited_s : UNITS_UNKNOWN);
-	json_kv_double(w, "raw_self", is_time ? f->cost.raw.self_s : UNITS_UNKNOWN);
-	json_kv_double(w, "raw_total", is_time ? f->cost.raw.total_s : UNITS_UNKNOWN);
 	json_kv_double(w, "min_s", f->min_s);
 	json_kv_double(w, "median_s", f->p50_s);
 	json_kv_double(w, "p99_s", f->p99_s);
 	json_kv_double(w, "max_s", f->max_s);
-	json_kv_bool(w, "is_doubtful", f->is_doubtful);
 	estimate_json(f, x, w);
 }
 
-static void counted_json(const struct exact_cost *c, const struct exact *x, struct json_writer *w)
+static void counted_json(
+	const struct exact_function *f, const struct exact *x, struct json_writer *w)
 {
+	const struct exact_cost *c = &f->cost;
+	struct interval self = exact_self(f), total = exact_total(f);
+	bool is_time = x->unit == UNIT_SECONDS;
+
 	json_kv_double(w, "self", c->self);
 	json_kv_double(w, "total", c->total);
+	json_kv_double(w, "self_low", self.low);
+	json_kv_double(w, "self_high", self.high);
+	json_kv_double(w, "total_low", total.low);
+	json_kv_double(w, "total_high", total.high);
+	json_kv_bool(w, "self_is_bound", exact_is_bound(self));
+	json_kv_bool(w, "total_is_bound", exact_is_bound(total));
+	json_kv_double(w, "raw_self", is_time ? c->raw.self_s : UNITS_UNKNOWN);
+	json_kv_double(w, "raw_total", is_time ? c->raw.total_s : UNITS_UNKNOWN);
 	json_kv_u64(w, "calls", c->calls);
 	json_kv_u64(w, "primitive_calls", c->primitive_calls);
 	json_kv_double(w, "resumes", x->has_contexts ? (double)c->resumes : UNITS_UNKNOWN);
@@ -109,7 +112,7 @@ void functions_json_rows(const struct profile *p, const struct exact *exact,
 		place_json(f->function, f->name, f->file, f->first_line, w);
 		json_kv_u64(w, "kind", function_kind(frames, f->function));
 		if (exact)
-			counted_json(&exact->functions[f->exact].cost, exact, w);
+			counted_json(&exact->functions[f->exact], exact, w);
 		else
 			sampled_json(p, f, w);
 		if (exact && rows->details)
@@ -128,10 +131,17 @@ void trace_json(const struct exact *x, struct json_writer *w)
 	json_kv_u64(w, "calls", x->calls);
 	json_kv_u64(w, "primitive_calls", x->primitive_calls);
 	json_kv_double(w, "resumes", x->has_contexts ? (double)x->resumes : UNITS_UNKNOWN);
+	json_kv_u64(w, "left_out", x->n_left_out);
+	json_kv_u64(w, "missing", x->n_missing);
 	json_kv_double(w, "self", x->self);
+	json_kv_double(w, "self_low", x->self_interval.low);
+	json_kv_double(w, "self_high", x->self_interval.high);
+	json_kv_bool(w, "self_is_bound", exact_is_bound(x->self_interval));
 	json_kv_double(w, "raw_self", is_time ? x->raw_self : UNITS_UNKNOWN);
 	json_kv_u64(w, "estimated_functions", x->n_estimated);
+	json_kv_u64(w, "calls_estimated_functions", x->n_calls_estimated);
 	json_kv_double(w, "cost_s", x->is_calibrated ? x->cost_s : UNITS_UNKNOWN);
+	json_kv_double(w, "event_cost_s", x->is_calibrated ? x->event_s : UNITS_UNKNOWN);
 	json_kv_double(
 		w, "cost_error_share", x->is_calibrated ? x->nodes->cost_error : UNITS_UNKNOWN);
 	json_kv_double(w, "code_slower", x->is_calibrated ? x->nodes->code_slower : UNITS_UNKNOWN);
@@ -154,9 +164,13 @@ static void node_json(const struct calltree_node *n, const struct stacks *s, uns
 	function_json(s->frames, n->function, w);
 	json_kv_double(w, "self", n->self);
 	json_kv_double(w, "total", n->total);
-	if (s->nodes->n)
+	if (s->nodes->n) {
+		json_kv_double(w, "total_low", n->total_interval.low);
+		json_kv_double(w, "total_high", n->total_interval.high);
+		json_kv_bool(w, "total_is_bound", exact_is_bound(n->total_interval));
 		json_kv_u64(w, "calls", n->n_calls);
-	else
+	}
+	if (!s->nodes->n)
 		json_kv_u64(w, "total_samples", n->total_n);
 	json_kv_bool(w, "is_recursive", n->is_recursive);
 	json_key(w, "children");
@@ -189,6 +203,10 @@ static void neighbour_json(const struct neighbours *of, const struct neighbour *
 	for (size_t i = 0; n->is_none && i < sizeof nobody / sizeof *nobody; i++)
 		json_kv_string(w, nobody[i], NULL);
 	json_kv_double(w, "value", n->value);
+	if (of->is_exact) {
+		json_kv_double(w, "value_low", n->interval.low);
+		json_kv_double(w, "value_high", n->interval.high);
+	}
 	json_kv_u64(w, of->is_exact ? "calls" : "samples", n->n);
 	json_kv_double(w, "total_share", of->total > 0 ? n->value / of->total : 0);
 	json_object_end(w);

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <sys/wait.h>
 
-#include "analyze/bound.h"
 #include "analyze/fidelity.h"
-#include "analyze/usage.h"
+#include "analyze/host/bound.h"
+#include "analyze/host/usage.h"
 #include "base/json_write.h"
 #include "base/units.h"
 #include "base/banned.h"
@@ -17,6 +17,7 @@ static void bound_json(const struct bound *b, struct json_writer *w)
 	json_key(w, "bound");
 	json_object_begin(w);
 	json_kv_string(w, "verdict", b->is_known ? bound_names[b->verdict] : NULL);
+	json_kv_double(w, "share", b->decided);
 	json_kv_bool(w, "is_estimate", b->is_estimate);
 	json_key(w, "shares");
 	json_object_begin(w);
@@ -79,6 +80,7 @@ void usage_json(const struct usage *u, const struct bound *b, struct json_writer
 		{ "wall_s", u->wall_s },
 		{ "user_s", u->user_s },
 		{ "system_s", u->system_s },
+		{ "unwaited_cpu_s", u->unwaited_cpu_s },
 		{ "parallelism", usage_cpus_used(u) },
 		{ "parallelism_wanted", b->parallelism_wanted },
 		{ "cpus_allowed", u->cpus_allowed },
@@ -150,5 +152,6 @@ void fidelity_json(const struct fidelity *f, struct json_writer *w)
 	json_kv_double(w, "timeline_lost", f->timeline_lost);
 	json_kv_double(w, "own_cpu_s", f->own_cpu_s);
 	json_kv_double(w, "slowdown_share", f->slowdown);
+	json_kv_double(w, "operators_slowdown_share", f->ops_slowdown);
 	json_object_end(w);
 }

@@ -2,8 +2,10 @@
  * See lines.h. */
 #include "json/lines.h"
 
-#include "analyze/exact_lines.h"
-#include "analyze/profile.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/code/frames.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "json/functions.h"
 #include "json/values.h"
 #include "base/banned.h"
@@ -14,6 +16,8 @@ void line_json(const struct profile *p, const struct profile_line *l, struct jso
 	json_kv_u64(w, "function_id", l->function_id);
 	cost_json(p, &l->cost, w);
 	json_kv_double(w, "hits", UNITS_UNKNOWN); /* sampling does not count */
+	json_kv_bool(w, "is_wait", stacks_is_wait(l->file, l->function));
+	json_kv_bool(w, "is_library", frames_is_library(l->file));
 	json_key(w, "hottest");
 	if (l->column < 0) {
 		json_null(w);

@@ -2,8 +2,8 @@
  * See regions.h. */
 #include "json/regions.h"
 
-#include "analyze/regions.h"
-#include "analyze/training.h"
+#include "analyze/samples/regions.h"
+#include "analyze/torch/training.h"
 #include "base/json_write.h"
 #include "base/units.h"
 #include "base/banned.h"

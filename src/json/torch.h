@@ -8,14 +8,17 @@
 #include <stddef.h>
 
 struct json_writer;
-struct op_advice;
+struct advice;
 struct op_allocations;
+struct op_unreleased;
 struct op_compile;
 struct op_events;
 struct op_kernels;
 struct op_modules;
+struct op_neighbours;
 struct op_ranks;
 struct op_slow;
+struct op_phases;
 struct op_steps;
 struct op_streams;
 struct op_work;
@@ -24,7 +27,7 @@ struct ops_diff;
 
 /* "overview", with the advice */
 void op_overview_json(const struct op_events *x, const struct op_steps *steps,
-	const struct op_advice *advice, struct json_writer *w);
+	const struct op_phases *phases, const struct advice *advice, struct json_writer *w);
 /* "work"; null where it is not known */
 void op_work_json(const struct op_work *work, struct json_writer *w);
 /* "step_times" and "steps" */
@@ -33,12 +36,17 @@ void op_steps_json(const struct op_steps *steps, size_t limit, struct json_write
 void op_slow_json(const struct op_slow *slow, const struct op_steps *steps, struct json_writer *w);
 /* "operators" */
 void ops_json(const struct ops *ops, bool top_level, size_t limit, struct json_writer *w);
+/* What asks for an operator, and what it calls: "operator" and its sums, "callers" and "callees", each unless left out. */
+enum { OP_NEIGHBOURS_CALLERS = 1, OP_NEIGHBOURS_CALLEES = 2 };
+void op_neighbours_json(
+	const struct op_neighbours *n, int which, size_t limit, struct json_writer *w);
 /* "modules" */
 void op_modules_json(const struct op_modules *modules, size_t limit, struct json_writer *w);
 /* "compilation" */
 void op_compile_json(const struct op_compile *x, size_t limit, struct json_writer *w);
 /* "memory" */
 void op_allocations_json(const struct op_allocations *x, size_t limit, struct json_writer *w);
+void op_unreleased_json(const struct op_unreleased *x, size_t limit, struct json_writer *w);
 /* "kernels" and "kernel_sums" */
 void op_kernels_json(const struct op_kernels *kernels, size_t limit, struct json_writer *w);
 /* "streams" and "launches" */

@@ -2,8 +2,8 @@
  * See torch.h. */
 #include "json/torch.h"
 
-#include "analyze/op_compile.h"
-#include "analyze/op_compile_told.h"
+#include "analyze/torch/compile.h"
+#include "analyze/torch/compile_log.h"
 #include "base/json_write.h"
 #include "base/banned.h"
 
@@ -54,7 +54,7 @@ static void frames_json(const struct op_compile *x, size_t limit, struct json_wr
 }
 
 static void told_json(
-	const char *key, const struct op_told_break *v, size_t n, struct json_writer *w)
+	const char *key, const struct op_compile_log_break *v, size_t n, struct json_writer *w)
 {
 	json_key(w, key);
 	json_array_begin(w);

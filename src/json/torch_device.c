@@ -2,9 +2,9 @@
  * See torch.h. */
 #include "json/torch.h"
 
-#include "analyze/op_events.h"
-#include "analyze/op_kernels.h"
-#include "analyze/op_streams.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/kernels.h"
+#include "analyze/torch/streams.h"
 #include "base/json_write.h"
 #include "base/banned.h"
 

@@ -2,7 +2,8 @@
  * See torch.h. */
 #include "json/torch.h"
 
-#include "analyze/op_allocations.h"
+#include "analyze/torch/allocations.h"
+#include "analyze/torch/unreleased.h"
 #include "base/json_write.h"
 #include "base/units.h"
 #include "base/banned.h"
@@ -96,5 +97,34 @@ void op_allocations_json(const struct op_allocations *x, size_t limit, struct js
 	json_array_end(w);
 	operators_json(x, limit, w);
 	largest_json(x, limit, w);
+	json_object_end(w);
+}
+
+void op_unreleased_json(const struct op_unreleased *x, size_t limit, struct json_writer *w)
+{
+	json_key(w, "unreleased");
+	if (!x) {
+		json_null(w);
+		return;
+	}
+	json_object_begin(w);
+	json_kv_u64(w, "allocations", x->n_allocations);
+	json_kv_u64(w, "bytes", x->bytes);
+	json_key(w, "operators");
+	json_array_begin(w);
+	for (size_t i = 0; i < x->n && i < limit; i++) {
+		const struct op_unreleased_row *r = &x->v[i];
+
+		json_object_begin(w);
+		json_kv_string(w, "name", *r->operator_name ? r->operator_name : NULL);
+		json_kv_string(w, "device", r->device);
+		json_kv_u64(w, "allocations", r->n_allocations);
+		json_kv_u64(w, "bytes", r->bytes);
+		json_kv_u64(w, "steps", r->n_steps);
+		json_kv_double(w, "first_s", r->first_s);
+		json_kv_double(w, "last_s", r->last_s);
+		json_object_end(w);
+	}
+	json_array_end(w);
 	json_object_end(w);
 }

@@ -2,7 +2,7 @@
  * See torch.h. */
 #include "json/torch.h"
 
-#include "analyze/op_ranks.h"
+#include "analyze/torch/ranks.h"
 #include "base/json_write.h"
 #include "base/banned.h"
 

@@ -4,12 +4,13 @@
 
 #include <math.h>
 
-#include "analyze/finding.h"
-#include "analyze/op_advice.h"
-#include "analyze/op_events.h"
-#include "analyze/op_slow.h"
-#include "analyze/op_steps.h"
-#include "analyze/op_work.h"
+#include "advise/advice.h"
+#include "advise/finding.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/phases.h"
+#include "analyze/torch/slow.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/work.h"
 #include "base/json_write.h"
 #include "json/finding.h"
 #include "base/banned.h"
@@ -23,8 +24,32 @@ static void parts_json(const char *key, const double parts_s[OP_N_PARTS], struct
 	json_object_end(w);
 }
 
+/* The name of a phase where its time is known, though it may be 0. */
+static bool is_known(const struct op_phases *p, unsigned phase)
+{
+	return (phase != OP_PHASE_IMPORTS || p->has_imports) &&
+		(phase != OP_PHASE_SAVING || p->has_saving);
+}
+
+static void phases_json(const struct op_phases *p, struct json_writer *w)
+{
+	json_key(w, "phases");
+	json_array_begin(w);
+	for (unsigned i = 0; p && i < OP_N_PHASES; i++) {
+		json_object_begin(w);
+		json_kv_string(w, "name",
+			i == OP_PHASE_TRAINING && !p->is_training ? "steps" : op_phase_names[i]);
+		json_kv_double(w, "total_s", is_known(p, i) ? p->seconds[i] : NAN);
+		json_kv_u64(w, "times", p->n_times[i]);
+		if (i == OP_PHASE_VALIDATION)
+			json_kv_double(w, "passes", p->n_passes ? (double)p->n_passes : NAN);
+		json_object_end(w);
+	}
+	json_array_end(w);
+}
+
 void op_overview_json(const struct op_events *x, const struct op_steps *steps,
-	const struct op_advice *advice, struct json_writer *w)
+	const struct op_phases *phases, const struct advice *advice, struct json_writer *w)
 {
 	json_key(w, "overview");
 	json_object_begin(w);
@@ -32,6 +57,11 @@ void op_overview_json(const struct op_events *x, const struct op_steps *steps,
 	json_kv_u64(w, "steps", steps->n);
 	json_kv_bool(w, "steps_marked", steps->is_marked);
 	json_kv_string(w, "steps_found", op_steps_how_names[steps->how]);
+	json_kv_double(w, "steps_process", steps->pid ? steps->pid : NAN);
+	json_kv_u64(w, "processes", steps->n_processes);
+	json_kv_double(w, "optimizer_calls", steps->n_calls ? steps->n_calls : NAN);
+	json_kv_double(w, "micro_batches", steps->n_micro ? steps->n_micro : NAN);
+	phases_json(phases, w);
 	json_kv_double(w, "total_s", steps->seconds);
 	json_kv_double(w, "median_s", steps->median_s);
 	json_kv_double(w, "p99_s", steps->p99_s);
@@ -48,6 +78,9 @@ void op_overview_json(const struct op_events *x, const struct op_steps *steps,
 		finding_json(&advice->v[i], w);
 	json_array_end(w);
 	json_kv_double(w, "together_s", advice->together_s);
+	json_kv_double(w, "collecting_share", op_work_collecting(x, steps));
+	json_kv_double(w, "collecting_call_s",
+		x->collected.cost_ns ? (double)x->collected.cost_ns / 1e9 : NAN);
 	json_kv_double(w, "steps_per_s",
 		steps->how == OP_STEPS_ALL ? NAN : (double)steps->n / steps->seconds);
 	json_object_end(w);
@@ -98,6 +131,8 @@ void op_slow_json(const struct op_slow *slow, const struct op_steps *steps, stru
 			json_kv_double(w, "median_s", r->median_s);
 			json_kv_u64(w, "times", r->n_times);
 			json_kv_u64(w, "median_times", r->n_median);
+			if (r->waited_s > 0)
+				json_kv_double(w, "waited_s", r->waited_s);
 			json_object_end(w);
 		}
 		json_array_end(w);

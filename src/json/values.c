@@ -9,7 +9,7 @@
 
 void json_page_begin(struct json_writer *w, struct buf *out)
 {
-	json_init(w, out, true);
+	json_init_shown(w, out, true);
 	json_object_begin(w);
 }
 

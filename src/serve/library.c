@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/torch.h"
+#include "analyze/torch/results.h"
 #include "base/err.h"
 #include "formats/format.h"
-#include "serve/answer_parts.h"
-#include "serve/params.h"
+#include "serve/answers/parts.h"
+#include "serve/http/params.h"
 #include "base/banned.h"
 
 void library_done(struct library *l)
@@ -66,10 +66,12 @@ static const char *text_of(const struct params *p, const char *name)
 static int parse_choice(
 	struct params *p, enum library_filter filter, struct choice *ret, struct err *e)
 {
-	*ret = (struct choice){ .threads = text_of(p, "thread"),
+	*ret = (struct choice){ .phase = text_of(p, "phase"),
+		.threads = text_of(p, "thread"),
 		.processes = text_of(p, "process"),
 		.only_mine = params_is_set(p, "only_mine"),
 		.idle = params_is_set(p, "idle"),
+		.imports = params_is_set(p, "imports"),
 		.shape.collapse = params_is_set(p, "collapse"),
 		.by_time = filter == LIBRARY_BLOCKS };
 	ret->shape.focus.n = params_all(p, "focus", &ret->shape.focus.v);

@@ -29,8 +29,8 @@ struct library {
 	VEC(struct recording *) recordings;
 	VEC(struct results) results; /* of benchmarks; what they point to lives in the arena */
 	struct arena arena;
-	const char *
-		editor; /* address of a line in the user's editor, with {file} and {line} in it; NULL: none */
+	/* address of a line in the user's editor, with {file} and {line} in it; NULL: none */
+	const char *editor;
 	struct op_ranks *ranks;        /* of the traces that are open (answer_ranks.c), or NULL */
 	struct comparison *comparison; /* the one last asked for (answer_diff.c), or NULL */
 };

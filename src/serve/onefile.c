@@ -7,20 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
+#include "analyze/torch/steps.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/intern.h"
 #include "base/json_write.h"
 #include "base/text.h"
-#include "serve/answer.h"
-#include "serve/compress.h"
-#include "serve/guard.h"
+#include "serve/answers/answer.h"
+#include "serve/http/compress.h"
+#include "serve/http/guard.h"
 #include "serve/library.h"
 #include "serve/page.h"
-#include "serve/params.h"
-#include "analyze/torch.h"
+#include "serve/http/params.h"
+#include "analyze/torch/results.h"
 #include "base/banned.h"
 
 enum { NONCE = 24, TOP = 200, THREADS = 8, ROOM = 4096 };
@@ -440,12 +441,18 @@ static void write_file(const struct maker *m, struct buf *out)
 	buf_done(&head);
 }
 
+/* As many files, or as many processes in one of them. */
 static bool has_ranks(const struct library *l)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < l->recordings.n; i++)
-		n += l->recordings.v[i]->torch && l->recordings.v[i]->torch->x.world_size > 1;
+	for (size_t i = 0; i < l->recordings.n; i++) {
+		struct torch *t = l->recordings.v[i]->torch;
+
+		if (t && torch_steps(t)->n_processes > 1)
+			return true;
+		n += t && t->x.world_size > 1;
+	}
 	return n > 1;
 }
 

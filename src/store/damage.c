@@ -51,6 +51,6 @@ bool damage_describe(const struct damage *d, char ret[static DAMAGE_TEXT])
 		add(ret, text);
 	}
 	if (damage_is_loss(d))
-		add(ret, "figures lack what that held");
+		add(ret, "the figures lack what it held");
 	return *ret != '\0';
 }

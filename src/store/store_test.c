@@ -177,6 +177,41 @@ static void segments_are_merged_by_key(void **state)
 	reader_close(r);
 }
 
+/* The index of so many chunks is packed in several parts on the way. */
+static void a_recording_of_thousands_of_chunks_has_its_index(void **state)
+{
+	enum { N = 5000 };
+	struct writer_options o = { .segment_ns = 1000 };
+	struct writer *w;
+	struct reader *r;
+	struct tables *t;
+	struct err e = ERR_INIT;
+	struct record_iter it;
+	uint64_t next = 0;
+
+	(void)state;
+	assert_int_equal(writer_open(&w, path, &o, &e), 0);
+	for (unsigned i = 0; i < N; i++) {
+		writer_add(w, RECORD_sample, &(struct rec_sample){ .t_ns = i });
+		writer_flush(w);
+	}
+	assert_int_equal(writer_close(w, &e), 0);
+	assert_int_equal(reader_open(&r, path, &e), 0);
+	assert_true(r->damage.has_index);
+	assert_int_equal(r->damage.lost_bytes, 0);
+	assert_int_equal(r->n_chunks, N);
+	for (size_t i = 0; i < r->n_chunks; i++)
+		assert_int_equal(r->chunks[i].t_last_ns, i);
+	assert_int_equal(tables_load(&t, r, &e), 0);
+	it = record_iter(t, RECORD_sample);
+	for (const struct rec_sample *s; (s = record_next(&it)); next++)
+		assert_int_equal(s->t_ns, next);
+	record_iter_done(&it);
+	assert_int_equal(next, N);
+	tables_free(t);
+	reader_close(r);
+}
+
 static void a_recording_without_its_index_is_scanned(void **state)
 {
 	struct reader *r;
@@ -399,7 +434,7 @@ static void an_existing_file_is_not_overwritten(void **state)
 	(void)state;
 	write_recording(path, 1);
 	assert_true(writer_open(&w, path, NULL, &e) < 0);
-	assert_non_null(strstr(e.text, "exists already"));
+	assert_non_null(strstr(e.text, "already exists"));
 }
 
 /* The child may write 64 KiB per file, as if the disk were full: what it wrote before stays good.
@@ -559,6 +594,41 @@ static void a_row_written_again_is_the_same_row_with_more_said(void **state)
 	reader_close(r);
 }
 
+/* Whoever tells of a thing first may know least of it. */
+static void what_a_later_row_says_more_is_kept(void **state)
+{
+	struct rec_code r = { .first_line = 7, .n_code_bytes = 2 };
+	const struct rec_code *merged;
+	uint32_t first, more;
+	struct writer *w;
+	struct reader *rd;
+	struct tables *t;
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(writer_open(&w, path, NULL, &e), 0);
+	r.interpreter = writer_string(w, "cpython 3.13.0");
+	first = writer_row(w, RECORD_code, &r);
+	r.code_bytes = (rec_bytes){ "ab", 2 };
+	more = writer_row(w, RECORD_code, &r);
+	assert_int_not_equal(first, more);
+	assert_int_equal(writer_row(w, RECORD_code, &r), first); /* nothing is new */
+	r.code_bytes = (rec_bytes){ 0 };
+	assert_int_equal(writer_row(w, RECORD_code, &r), first);
+	r.words = (rec_bytes){ "word", 4 };
+	assert_true(writer_row(w, RECORD_code, &r) > more);
+	assert_int_equal(writer_close(w, &e), 0);
+	assert_int_equal(reader_open(&rd, path, &e), 0);
+	assert_int_equal(tables_load(&t, rd, &e), 0);
+	assert_int_equal(tables_count(t, RECORD_code), 1);
+	merged = tables_row(t, RECORD_code, 1);
+	assert_int_equal(merged->code_bytes.n, 2);
+	assert_int_equal(merged->words.n, 4);
+	assert_string_equal(tables_string(t, merged->interpreter), "cpython 3.13.0");
+	tables_free(t);
+	reader_close(rd);
+}
+
 /* The file grows by odd amounts, so that it ends inside heads, payloads and the index too. */
 static void a_growing_recording_is_followed(void **state)
 {
@@ -617,7 +687,9 @@ int main(void)
 		TEST(records_that_no_file_of_its_size_has_are_refused),
 		TEST(a_recording_made_of_a_file_has_that_file_s_budget),
 		TEST(a_row_written_again_is_the_same_row_with_more_said),
+		TEST(what_a_later_row_says_more_is_kept),
 		TEST(segments_are_merged_by_key),
+		TEST(a_recording_of_thousands_of_chunks_has_its_index),
 		TEST(a_recording_without_its_index_is_scanned),
 		TEST(every_truncation_is_survived),
 		TEST(every_flipped_byte_is_survived_and_noticed),

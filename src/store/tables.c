@@ -39,6 +39,7 @@ struct tables {
 	struct arena arena;    /* contents of BYTES columns */
 	struct merged merged[RECORD_meta];
 	size_t n_chunks; /* of the reader, merged so far */
+	struct tables_memo memo;
 };
 
 static uint64_t page_key(uint32_t segment, uint32_t local)
@@ -266,8 +267,21 @@ static int merge_table(struct tables *t, struct merged *m, struct err *e)
 	return budget_error(&t->reader->budget, e);
 }
 
+static void forget_memo(struct tables *t)
+{
+	if (t->memo.made)
+		t->memo.free(t->memo.made);
+	t->memo.made = NULL;
+}
+
+struct tables_memo *tables_memo(struct tables *t)
+{
+	return &t->memo;
+}
+
 int tables_refresh(struct tables *t, struct err *e)
 {
+	forget_memo(t);
 	for (int kind = 0; kind < RECORD_meta; kind++)
 		if (t->merged[kind].type && merge_table(t, &t->merged[kind], e) < 0)
 			return -(int)e->code;
@@ -348,6 +362,7 @@ void tables_free(struct tables *t)
 {
 	if (!t)
 		return;
+	forget_memo(t);
 	for (int kind = 0; kind < RECORD_meta; kind++) {
 		intern_done(&t->merged[kind].keys);
 		map_done(&t->merged[kind].page_index);

@@ -35,6 +35,13 @@ int tables_refresh(struct tables *t, struct err *e);
 /* For recordings that are not expected to grow: forgets what only tables_refresh needs, which makes up half of large tables. */
 void tables_settle(struct tables *t);
 
+/* What was made of all records, kept with them for whoever asks next: NULL at first. Freed with the tables, or when they grow. */
+struct tables_memo {
+	void *made;
+	void (*free)(void *made);
+};
+struct tables_memo *tables_memo(struct tables *t);
+
 size_t tables_count(const struct tables *t, enum record_kind table);
 /* The row's struct, references global; NULL for 0 and for numbers that do not exist. */
 const void *tables_row(const struct tables *t, enum record_kind table, uint32_t row);

@@ -34,6 +34,7 @@ enum {
 	FLUSH_SHARE = 16,
 	LEVEL_NUMBERS = 1, /* of zstd; beyond it numbers get hardly smaller */
 	LEVEL_TEXTS = 3,
+	INDEX_ROWS = 1 << 10, /* that are packed together */
 };
 
 static const uint64_t FLUSH_LEAST_NS = 1000000000, FLUSH_MOST_NS = 4000000000;
@@ -49,9 +50,12 @@ struct pending {
 	uint64_t oldest_ns;       /* clock of the last poll when records[0] came */
 	uint64_t t_first, t_last; /* of the time column */
 	struct intern rows;       /* tables: key bytes → row number - 1 */
-	uint32_t n_new;           /* tables: rows that have no key here (writer_row_new) */
-	size_t time_offset;       /* of the TIME column, SIZE_MAX without one */
+	/* tables with columns beside the key: which of them say something, by row number - 1 */
+	VEC(uint32_t) said;
+	uint32_t n_new;     /* tables: rows that have no key here (writer_row_new) */
+	size_t time_offset; /* of the TIME column, SIZE_MAX without one */
 	bool has_contents;
+	bool has_more; /* columns beside the key */
 };
 
 struct writer {
@@ -66,7 +70,9 @@ struct writer {
 	uint64_t start_ns;
 	uint64_t now_ns; /* of the last poll */
 	struct pending *pending[RECORD_MAX_];
-	VEC(struct rec_index) index;
+	VEC(struct rec_index) index;           /* of the chunks since packed_index */
+	struct buf packed_index;               /* chunks of it, ready to be written */
+	uint64_t n_index_chunks, n_index_rows; /* in there */
 	struct buf raw, packed, key;
 	ZSTD_CCtx *zstd;
 };
@@ -129,6 +135,29 @@ static bool has_contents(const struct record_type *type)
 	return false;
 }
 
+static const size_t width[] = {
+	[COLUMN_u8] = 1, [COLUMN_u16] = 2, [COLUMN_u32] = 4, [COLUMN_u64] = 8, [COLUMN_f64] = 8
+};
+
+/* Which columns beside the key say something, as bits; of no record, those that may. */
+static uint32_t more_said(const struct record_type *type, const char *record)
+{
+	static const char zeros[8];
+	uint32_t said = 0;
+
+	for (size_t i = 0; i < type->n_columns; i++) {
+		const struct record_column *c = &type->columns[i];
+		const char *value = record ? record + c->offset : NULL;
+
+		if (!c->is_key &&
+			(!value ||
+				(c->type == COLUMN_bytes ? ((const rec_bytes *)value)->n > 0
+							 : memcmp(value, zeros, width[c->type]))))
+			said |= 1u << i;
+	}
+	return said;
+}
+
 static int level(const struct writer *w, const struct record_type *type)
 {
 	if (w->options.zstd_level)
@@ -146,46 +175,98 @@ static size_t compress(struct writer *w, const struct record_type *type)
 		w->raw.n, level(w, type));
 }
 
-static void write_chunk(struct writer *w, const struct record_type *type, const void *records,
-	size_t n, uint32_t first_row)
+/* A chunk as it stands in the file: its head, its payload (good until the next one is made) and what fills it up to eight bytes. */
+struct packed_chunk {
+	struct chunk_head head;
+	struct iovec parts[3];
+};
+
+static struct packed_chunk pack_chunk(struct writer *w, const struct record_type *type,
+	const void *records, size_t n, uint32_t first_row)
 {
 	static const char zeros[8];
-	struct chunk_head head = {
-		.magic = CHUNK_MAGIC,
-		.kind = (uint16_t)type->kind,
-		.segment = w->segment,
-		.n_records = (uint32_t)n,
-		.first_row = first_row,
-	};
+	struct packed_chunk ret = { .head = { .magic = CHUNK_MAGIC,
+					    .kind = (uint16_t)type->kind,
+					    .segment = w->segment,
+					    .n_records = (uint32_t)n,
+					    .first_row = first_row } };
+	struct chunk_head *head = &ret.head;
 	const void *payload;
 
 	buf_clear(&w->raw);
 	buf_clear(&w->packed);
 	columns_encode(type, records, n, &w->raw);
-	head.raw_bytes = head.stored_bytes = (uint32_t)w->raw.n;
+	head->raw_bytes = head->stored_bytes = (uint32_t)w->raw.n;
 	payload = w->raw.data;
 	if (w->raw.n >= (size_t)(w->in_memory ? SMALLEST_IN_MEMORY : SMALLEST_ZSTD)) {
 		size_t got = compress(w, type);
 
 		if (!ZSTD_isError(got) && got < w->raw.n) {
-			head.codec = CODEC_ZSTD;
-			head.stored_bytes = (uint32_t)got;
+			head->codec = CODEC_ZSTD;
+			head->stored_bytes = (uint32_t)got;
 			payload = w->packed.data;
 		}
 	}
-	head.payload_checksum = XXH3_64bits(payload, head.stored_bytes);
-	head.head_checksum =
-		(uint32_t)XXH3_64bits(&head, offsetof(struct chunk_head, head_checksum));
-	write_all(w,
-		(struct iovec[]){ { &head, sizeof head }, { (void *)payload, head.stored_bytes },
-			{ (void *)zeros, chunk_padding(head.stored_bytes) } },
-		3);
+	head->payload_checksum = XXH3_64bits(payload, head->stored_bytes);
+	head->head_checksum =
+		(uint32_t)XXH3_64bits(head, offsetof(struct chunk_head, head_checksum));
+	ret.parts[1] = (struct iovec){ (void *)payload, head->stored_bytes };
+	ret.parts[2] = (struct iovec){ (void *)zeros, chunk_padding(head->stored_bytes) };
+	return ret;
+}
+
+static void write_chunk(struct writer *w, const struct record_type *type, const void *records,
+	size_t n, uint32_t first_row)
+{
+	struct packed_chunk chunk = pack_chunk(w, type, records, n, first_row);
+
+	chunk.parts[0] = (struct iovec){ &chunk.head, sizeof chunk.head };
+	write_all(w, chunk.parts, 3);
 	if (w->error.code) {
 		w->stats.dropped += n;
 		return;
 	}
 	w->stats.n_chunks++;
 	w->stats.n_records += n;
+}
+
+/* ---- the index -------------------------------------------------------------------------------- */
+
+/* It is written last, and a recording of days has millions of rows: they are kept as they will stand in the file, a sixth of their
+ * size. */
+static void pack_index(struct writer *w)
+{
+	struct packed_chunk chunk;
+
+	if (w->index.n == 0)
+		return;
+	chunk = pack_chunk(w, record_type_find(RECORD_index), w->index.v, w->index.n, 0);
+	buf_add(&w->packed_index, &chunk.head, sizeof chunk.head);
+	for (int i = 1; i < 3; i++)
+		buf_add(&w->packed_index, chunk.parts[i].iov_base, chunk.parts[i].iov_len);
+	w->n_index_chunks++;
+	w->n_index_rows += w->index.n;
+	w->index.n = 0;
+}
+
+static void index_add(struct writer *w, struct rec_index row)
+{
+	vec_push(&w->index, row);
+	if (w->index.n == INDEX_ROWS)
+		pack_index(w);
+}
+
+static void write_index(struct writer *w)
+{
+	struct trailer end = { .magic = TRAILER_MAGIC, .index_offset = w->offset };
+
+	pack_index(w);
+	write_all(w, &(struct iovec){ w->packed_index.data, w->packed_index.n }, 1);
+	w->stats.n_chunks += w->n_index_chunks;
+	w->stats.n_records += w->n_index_rows;
+	end.n_index_chunks = w->n_index_chunks;
+	end.checksum = XXH3_64bits(&end, offsetof(struct trailer, checksum));
+	write_all(w, &(struct iovec){ &end, sizeof end }, 1);
 }
 
 /* ---- pending records ------------------------------------------------------------------------- */
@@ -206,6 +287,7 @@ static struct pending *pending_get(struct writer *w, enum record_kind kind)
 		if (p->type->columns[i].encoding == ENCODING_TIME)
 			p->time_offset = p->type->columns[i].offset;
 	p->has_contents = has_contents(p->type);
+	p->has_more = p->type->role == RECORD_TABLE && more_said(p->type, NULL);
 	return p;
 }
 
@@ -216,6 +298,7 @@ static void pending_free(struct pending *p)
 	free(p->records);
 	buf_done(&p->contents);
 	intern_done(&p->rows);
+	vec_done(&p->said);
 	free(p);
 }
 
@@ -245,7 +328,7 @@ static void flush_one(struct writer *w, struct pending *p)
 		resolve_contents(p);
 	write_chunk(w, p->type, p->records, p->n, p->type->role == RECORD_TABLE ? p->first_row : 0);
 	if (!w->error.code)
-		vec_push(&w->index,
+		index_add(w,
 			(struct rec_index){ .offset = offset,
 				.kind = (uint16_t)p->type->kind,
 				.segment = w->segment,
@@ -345,12 +428,6 @@ void writer_add(struct writer *w, enum record_kind kind, const void *record)
 /* The key columns of a record as bytes, for interning. */
 static void make_key(struct buf *key, const struct record_type *type, const char *record)
 {
-	static const size_t width[] = { [COLUMN_u8] = 1,
-		[COLUMN_u16] = 2,
-		[COLUMN_u32] = 4,
-		[COLUMN_u64] = 8,
-		[COLUMN_f64] = 8 };
-
 	buf_clear(key);
 	for (size_t i = 0; i < type->n_columns; i++) {
 		const struct record_column *c = &type->columns[i];
@@ -376,23 +453,41 @@ static void append_row(struct writer *w, struct pending *p, const void *record)
 	append(w, p, record);
 }
 
+/* The row of w->key. */
+static uint32_t add_key(struct writer *w, struct pending *p, const void *record, bool *ret_added)
+{
+	uint32_t row = intern_add(&p->rows, w->key.data, w->key.n, ret_added);
+
+	if (!*ret_added)
+		return row;
+	if (p->has_more)
+		vec_push(&p->said, more_said(p->type, record));
+	if (fits(w, p, contents_of(p, record), true))
+		append_row(w, p, record);
+	return row;
+}
+
 static uint32_t add_row(struct writer *w, enum record_kind table, const void *record, bool is_again)
 {
 	struct pending *p = pending_get(w, table);
-	uint32_t row;
+	uint32_t row, more;
 	bool added;
 
 	assert(p->type->role == RECORD_TABLE);
 	if (w->options.budget && !budget_is_kept(w->options.budget))
 		return 0;
 	make_key(&w->key, p->type, record);
-	if (is_again) /* a key that no other row has: readers go by the columns */
-		buf_printf(&w->key, "again %zu", p->rows.items.n);
 	if (!fits(w, p, w->key.n, false))
 		return 0;
-	row = intern_add(&p->rows, w->key.data, w->key.n, &added);
-	if (added && fits(w, p, contents_of(p, record), true))
-		append_row(w, p, record);
+	row = add_key(w, p, record, &added);
+	more = added || !p->has_more ? 0 : more_said(p->type, record) & ~p->said.v[row];
+	if (more)
+		p->said.v[row] |= more;
+	if (more || (is_again && !added)) {
+		/* a key that no other row has: readers go by the columns */
+		buf_printf(&w->key, "again %zu", p->rows.items.n);
+		row = add_key(w, p, record, &added);
+	}
 	return row + 1;
 }
 
@@ -528,6 +623,7 @@ static void next_segment(struct writer *w)
 		if (!w->pending[kind])
 			continue;
 		intern_clear(&w->pending[kind]->rows);
+		w->pending[kind]->said.n = 0;
 		w->pending[kind]->first_row = 1;
 		w->pending[kind]->n_new = 0;
 	}
@@ -627,7 +723,7 @@ static int create(const char *path, const struct writer_options *o, int *ret_fd,
 		return 0;
 	if (e->sys == EEXIST)
 		return err_set(
-			e, ERR_SYSTEM, "%s exists already; name another file or remove it", path);
+			e, ERR_SYSTEM, "%s already exists; name another file or remove it", path);
 	errno = e->sys;
 	return e->sys ? err_errno(e, ERR_SYSTEM, "cannot create %s", path) : -(int)e->code;
 }
@@ -658,22 +754,6 @@ int writer_open(
 	return 0;
 }
 
-static void write_index(struct writer *w)
-{
-	const struct record_type *type = record_type_find(RECORD_index);
-	struct trailer end = { .magic = TRAILER_MAGIC, .index_offset = w->offset };
-
-	for (size_t i = 0; i < w->index.n; i += COLUMNS_MAX_RECORDS) {
-		size_t n =
-			w->index.n - i < COLUMNS_MAX_RECORDS ? w->index.n - i : COLUMNS_MAX_RECORDS;
-
-		write_chunk(w, type, w->index.v + i, n, 0);
-		end.n_index_chunks++;
-	}
-	end.checksum = XXH3_64bits(&end, offsetof(struct trailer, checksum));
-	write_all(w, &(struct iovec){ &end, sizeof end }, 1);
-}
-
 int writer_close_keep_fd(struct writer *w, int *ret_fd, struct err *e)
 {
 	int status = 0;
@@ -688,6 +768,7 @@ int writer_close_keep_fd(struct writer *w, int *ret_fd, struct err *e)
 	for (int kind = 0; kind < RECORD_MAX_; kind++)
 		pending_free(w->pending[kind]);
 	vec_done(&w->index);
+	buf_done(&w->packed_index);
 	buf_done(&w->raw);
 	buf_done(&w->packed);
 	buf_done(&w->key);

@@ -10,7 +10,9 @@
  *	writer_close(w, &e);
  *
  * Rows: tables (string, process, code, …) are interned by their key: writer_row returns the row
- * number, the same for the same key. **Row numbers are valid only in the segment they were made
+ * number, the same for the same key. Several collectors tell of the same thing, and not all of them know
+ * as much: when a column beside the key is told for the first time the row is written once more,
+ * under a number of its own, and readers merge the two. **Row numbers are valid only in the segment they were made
  * in**: keep them together with writer_segment() and make them anew when that changes. A segment
  * ends only inside writer_poll.
  *
@@ -40,8 +42,8 @@ struct writer_options {
 	uint64_t segment_ns;    /* 0: 60 s */
 	uint64_t segment_bytes; /* 0: 64 MiB in the file */
 	uint64_t table_bytes;   /* 0: 128 MiB of rows held in memory */
-	uint64_t
-		flush_ns; /* the age at which pending records are written; 0: 1 s, in a long recording up to 4 s */
+	/* the age at which pending records are written; 0: 1 s, in a long recording up to 4 s */
+	uint64_t flush_ns;
 	int zstd_level;        /* 0: 1, and 3 for records that hold texts */
 	bool overwrite;        /* else an existing file is an error */
 	struct budget *budget; /* borrowed; what rows and records are taken from. NULL: none */
@@ -63,7 +65,7 @@ uint32_t writer_row(struct writer *w, enum record_kind table, const void *record
 /* A row whose key the caller knows to be new: nothing is looked up and nothing kept. All rows of that table must be made so,
  * and no segment may end (writer_poll) meanwhile. */
 uint32_t writer_row_new(struct writer *w, enum record_kind table, const void *record);
-/* Writes a row once more, because a column beside its key has become known: readers merge the two. */
+/* Writes a row once more where it is there already: a column beside its key has changed. */
 uint32_t writer_row_again(struct writer *w, enum record_kind table, const void *record);
 /* Rows of the string table; 0 for "" and NULL. */
 uint32_t writer_string(struct writer *w, const char *s);

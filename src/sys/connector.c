@@ -6,8 +6,10 @@
 #include <linux/cn_proc.h>
 #include <linux/connector.h>
 #include <linux/netlink.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/banned.h"
@@ -27,12 +29,27 @@ static int tell(int fd, enum proc_cn_mcast_op op)
 	return send(fd, bytes, head->nlmsg_len, 0) == (ssize_t)head->nlmsg_len ? 0 : -1;
 }
 
+/* Elsewhere the kernel takes no subscription, but hands out what others have subscribed to: events with
+ * the pids of the first namespace, which name somebody else here. */
+static bool is_first_pid_namespace(void)
+{
+	const ino_t first = 0xEFFFFFFC; /* PROC_PID_INIT_INO of the kernel */
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == first;
+}
+
 int connector_open(void)
 {
 	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC };
 	int room = 4 << 20, failed;
-	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
+	int fd;
 
+	if (!is_first_pid_namespace()) {
+		errno = ENOTSUP;
+		return -1;
+	}
+	fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_CONNECTOR);
 	if (fd < 0)
 		return -1;
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);

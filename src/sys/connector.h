@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The kernel's proc connector: news of each fork, exec and exit on a netlink socket. Before Linux 6.6 it
- * wants root; namespaces other than the first hear nothing, or pids that are not theirs. */
+ * wants root, and in pid namespaces other than the first it is of no use. */
 #ifndef SYS_CONNECTOR_H
 #define SYS_CONNECTOR_H
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -52,17 +53,7 @@ static bool read_at(int fd, uint64_t offset, void *to, size_t n)
 /* How many parts begin at or before the address. */
 static size_t count_parts(const struct core *c, uint64_t address)
 {
-	size_t low = 0, high = c->parts.n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (address < c->parts.v[middle].start)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	return bisect(i, c->parts.n, c->parts.v[i].start <= address);
 }
 
 static const struct core_part *find_part(const struct core *c, uint64_t address)
@@ -278,12 +269,12 @@ static int read_headers(struct core *c, const char *path, struct err *e)
 	int status;
 
 	if (!read_at(c->fd, 0, &head, sizeof head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
-		return err_set(e, ERR_BAD_CORE, "%s is no core file", path);
+		return err_set(e, ERR_BAD_CORE, "%s is not a core file", path);
 	if (head.e_ident[EI_CLASS] != ELFCLASS64)
 		return err_set(e, ERR_BAD_CORE, "%s is of a 32-bit program", path);
 	if (head.e_type != ET_CORE || head.e_phentsize != sizeof(Elf64_Phdr))
 		return err_set(
-			e, ERR_BAD_CORE, "%s is no core file but a program or library", path);
+			e, ERR_BAD_CORE, "%s is not a core file but a program or library", path);
 	status = read_parts(c, &head, path, &notes, e);
 	if (status == 0) {
 		order_parts(c);
@@ -318,7 +309,7 @@ int core_open(struct core *c, const char *path, const char *root, struct err *e)
 		.fd = regular_open(AT_FDCWD, path), .executable = "", .reach = REACH_NONE
 	};
 	if (c->fd < 0)
-		return errno == EINVAL ? err_set(e, ERR_BAD_CORE, "%s is no core file", path)
+		return errno == EINVAL ? err_set(e, ERR_BAD_CORE, "%s is not a core file", path)
 				       : err_errno(e, ERR_NO_FILE, "cannot open %s", path);
 	c->maps = xcalloc(1, sizeof *c->maps);
 	status = fstat(c->fd, &st) == 0 ? read_headers(c, path, e)

@@ -62,13 +62,13 @@ static int open_fd(struct elf_file *f, int fd, const char *path, struct err *e)
 
 	*f = (struct elf_file){ .fd = fd };
 	if (fd < 0)
-		return errno == EINVAL ? err_set(e, ERR_BAD_FILE, "%s is no ELF file", path)
+		return errno == EINVAL ? err_set(e, ERR_BAD_FILE, "%s is not an ELF file", path)
 				       : err_errno(e, ERR_NO_FILE, "cannot open %s", path);
 	elf_version(EV_CURRENT);
 	f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &head)) {
 		elf_file_close(f);
-		return err_set(e, ERR_BAD_FILE, "%s is no ELF file", path);
+		return err_set(e, ERR_BAD_FILE, "%s is not an ELF file", path);
 	}
 	f->is_64bit = head.e_ident[EI_CLASS] == ELFCLASS64;
 	f->machine = head.e_machine;
@@ -228,33 +228,31 @@ bool elf_needs(const struct elf_file *f, const char *prefix)
 	return false;
 }
 
-/* ---- questions in one call ------------------------------------------------------------------- */
+/* ---- which Python a process is --------------------------------------------------------------- */
 
-bool elf_exports(const char *path, const char *symbol)
+/* Py_DECREF of a free-threaded build calls it inline, so that build exports it, and no other does. */
+#define FREE_THREADED_EXPORT "_Py_MergeZeroLocalRefcount"
+
+static enum elf_python find_python(const struct elf_file *f)
 {
-	struct err ignored = ERR_INIT;
 	struct elf_range range;
-	struct elf_file f;
-	bool found;
 
-	if (elf_file_open(&f, path, &ignored) < 0)
-		return false;
-	found = elf_find_export(&f, symbol, &range);
-	elf_file_close(&f);
-	return found;
+	if (!elf_find_export(f, "_PyRuntime", &range))
+		return ELF_NO_PYTHON;
+	return elf_find_export(f, FREE_THREADED_EXPORT, &range) ? ELF_PYTHON_FREE_THREADED
+								: ELF_PYTHON_WITH_GIL;
 }
 
-static bool maps_python(pid_t pid)
+static enum elf_python find_python_in_maps(pid_t pid)
 {
 	enum { MOST = 256 };
+	enum elf_python found = ELF_NO_PYTHON;
 	struct err ignored = ERR_INIT;
-	struct elf_range range;
 	struct elf_file f;
 	struct maps maps;
-	bool found = false;
 
 	if (maps_read(&maps, pid, &ignored) < 0)
-		return false;
+		return ELF_NO_PYTHON;
 	/* Names that say "python" first: the rest is looked at only for embedded interpreters. */
 	for (int likely = 1; likely >= 0 && !found; likely--) {
 		const struct map *last = NULL;
@@ -269,7 +267,7 @@ static bool maps_python(pid_t pid)
 			last = m;
 			if (elf_file_open_mapped(&f, pid, m, &ignored) < 0)
 				continue;
-			found = elf_find_export(&f, "_PyRuntime", &range);
+			found = find_python(&f);
 			elf_file_close(&f);
 		}
 	}
@@ -277,10 +275,17 @@ static bool maps_python(pid_t pid)
 	return found;
 }
 
-bool elf_process_is_python(pid_t pid)
+enum elf_python elf_process_python(pid_t pid)
 {
+	enum elf_python found = ELF_NO_PYTHON;
+	struct err ignored = ERR_INIT;
+	struct elf_file f;
 	char path[64];
 
 	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-	return elf_exports(path, "_PyRuntime") || maps_python(pid);
+	if (elf_file_open(&f, path, &ignored) == 0) {
+		found = find_python(&f);
+		elf_file_close(&f);
+	}
+	return found ? found : find_python_in_maps(pid);
 }

@@ -54,11 +54,10 @@ size_t elf_head(const struct elf_file *f, void *to, size_t n, uint64_t *ret_addr
 /* Whether it asks the loader for a library whose name starts so ("libpython"). */
 bool elf_needs(const struct elf_file *f, const char *prefix);
 
-/* Whether the file's dynamic symbols define `symbol`. false for what is no ELF file. */
-bool elf_exports(const char *path, const char *symbol);
-
-/* Whether a process maps an ELF file that defines _PyRuntime: any CPython, embedded ones too. Files
- * are reached through /proc/PID/root, so other mount namespaces work. */
-bool elf_process_is_python(pid_t pid);
+/* Whether a process maps an ELF file that defines _PyRuntime: any CPython, embedded ones too; and how that was built (a
+ * free-threaded build may still be told to use a GIL). Files are reached through /proc/PID/root, so other mount namespaces
+ * work. */
+enum elf_python { ELF_NO_PYTHON, ELF_PYTHON_WITH_GIL, ELF_PYTHON_FREE_THREADED };
+enum elf_python elf_process_python(pid_t pid);
 
 #endif

@@ -85,7 +85,7 @@ static void judge(struct interpreter *i)
 	else if (i->major != 3 || i->minor < OLDEST)
 		refuse(i, "%u.%u is older than 3.%d", i->major, i->minor, OLDEST);
 	else if (i->minor > NEWEST)
-		refuse(i, "%u.%u is newer than 3.%d, the newest this leadline knows", i->major,
+		refuse(i, "%u.%u is newer than 3.%d, the newest version leadline knows", i->major,
 			i->minor, NEWEST);
 	else if (!i->is_64bit)
 		refuse(i, "it is a 32-bit build");
@@ -171,7 +171,7 @@ static void refuse_printed(struct interpreter *i, const char *printed, size_t n)
 	text_add_printable(&safe, printed + from, n - from);
 	text_add_cut(&shown, buf_str(&safe), 60, TEXT_CUT_MIDDLE);
 	if (n == 0)
-		refuse(i, "it answered nothing when asked for its version");
+		refuse(i, "it said nothing when asked for its version");
 	else
 		refuse(i, "asked for its version, it said: %s", buf_str(&shown));
 	buf_done(&safe);

@@ -65,7 +65,7 @@ static void versions_have_bounds(void **state)
 		{ "3.7.17\tcpython\t0\t1\t", "3.7 is older than 3.8" },
 		{ "2.7.18\tcpython\t0\t1\t", "2.7 is older than 3.8" },
 		{ "3.16.0\tcpython\t0\t1\t",
-			"3.16 is newer than 3.15, the newest this leadline knows" },
+			"3.16 is newer than 3.15, the newest version leadline knows" },
 		{ "3.10.14\tpypy\t0\t1\t", "PyPy is not CPython" },
 		{ "3.11.7\tgraalpy\t0\t1\t", "GraalPy is not CPython" },
 		{ "3.11.7\tmine\t0\t1\t", "mine is not CPython" },
@@ -123,9 +123,8 @@ static void the_reason_quotes_the_last_line(void **state)
 	struct interpreter i;
 
 	(void)state;
-	assert_string_equal(parse("").reason, "it answered nothing when asked for its version");
-	assert_string_equal(
-		parse("\n \n").reason, "it answered nothing when asked for its version");
+	assert_string_equal(parse("").reason, "it said nothing when asked for its version");
+	assert_string_equal(parse("\n \n").reason, "it said nothing when asked for its version");
 	assert_string_equal(parse("one\nerror: \x1b[31mno\xff libpython\n\n").reason,
 		"asked for its version, it said: error: \\x1b[31mno\xef\xbf\xbd libpython");
 	memset(much, 'x', sizeof much);
@@ -297,7 +296,7 @@ static void links_lead_to_one(void **state)
 	link_to(f, "bin/python3.11", "bin/python3");
 	find(f, "%s/bin");
 	assert_int_equal(f->all.n, 1);
-	assert_string_equal(f->all.v[0].reason, "it answered nothing when asked for its version");
+	assert_string_equal(f->all.v[0].reason, "it said nothing when asked for its version");
 }
 
 static void hanging_and_flooding_ones_are_ended(void **state)

@@ -217,8 +217,7 @@ static void hold_name(int base)
 {
 	static const char text[] =
 		"Folders of leadline's while it runs. This one stays: programs that were started "
-		"by "
-		"leadline\nremember its name, and nobody else may ever be able to make it.\n";
+		"by leadline\nremember its name, and nobody else may ever be able to make it.\n";
 	int fd = openat(base, "README", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0)
@@ -267,8 +266,7 @@ static int descend(
 		close(fd);
 	return err_set(e, ERR_SYSTEM,
 		"%s %s, but must be a folder of yours alone (mode 0700): remove it, or name a "
-		"folder "
-		"of your own in XDG_RUNTIME_DIR",
+		"folder of your own in XDG_RUNTIME_DIR",
 		b->path, why);
 }
 
@@ -291,7 +289,7 @@ int private_base_open(
 	}
 	if (fd < 0)
 		return err_set(e, ERR_SYSTEM,
-			"%s: others than you and root can change what is there", b->path);
+			"%s: users other than you and root can change what is there", b->path);
 	if (strcmp(b->path, "/") == 0)
 		b->path[0] = '\0';
 	if (descend(b, &w, fd, may_make, e) < 0)

@@ -2,7 +2,7 @@
  *
  * What this process is allowed to do: user, capabilities, and the four things that take rights away
  * again (Yama, seccomp, namespaces, a process that may not be dumped). Facts only; what follows
- * from them for a collector is said in collect/checks.c.
+ * from them for a collector is said in collect/doctor/checks.c.
  *
  * Reading never fails: what /proc does not tell is set to its "unknown" value. */
 #ifndef SYS_PRIVILEGE_H

@@ -28,7 +28,9 @@ bool proc_stat_parse(const char *text, struct proc_stat *ret)
 	enum {
 		PPID = 4,
 		MINFLT = 10,
-		MAJFLT = 12,
+		CMINFLT,
+		MAJFLT,
+		CMAJFLT,
 		UTIME = 14,
 		STIME,
 		CUTIME,
@@ -58,6 +60,8 @@ bool proc_stat_parse(const char *text, struct proc_stat *ret)
 	ret->parent = (pid_t)field[PPID];
 	ret->minor_faults = field[MINFLT];
 	ret->major_faults = field[MAJFLT];
+	ret->children_minor_faults = field[CMINFLT];
+	ret->children_major_faults = field[CMAJFLT];
 	ret->user_ns = ticks_to_ns(field[UTIME]);
 	ret->system_ns = ticks_to_ns(field[STIME]);
 	ret->children_user_ns = ticks_to_ns(field[CUTIME]);
@@ -114,7 +118,7 @@ ssize_t proc_read(char *to, size_t size, const char *fmt, ...)
 	char path[256];
 	va_list ap;
 	ssize_t got;
-	int fd;
+	int fd, failed;
 
 	to[0] = '\0';
 	va_start(ap, fmt);
@@ -124,7 +128,9 @@ ssize_t proc_read(char *to, size_t size, const char *fmt, ...)
 	if (fd < 0)
 		return -1;
 	got = proc_read_fd(to, size, fd);
+	failed = got == 0 ? ESRCH : errno; /* an empty file is that of a process that ended */
 	close(fd);
+	errno = failed;
 	return got;
 }
 

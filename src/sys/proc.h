@@ -17,6 +17,7 @@ struct proc_stat {  /* /proc/PID/stat and /proc/PID/task/TID/stat; times in ns *
 	char name[64];
 	pid_t parent;
 	uint64_t minor_faults, major_faults;
+	uint64_t children_minor_faults, children_major_faults; /* waited-for children */
 	uint64_t user_ns, system_ns;                   /* of all its threads, dead ones too */
 	uint64_t children_user_ns, children_system_ns; /* waited-for children */
 	uint64_t n_threads;

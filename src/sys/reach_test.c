@@ -177,8 +177,8 @@ static void who_never_answers_is_not_waited_for(void **state)
 	char byte;
 
 	(void)state;
-	assert_true(
-		errand_begin(&x, &o) || errno == EPERM); /* the beginning itself may take longer */
+	/* the beginning itself may take longer */
+	assert_true(errand_begin(&x, &o) || errno == EPERM);
 	pid = x.pid;
 	assert_false(errand_receive(&x, &byte, 1, NULL));
 	errand_end(&x);
@@ -222,8 +222,8 @@ static void an_errand_has_what_it_was_given(void **state)
 	assert_true(errand_begin(&x, &o));
 	assert_true(errand_receive(&x, &is_right, sizeof is_right, NULL) && is_right);
 	errand_end(&x);
-	assert_int_equal(
-		waitpid(-1, NULL, WNOHANG), -1); /* nobody else sees that there was a child */
+	/* nobody else sees that there was a child */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	close(fds[0]);
 	close(fds[1]);
 }

@@ -179,8 +179,7 @@ int remote_explain(pid_t pid, struct err *e)
 	if (target.uid != own.uid)
 		return err_set(e, ERR_NO_PERMISSION,
 			"may not read the memory of process %d: it is of uid %u, we are uid %u, "
-			"and "
-			"CAP_SYS_PTRACE is missing",
+			"and CAP_SYS_PTRACE is missing",
 			(int)pid, target.uid, own.uid);
 	if (!is_dumpable(pid, own.uid))
 		return err_set(e, ERR_NO_PERMISSION,
@@ -190,8 +189,7 @@ int remote_explain(pid_t pid, struct err *e)
 	if (own.yama_scope > 0)
 		return err_set(e, ERR_NO_PERMISSION,
 			"may not read the memory of process %d: kernel.yama.ptrace_scope is %d "
-			"(%s); "
-			"start it with \"leadline run\", or get CAP_SYS_PTRACE",
+			"(%s); start it with \"leadline run\", or get CAP_SYS_PTRACE",
 			(int)pid, own.yama_scope, privilege_yama_meaning(own.yama_scope));
 	if (target.capabilities & ~own.capabilities)
 		return err_set(e, ERR_NO_PERMISSION,

@@ -23,8 +23,8 @@ struct rights {
 	uid_t uid;     /* for files, as the next */
 	gid_t gid;
 	VEC(gid_t) groups; /* beside gid */
-	uint64_t
-		capabilities; /* effective; bits of linux/capability.h, of those that concern files */
+	/* effective; bits of linux/capability.h, of those that concern files */
+	uint64_t capabilities;
 };
 
 #define RIGHTS_NONE ((struct rights){ 0 })

@@ -22,6 +22,7 @@ void signals_take(const sigset_t *signals, struct signal_state *ret_before)
 {
 	sigset_t all = *signals;
 
+	ret_before->has_files = false;
 	sigaddset(&all, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &all, &ret_before->mask);
 	for (int i = 0; i < SIGNALS_CHANGED; i++)
@@ -34,6 +35,19 @@ void signals_restore(const struct signal_state *before)
 	for (int i = 0; i < SIGNALS_CHANGED; i++)
 		sigaction(changed[i].signal, &before->actions[i], NULL);
 	sigprocmask(SIG_SETMASK, &before->mask, NULL);
+	if (before->has_files)
+		setrlimit(RLIMIT_NOFILE, &before->files);
+}
+
+void files_raise(struct signal_state *ret_before)
+{
+	struct rlimit more;
+
+	ret_before->has_files = getrlimit(RLIMIT_NOFILE, &ret_before->files) == 0;
+	more = ret_before->files;
+	more.rlim_cur = more.rlim_max;
+	if (ret_before->has_files)
+		setrlimit(RLIMIT_NOFILE, &more);
 }
 
 static int exec_failure(struct err *e, const char *name, int sys)

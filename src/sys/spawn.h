@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct err;
@@ -16,6 +17,8 @@ enum { SIGNALS_CHANGED = 3 }; /* dispositions that are ours while a program runs
 struct signal_state { /* what we were started with */
 	sigset_t mask;
 	struct sigaction actions[SIGNALS_CHANGED];
+	bool has_files;
+	struct rlimit files; /* how many descriptors */
 };
 
 /* Blocks `signals` and SIGCHLD for reading through a signalfd, makes SIGCHLD waitable (an inherited
@@ -23,6 +26,8 @@ struct signal_state { /* what we were started with */
  * must not end us before the program), and keeps what was before. */
 void signals_take(const sigset_t *signals, struct signal_state *ret_before);
 void signals_restore(const struct signal_state *before);
+/* As many descriptors as we may have: watching a thread takes two. Restored with the signals. */
+void files_raise(struct signal_state *ret_before);
 
 /* argv[0] is looked up on the PATH, as execvp does. ERR_NOT_FOUND and ERR_NOT_EXECUTABLE carry the
  * statuses 127 and 126 of env(1). */

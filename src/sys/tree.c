@@ -26,6 +26,8 @@
 #include "base/log.h"
 #include "base/banned.h"
 
+enum { DEAD_MOST = 64 };
+
 static const uint64_t SCAN_SHARE = 50; /* looking at children files takes 1/50 of a CPU at most */
 
 struct tree {
@@ -33,9 +35,13 @@ struct tree {
 	int connector;   /* netlink socket, -1 without */
 	bool has_missed; /* the connector overflowed, or only children files are looked at */
 	bool has_heard;  /* the connector answered: it works (not in every container) */
+	bool is_reading; /* what is done now, the kernel told */
 	uint64_t next_scan_ns;
-	VEC(struct tree_process) processes;
+	VEC(struct tree_process) processes; /* by serial; dead ones leave by forget_dead */
+	size_t n_dead;
+	uint64_t next_serial;
 	struct map alive; /* pid → index */
+	struct map ended; /* pid → index of the last that ended and others should wait for */
 	pid_t root;
 	int root_status; /* as wait(2), from the connector; -1 unknown */
 };
@@ -77,39 +83,77 @@ static void tell(struct tree *t, struct tree_event event)
 		t->o.listener(t->o.ctx, &event);
 }
 
+/* A tree in which processes come and go stays as small as what lives of it. Not while somebody goes through it. */
+static void forget_dead(struct tree *t)
+{
+	size_t n = 0;
+
+	if (t->n_dead < DEAD_MOST || t->n_dead < t->processes.n / 2)
+		return;
+	for (size_t i = 0; i < t->processes.n; i++) {
+		if (!t->processes.v[i].is_alive) {
+			map_remove(&t->ended, (uint64_t)t->processes.v[i].pid);
+			continue;
+		}
+		map_put(&t->alive, (uint64_t)t->processes.v[i].pid, n);
+		t->processes.v[n++] = t->processes.v[i];
+	}
+	t->processes.n = n;
+	t->n_dead = 0;
+}
+
 static void add_process(struct tree *t, pid_t pid, pid_t parent, uint64_t t_ns, bool was_running)
 {
-	uint64_t start, serial = t->processes.n;
+	uint64_t start;
+	bool is_told = t->is_reading;
 
 	if (find_alive(t, pid))
 		return;
 	start = start_of(pid);
-	map_put(&t->alive, (uint64_t)pid, serial);
+	map_put(&t->alive, (uint64_t)pid, t->processes.n);
+	map_remove(&t->ended, (uint64_t)pid);
 	vec_push(&t->processes,
 		(struct tree_process){ .pid = pid,
 			.parent = parent,
 			.start_ns = start ? start : t_ns,
 			.seen_ns = t_ns,
+			.image_ns = t_ns,
+			.is_image_exact = is_told,
 			.is_alive = true,
 			.was_running = was_running,
-			.serial = serial });
+			.serial = t->next_serial++ });
 	log_debug(2, "new process %d, parent %d", (int)pid, (int)parent);
 	tell(t,
-		(struct tree_event){
-			.kind = TREE_FORK, .t_ns = t_ns, .process = &t->processes.v[serial] });
+		(struct tree_event){ .kind = TREE_FORK,
+			.t_ns = t_ns,
+			.process = &t->processes.v[t->processes.n - 1] });
 }
 
 static void end_process(struct tree *t, struct tree_process *p, uint64_t t_ns, int status,
 	const struct tree_end *end)
 {
 	p->is_alive = false;
+	t->n_dead++;
 	map_remove(&t->alive, (uint64_t)p->pid);
+	if (!end)
+		map_put(&t->ended, (uint64_t)p->pid, (uint64_t)(p - t->processes.v));
 	tell(t,
 		(struct tree_event){ .kind = end ? TREE_REAPED : TREE_EXIT,
 			.t_ns = t_ns,
 			.process = p,
 			.end = end,
 			.status = status });
+}
+
+void tree_exec(struct tree *t, pid_t pid, uint64_t now_ns)
+{
+	struct tree_process *p = find_alive(t, pid);
+
+	if (!p)
+		return;
+	p->image_ns = now_ns;
+	p->has_execed = true;
+	tell(t, (struct tree_event){ .kind = TREE_EXEC, .t_ns = now_ns, .process = p });
 }
 
 /* ---- proc connector -------------------------------------------------------------------------- */
@@ -123,8 +167,12 @@ static void on_proc_event(struct tree *t, const struct proc_event *ev)
 	t->has_heard |= t->o.is_running;
 	switch ((unsigned)ev->what) {
 	case PROC_EVENT_FORK:
-		if (ev->event_data.fork.child_pid != ev->event_data.fork.child_tgid)
-			return; /* a thread */
+		if (ev->event_data.fork.child_pid != ev->event_data.fork.child_tgid) {
+			p = find_alive(t, ev->event_data.fork.child_tgid);
+			if (p)
+				p->n_forked++;
+			return;
+		}
 		if (ev->event_data.fork.parent_tgid == getpid() &&
 			ev->event_data.fork.child_tgid == t->root)
 			t->has_heard = true;
@@ -135,15 +183,13 @@ static void on_proc_event(struct tree *t, const struct proc_event *ev)
 	case PROC_EVENT_EXEC:
 		p = find_alive(t, ev->event_data.exec.process_tgid);
 		if (p)
-			tell(t,
-				(struct tree_event){ .kind = TREE_EXEC,
-					.t_ns = ev->timestamp_ns,
-					.process = p });
+			p->is_image_exact = true;
+		tree_exec(t, ev->event_data.exec.process_tgid, ev->timestamp_ns);
 		return;
 	case PROC_EVENT_EXIT:
 		if (ev->event_data.exit.process_tgid == t->root) {
-			t->root_status =
-				(int)ev->event_data.exit.exit_code; /* of its last thread */
+			/* of its last thread */
+			t->root_status = (int)ev->event_data.exit.exit_code;
 			return;
 		}
 		if (ev->event_data.exit.process_pid != ev->event_data.exit.process_tgid)
@@ -181,7 +227,9 @@ static void connector_read(struct tree *t)
 				c->id.idx != CN_IDX_PROC)
 				continue;
 			memcpy(&event, c->data, sizeof event); /* it lies 4 bytes off */
+			t->is_reading = true;
 			on_proc_event(t, &event);
+			t->is_reading = false;
 		}
 	}
 }
@@ -222,13 +270,15 @@ static void add_children(struct tree *t, pid_t pid, uint64_t now_ns, bool were_r
 	closedir(tasks);
 }
 
+/* A file that cannot be opened for want of descriptors is not a process that ended. */
 static bool is_gone(const struct tree_process *p)
 {
 	char text[1024];
 	struct proc_stat st;
 
-	return proc_read(text, sizeof text, "/proc/%d/stat", (int)p->pid) <= 0 ||
-		!proc_stat_parse(text, &st) || st.start_ns != p->start_ns;
+	if (proc_read(text, sizeof text, "/proc/%d/stat", (int)p->pid) <= 0)
+		return errno == ENOENT || errno == ESRCH;
+	return proc_stat_parse(text, &st) && st.start_ns != p->start_ns;
 }
 
 static void scan_children(struct tree *t, uint64_t now_ns)
@@ -269,6 +319,7 @@ void tree_poll(struct tree *t, uint64_t now_ns)
 {
 	uint64_t before;
 
+	forget_dead(t);
 	if (t->connector >= 0)
 		connector_read(t);
 	/* In some containers the subscription succeeds and nothing ever comes. */
@@ -326,6 +377,7 @@ static bool reap_one(pid_t pid, struct tree_end *end)
 	struct io_before io;
 	char text[2048];
 
+	end->cpu_ns = tree_cpu_ns(pid);
 	end->has_stat = proc_read(text, sizeof text, "/proc/%d/stat", (int)pid) > 0 &&
 		proc_stat_parse(text, &end->stat);
 	io = io_begin();
@@ -333,6 +385,21 @@ static bool reap_one(pid_t pid, struct tree_end *end)
 		return false;
 	end->io = io_end(&io);
 	return true;
+}
+
+/* One that ended while others should wait for it, and came to us when they ended without doing so. */
+static struct tree_process *find_left_behind(struct tree *t, pid_t pid, const struct tree_end *end)
+{
+	struct tree_process *p;
+	uint64_t index;
+
+	if (!map_find(&t->ended, (uint64_t)pid, &index))
+		return NULL;
+	p = &t->processes.v[index];
+	map_remove(&t->ended, (uint64_t)pid);
+	return end->has_stat && p->start_ns != end->stat.start_ns && p->start_ns != p->seen_ns
+		? NULL
+		: p;
 }
 
 void tree_reap(struct tree *t, uint64_t now_ns)
@@ -350,12 +417,15 @@ void tree_reap(struct tree *t, uint64_t now_ns)
 		pid = who.si_pid;
 		if (!reap_one(pid, &end))
 			return;
-		if (!find_alive(t, pid)) { /* an orphan that ended before anybody saw it */
+		p = find_alive(t, pid);
+		if (!p)
+			p = find_left_behind(t, pid, &end);
+		if (!p) { /* an orphan that ended before anybody saw it */
 			add_process(t, pid, end.has_stat ? end.stat.parent : 0, now_ns, false);
 			if (end.has_stat)
 				t->processes.v[t->processes.n - 1].start_ns = end.stat.start_ns;
+			p = find_alive(t, pid);
 		}
-		p = find_alive(t, pid);
 		end_process(t, p, now_ns, end.status, &end);
 	}
 }
@@ -403,6 +473,7 @@ void tree_close(struct tree *t)
 	connector_close(t->connector);
 	vec_done(&t->processes);
 	map_done(&t->alive);
+	map_done(&t->ended);
 	free(t);
 }
 
@@ -417,12 +488,39 @@ const struct tree_process *tree_processes(const struct tree *t, size_t *ret_n)
 	return t->processes.v;
 }
 
+const struct tree_process *tree_find(const struct tree *t, pid_t pid)
+{
+	uint64_t index;
+
+	return map_find(&t->alive, (uint64_t)pid, &index) ? &t->processes.v[index] : NULL;
+}
+
 const char *tree_method(const struct tree *t)
 {
 	return t->connector >= 0 ? "proc connector" : "children files";
 }
 
+bool tree_hears(const struct tree *t)
+{
+	return t->has_heard;
+}
+
+uint64_t tree_cpu_ns(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0)
+		return PROC_UNKNOWN;
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 bool tree_is_complete(const struct tree *t)
 {
 	return t->has_heard && !t->has_missed;
+}
+
+bool tree_is_single(const struct tree *t)
+{
+	return t->o.is_single;
 }

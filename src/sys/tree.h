@@ -27,8 +27,12 @@ struct tree;
 
 struct tree_process {
 	pid_t pid, parent;
-	uint64_t start_ns; /* after boot; for one never seen, the time of its fork event */
-	uint64_t seen_ns;  /* CLOCK_MONOTONIC, when we learned of it */
+	uint64_t start_ns;   /* after boot; for one never seen, the time of its fork event */
+	uint64_t seen_ns;    /* CLOCK_MONOTONIC, when we learned of it */
+	uint64_t image_ns;   /* the same, when its present program began: forked, or exec */
+	bool is_image_exact; /* the kernel told so; else when we saw it */
+	bool has_execed;     /* since it was forked, as far as is known */
+	uint64_t n_forked;   /* threads it has made since we learned of it, as the kernel told */
 	bool is_alive;
 	bool was_running; /* before we came: its counters do not start at 0 */
 	uint64_t serial;  /* 0, 1, 2 … in order of discovery: never reused, unlike pids */
@@ -38,7 +42,8 @@ enum tree_event_kind {
 	TREE_FORK,   /* `process` is new */
 	TREE_EXEC,   /* it runs another program now */
 	TREE_EXIT,   /* it ended; somebody else waits for it */
-	TREE_REAPED, /* it was our child (or became it) and tree_reap waited for it */
+	TREE_REAPED, /* it was our child (or became it) and tree_reap waited for it; after TREE_EXIT
+		      * where its parent ended without waiting */
 };
 
 struct tree_end {            /* with TREE_REAPED */
@@ -46,8 +51,9 @@ struct tree_end {            /* with TREE_REAPED */
 	struct rusage usage; /* with waited-for children */
 	bool has_stat;
 	struct proc_stat stat; /* its own */
-	struct proc_io
-		io; /* with waited-for children; PROC_UNKNOWN where the kernel does not count */
+	uint64_t cpu_ns;       /* its own, user and system, to the nanosecond; PROC_UNKNOWN */
+	/* with waited-for children; PROC_UNKNOWN where the kernel does not count */
+	struct proc_io io;
 };
 
 struct tree_event {
@@ -81,14 +87,25 @@ void tree_poll(struct tree *t, uint64_t now_ns);
 /* Waits, without blocking, for children of ours that ended; each gives TREE_REAPED. */
 void tree_reap(struct tree *t, uint64_t now_ns);
 bool tree_has_root(const struct tree *t); /* not waited for yet, nor ended by tree_end_root */
+/* Somebody found that the process runs another program now, of which the kernel told nothing: TREE_EXEC. */
+void tree_exec(struct tree *t, pid_t pid, uint64_t now_ns);
 /* A pidfd told that the running program ended: TREE_EXIT, with the status if the connector told. */
 void tree_end_root(struct tree *t, uint64_t now_ns);
 
-/* Known processes, dead ones too, in order of discovery; valid until the next call that polls. */
+/* Known processes, in order of discovery, some dead ones too; valid until the next call that polls. */
 const struct tree_process *tree_processes(const struct tree *t, size_t *ret_n);
+
+/* The one that is alive with this pid, NULL: none; valid as the above. */
+const struct tree_process *tree_find(const struct tree *t, pid_t pid);
 
 /* How children are found, for people: "proc connector" or "children files". */
 const char *tree_method(const struct tree *t);
+/* Whether the kernel tells of forks, exits and threads by itself. */
+bool tree_hears(const struct tree *t);
+/* CPU time of a process by the kernel's clock, ended threads included, until it was waited for; PROC_UNKNOWN then. */
+uint64_t tree_cpu_ns(pid_t pid);
+/* Whether children do not belong to it. */
+bool tree_is_single(const struct tree *t);
 /* Whether no process can have been missed so far. */
 bool tree_is_complete(const struct tree *t);
 

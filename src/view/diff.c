@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/profile.h"
-#include "view/profile_parts.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/samples/profile.h"
+#include "view/samples/profile_parts.h"
 #include "base/banned.h"
 
 enum { NARROW = 76 };
@@ -140,9 +140,10 @@ static void print_rest(const struct diff *d, const struct diff_table *t, size_t 
 	size_t n = t->n - shown;
 
 	if (n)
-		style_add(out, STYLE_DIM, v->page->colour, "%s%zu %s%s%s, own time together %s%s\n",
-			shown ? "… and " : "", n, shown ? "other " : "", c->words,
-			n == 1 ? "" : "s", diff_change_text(text, d->unit, rest),
+		style_add(out, STYLE_DIM, v->page->colour,
+			"%s%zu %s%s%s, self time together %s%s\n", shown ? "… and " : "", n,
+			shown ? "other " : "", c->words, n == 1 ? "" : "s",
+			diff_change_text(text, d->unit, rest),
 			!v->all && shown == t->n_named ? ": within the noise" : "");
 }
 
@@ -204,7 +205,7 @@ static void print_total(const struct diff *d, const struct diff_view *v, struct 
 	double percent = d->total.a > 0 ? d->total.plus_minus / d->total.a * 100 : 0;
 
 	if (d->unit == UNIT_SHARE) {
-		buf_printf(out, "Shares of each recording's own total are compared.\n");
+		buf_printf(out, "Comparing shares of each recording's own total.\n");
 		return;
 	}
 	style_add(out, STYLE_ACCENT, v->page->colour, "total %s → %s: %s, %s ±%.1f",
@@ -221,10 +222,10 @@ static void print_legend(const struct diff *d, const struct diff_view *v, struct
 	struct buf text = BUF_INIT;
 
 	buf_printf(&text,
-		"self: change of own time from A to B; total: with what it calls; · within the "
-		"noise; "
-		"±: 95 %% interval, from %s and %s that runs are taken to differ by (--noise). ▲ ▼ "
-		"stand out: chance shows any in 1 of 100 comparisons of equal programs.",
+		"self: change in self time from A to B; total: including what it calls; ·: within "
+		"the noise; ±: 95 %% interval, from %s and the %s by which runs differ anyway "
+		"(--noise). ▲ ▼ stand out: by chance, 1 in 100 comparisons of equal programs shows "
+		"any.",
 		d->is_timed ? "samples by blocks of time" : "the number of samples",
 		units_format(noise, UNIT_SHARE, v->noise));
 	buf_addc(out, '\n');

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "base/units.h"
 
 struct buf;

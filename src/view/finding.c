@@ -5,11 +5,11 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "analyze/finding.h"
+#include "advise/finding.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/style.h"
+#include "view/kit/style.h"
 #include "base/banned.h"
 
 enum { INDENT = 3 };
@@ -29,9 +29,20 @@ static void add_saving(struct buf *to, const struct finding_saving *s)
 {
 	char saving[UNITS_TEXT], share[UNITS_TEXT];
 
-	if (!units_is_known(s->value))
+	if (!units_is_known(s->value)) {
+		if (s->unknown)
+			buf_printf(to, "What it saves is %s. ", s->unknown);
 		return;
-	buf_printf(to, "Saves at most %s", units_format(saving, s->unit, s->value));
+	}
+	buf_adds(to, "Saves ");
+	if (units_is_known(s->estimate)) {
+		buf_printf(to, "about %s", units_format(saving, s->unit, s->estimate));
+		if (units_is_known(s->whole) && s->whole > 0)
+			buf_printf(to, " (%s of %s)",
+				units_format(share, UNIT_SHARE, s->estimate / s->whole), s->of);
+		buf_adds(to, ", ");
+	}
+	buf_printf(to, "at most %s", units_format(saving, s->unit, s->value));
 	if (units_is_known(s->whole) && s->whole > 0)
 		buf_printf(to, " (%s of %s)", units_format(share, UNIT_SHARE, s->value / s->whole),
 			s->of);
@@ -102,7 +113,7 @@ static void print_legend(const struct finding *v, size_t n, size_t width, struct
 		buf_clear(&text);
 	}
 	buf_printf(&text,
-		"'leadline help %s' explains %s. After the change, '%s' shows what it brought.",
+		"'leadline help %s' explains %s. After the change, '%s' shows what it gained.",
 		v[0].rule, n > 1 ? "the first, and so on" : "it", v[0].proof.proves);
 	style_wrap(out, buf_str(&text), 0, width);
 	buf_done(&text);

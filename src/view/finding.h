@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Findings (analyze/finding.h) for a terminal. */
+ * Findings (advise/finding.h) for a terminal. */
 #ifndef VIEW_FINDING_H
 #define VIEW_FINDING_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What functions were called with (agent/args.c), in the sparse area: granules of kind TRACE_GRANULE_ARGS, each with one struct
+ * What functions were called with (agent/calls/args.c), in the sparse area: granules of kind TRACE_GRANULE_ARGS, each with one struct
  * args_sketch of one function in one thread. The arguments of a call come down to one hash: the value of None, truth values,
  * numbers, short texts, and tuples of these; the size of longer ones and of other containers; of all else the type. A call of
  * which not everything is in the hash is opaque.

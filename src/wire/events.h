@@ -37,9 +37,10 @@ enum {
 struct event_block {
 	uint64_t sequence; /* of the thread's blocks, from 1 */
 	uint64_t base;     /* stamp of the event before the first */
-	uint64_t n_lost;   /* events of earlier blocks that nobody took */
-	uint64_t filled;   /* events << 32 | bytes: one word, so that both are of one instant */
-	uint32_t thread;   /* number in the process */
+	/* events of earlier blocks that nobody took, since the last that was sent */
+	uint64_t n_lost;
+	uint64_t filled; /* events << 32 | bytes: one word, so that both are of one instant */
+	uint32_t thread; /* number in the process */
 	int32_t tid;
 	uint32_t ref;   /* of the call before the first */
 	uint32_t depth; /* calls open before the first event */

@@ -40,10 +40,11 @@ enum { LINE_CELLS_MAX = 1 << 20 };
 
 struct line_block {
 	uint64_t cells_offset, last_offset; /* in the sparse area */
-	uint64_t
-		patterns; /* which of the user's chose it, a bit each from the first on; none: the program itself */
+	/* which of the user's chose it, a bit each from the first on; none: the program itself */
+	uint64_t patterns;
 	uint32_t code; /* the agent's number of the code object */
 	uint32_t first_line, n_cells;
+	int32_t tid; /* of its thread, or of the first of those that counted here one after the other */
 };
 
 /* Instructions, counted by code unit (2 bytes): `hits` times they were begun, then as many words of how often they were
@@ -55,7 +56,7 @@ struct opcode_block {
 	uint32_t code;   /* the agent's number of the code object */
 	uint32_t n_units;
 	uint32_t is_derived;
-	uint32_t reserved;
+	int32_t tid;
 };
 
 enum { OPCODE_UNITS_MAX = 1 << 20 };

@@ -21,7 +21,7 @@ enum {
 	OP_NAMES_MOST = 1 << 20,  /* further ones share number OP_NAMES_MOST */
 	OP_PLACES_MOST = 1 << 20, /* further ones are 0: not known */
 	OP_COMPILED_BYTES = 48
-		<< 10, /* at most, of TRACE_RECORD_OP_COMPILED: what torch.compile did and why, JSON (analyze/op_compile_told.h) */
+		<< 10, /* at most, of TRACE_RECORD_OP_COMPILED: what torch.compile did and why, JSON (analyze/torch/compile_log.h) */
 	OP_TEXT_BYTES = 16 << 10, /* at most, of a place's file, name and line table each */
 };
 
@@ -73,6 +73,11 @@ enum op_torch_state {
 
 struct op_torch {
 	uint32_t state, n_threads_unseen; /* Python threads that ran before torch was imported */
+};
+
+/* TRACE_RECORD_OP_COST: what collecting one operator costs the thread that runs it, measured in this process. */
+struct op_cost {
+	uint32_t ns, reserved;
 };
 
 /* TRACE_RECORD_OP_GAP: a thread's operators were not seen, because the program's own profiler was on. */

@@ -84,13 +84,14 @@ enum life_event {
 	LIFE_START,  /* forked, or first seen; the first such record of a file is of the program
 			itself; value 1: it ran before the recording, counters start at the first look */
 	LIFE_EXEC,   /* runs another program: command; value: its rank + 1, 0 without one */
-	LIFE_PYTHON, /* value 1: maps a CPython runtime, 0: does not */
+	LIFE_PYTHON, /* value 1: maps a CPython runtime that has a GIL, 0: does not */
 };
 enum end_source {
 	END_REAPED,    /* wait4: exact, with waited-for children */
 	END_LAST_SEEN, /* the last look at /proc before it vanished: a lower bound */
 	END_RUNNING,   /* still running when the recording ended */
 };
+enum thread_mark_event { MARK_CAME = 1, MARK_GONE = 2 };
 enum tristate { TRISTATE_UNKNOWN, TRISTATE_NO, TRISTATE_YES };
 enum memory_event { MEMORY_ALLOC, MEMORY_FREE, MEMORY_RESIZE };
 enum source_state {
@@ -105,6 +106,7 @@ enum sample_state {
 	SAMPLE_WANTS_GIL = 1 << 2,
 	SAMPLE_IN_GC = 1 << 3,
 	SAMPLE_SHORTENED = 1 << 4,
+	SAMPLE_CLOCKED = 1 << 5, /* on a CPU for all of its time, by the clock of the process */
 };
 
 #endif

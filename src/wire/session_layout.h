@@ -12,7 +12,8 @@
  * 1. the process's memfd, read-write on both sides, sealed in size, nearly all of it untouched:
  *
  *	struct session_header   one page
- *	struct session_slot     × n_slots: one per thread, with the words of its ring
+ *	struct session_slot     × n_slots: one per thread, with the words of its ring; the last one is shared by threads
+ *				that find none of their own
  *	ring bytes              × n_slots, ring_bytes each
  *	sparse area             call-tree nodes and counters of the agents, handed out in a row
  *
@@ -37,7 +38,7 @@
 #define SESSION_MAGIC  0x656e696c6461656cu /* "leadline" */
 
 enum {
-	SESSION_VERSION = 3, /* of this file, agent_options.h and ring.h; both sides must agree */
+	SESSION_VERSION = 4, /* of this file, agent_options.h and ring.h; both sides must agree */
 	SESSION_PAGE_BYTES = 4096,
 	SESSION_BUILD_BYTES = 128,
 	SESSION_TEXT_BYTES = 128,
@@ -101,8 +102,10 @@ struct session_header {
 	_Alignas(64) _Atomic uint32_t n_claimed; /* slots ever in use; may run past n_slots */
 	_Atomic uint32_t n_released;             /* slots given back so far: time to look again */
 	_Atomic uint64_t sparse_used;            /* may run past sparse_bytes */
-	_Atomic uint64_t n_homeless;             /* records of threads without a slot, dropped */
+	_Atomic uint64_t n_homeless;             /* records that found no ring at all, dropped */
 	_Atomic uint64_t n_sparse_failed;        /* allocations that found no room */
+	_Atomic uint64_t n_threads_missed; /* threads that are not counted for want of room … */
+	_Atomic uint64_t n_events_missed;  /* … and what of theirs was not: calls, lines */
 
 	/* Room for struct py_layout (cpython/ defines it, the tool fills it by interpreter build).
 	 */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tracing agent (src/agent) and the tool (collect/py_trace.c) agree on beyond the session and
+ * What the tracing agent (src/agent) and the tool (collect/agents/trace.c) agree on beyond the session and
  * its options (agent_options.h): the records in the rings, and how counters lie in the sparse area of a process.
  *
  * The sparse area is an array of granules of TRACE_GRANULE_BYTES, each with a head of its own and full of
- * items of one kind. A granule belongs to one thread of the target, which alone writes it; the tool copies
- * it at any time by whole 8-byte words (session_snapshot). A granule without the magic is none, or none yet:
+ * items of one kind. A granule belongs to one thread of the target, which alone writes it; when that has ended, another may
+ * go on with it (`thread` is the same then, `tid` that of the first). The tool copies it at any time by whole 8-byte words (session_snapshot). A granule without the magic is none, or none yet:
  * whatever else takes memory from the area (line counters) takes whole granules, by tree_area.
  *
  *	struct trace_granule                  64 bytes
@@ -41,6 +41,7 @@ enum trace_record {
 	TRACE_RECORD_OP_GAP,
 	TRACE_RECORD_TORCH,
 	TRACE_RECORD_OP_COMPILED,
+	TRACE_RECORD_OP_COST,
 };
 
 /* A Python function. The parts hold file, qualified name, line table, instructions (as compiled, not as
@@ -71,6 +72,8 @@ struct trace_cost {
 	uint64_t pace;            /* the CPU's when it was measured, in ticks of the clock */
 	uint64_t error_permille;  /* by how much of it a cost may be off */
 	uint64_t slower_permille; /* how long Python code without calls takes, untraced: 1000 */
+	uint64_t c_function,
+		c_method; /* of a C function that is a module's, and of one that is a type's */
 };
 
 /* How the hooks' cost grows with the pace, both as parts of what they were when measured: a little more than it, as the hooks'
@@ -108,8 +111,9 @@ struct trace_granule {
 	uint32_t thread; /* number of its thread in the process, from 1 */
 	int32_t tid;
 	uint64_t start; /* when the thread was first seen, in the session's clock */
-	uint64_t n;     /* items in use */
+	uint32_t n;     /* items in use */
 	/* Of the thread, written into its first granule of nodes only. */
+	uint32_t n_threads;      /* that have counted here, one after the other */
 	uint64_t n_resynced;     /* times the stack had to be found again: frames ended unseen */
 	uint64_t n_folded;       /* calling contexts without a node of their own: no room */
 	uint64_t n_paces, paces; /* how often the CPU's pace was measured, and the sum, in ticks */
@@ -121,8 +125,8 @@ struct trace_node {
 	uint32_t function, parent; /* parent: reference, 0 for the thread's first */
 	uint64_t calls;
 	uint64_t resumes; /* of generators and coroutines that were suspended */
-	uint64_t
-		recursive_calls; /* of calls: entered from below itself, because contexts were folded */
+	/* of calls: entered from below itself, because contexts were folded */
+	uint64_t recursive_calls;
 	uint64_t self;
 	uint64_t awaited; /* between suspension and resumption */
 	uint64_t not_min; /* complement of the shortest call; 0: none was complete */

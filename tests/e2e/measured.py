@@ -2,12 +2,16 @@
 
 A test that asks for `draw` is measured (it gets the mark of that name). It hands over what it observed; when it has come to
 its end, each bar is applied to the observations of all its draws together. If one is missed, the test raises Missed and is
-drawn again, DRAWS times at most, with fresh fixtures. Whatever else goes wrong in it (a failed assertion, an error, a
-time-out, a miss in its last draw) fails it at once: see docs/decisions/0040.
+drawn again, DRAWS times at most, with fresh fixtures: see docs/decisions/0040.
+
+A failed assertion or an error fails a test, unless it passes REPEATS times in a row right after that: then it is unsteady, which is told by
+name, and more than MOST_UNSTEADY of a session fail it. A crash, a time-out, what a sanitizer says and a miss in the last draw are never forgiven:
+see docs/decisions/0059.
 
 One with the mark `beside` holds its bars on a busy machine, too: it runs side by side with what measures nothing.
 """
 import math
+import re
 import statistics
 import time
 from dataclasses import asdict, dataclass, field
@@ -15,13 +19,17 @@ from dataclasses import asdict, dataclass, field
 import pytest
 from _pytest.runner import runtestprotocol
 
-DRAWS = 3
+DRAWS = 5
 PRESSURE = "/proc/pressure/cpu"
 # Of the time that the measured tests took: the share in which somebody waited for a CPU. They load two CPUs themselves.
 QUIET = 0.2
 # Of the measured tests; in a selection of fewer than ENOUGH, one would be too many.
 MOST_REDRAWN = 0.05
 ENOUGH = 100
+# What a failed test must do to count as unsteady, and how many of a run may.
+REPEATS = 2
+MOST_UNSTEADY = 3
+NEVER_FORGIVEN = re.compile(r"Sanitizer|runtime error:|TimeoutExpired|returncode=-(4|6|7|8|11)\b|died with <Signals|SIG(SEGV|ABRT|BUS|ILL)|Segmentation fault")
 
 
 class Missed(Exception):
@@ -112,6 +120,7 @@ class Tally:
     seconds: float = 0.0
     waited: float | None = 0.0  # None: not known
     redraws: list = field(default_factory=list)  # (test, its words, share of the draw with pressure or None)
+    unsteady: list = field(default_factory=list)  # (test, what failed once)
 
     @property
     def pressure(self):
@@ -133,6 +142,7 @@ class Tally:
         """What another process has counted, as asdict() made it."""
         self.tests += other["tests"]
         self.redraws += map(tuple, other["redraws"])
+        self.unsteady += map(tuple, other["unsteady"])
         self.add(other["seconds"], other["waited"])
 
     def add(self, seconds, stalled):
@@ -173,13 +183,9 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
-def pytest_runtest_protocol(item, nextitem):
-    """Draws a measured test until it holds its bars, fails for another reason, or has had its draws."""
-    if not item.get_closest_marker("measured"):
-        return None
-    tally, own = item.config.stash[TALLY], item.stash.setdefault(DRAW, Draw())
-    tally.tests += 1
-    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+def drawn(item, nextitem):
+    """Reports of a measured test, drawn until it holds its bars, fails for another reason, or has had its draws."""
+    tally, own = item.config.stash[TALLY], item.stash[DRAW]
     while True:
         own.begin()
         began, before = time.monotonic(), waited()
@@ -188,18 +194,52 @@ def pytest_runtest_protocol(item, nextitem):
         stalled = None if before is None or after is None else after - before
         tally.add(seconds, stalled)
         failed = [r for r in reports if r.failed]
-        if own.number == DRAWS or len(failed) != 1 or not failed[0].is_miss:
-            break
+        if own.number >= DRAWS or len(failed) != 1 or not failed[0].is_miss:
+            return reports
         tally.redraws.append((item.nodeid, failed[0].words, None if stalled is None else stalled / seconds))
         failed[0].outcome = "redrawn"
         item.ihook.pytest_runtest_logreport(report=failed[0])
+
+
+def is_forgivable(reports):
+    return not any(r.is_miss or NEVER_FORGIVEN.search(r.longreprtext) for r in reports if r.failed)
+
+
+def pytest_runtest_protocol(item, nextitem):
+    """Runs a test, and one that fails again: whoever then passes each time is unsteady."""
+    def run():
+        if not item.get_closest_marker("measured"):
+            return runtestprotocol(item, log=False, nextitem=nextitem)
+        item.stash[DRAW] = Draw()
+        return drawn(item, nextitem)
+
+    tally = item.config.stash[TALLY]
+    tally.tests += item.get_closest_marker("measured") is not None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = run()
+    failed = [r for r in reports if r.failed]
+    if failed and is_forgivable(reports):
+        later = [run() for _ in range(REPEATS)]
+        if not any(r.failed for reports in later for r in reports):
+            tally.unsteady.append((item.nodeid, crash_of(failed[0])))
+            failed[0].outcome = "unsteady"
+            item.ihook.pytest_runtest_logreport(report=failed[0])
+            reports = later[-1]
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
 
 
+def crash_of(report):
+    """What it says, in a line."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return (crash.message if crash else report.longreprtext).strip().partition("\n")[0][:300]
+
+
 def pytest_report_teststatus(report):
+    if report.outcome == "unsteady":
+        return "unsteady", "U", ("UNSTEADY", {"yellow": True})
     return ("redrawn", "R", ("REDRAWN", {"yellow": True})) if report.outcome == "redrawn" else None
 
 
@@ -215,12 +255,19 @@ def pytest_sessionfinish(session):
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["tally"] = asdict(tally)
         return  # whoever started us tells
-    if tally.are_too_many and tally.is_quiet and session.exitstatus == pytest.ExitCode.OK:
+    is_shaky = len(tally.unsteady) > MOST_UNSTEADY or (tally.are_too_many and tally.is_quiet)
+    if is_shaky and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter, config):
     tally, tell = config.stash[TALLY], terminalreporter
+    if tally.unsteady:
+        tell.section("unsteady")
+        for test, words in tally.unsteady:
+            tell.write_line(f"{test}: failed once, then passed {REPEATS} times: {words}")
+        if len(tally.unsteady) > MOST_UNSTEADY:
+            tell.write_line(f"FAILED: more than {MOST_UNSTEADY} tests are unsteady", red=True)
     if not tally.tests:
         return
     tell.section("measured values")

@@ -297,7 +297,7 @@ with leadline.trace() as c: outer()
 c.snapshot_stats()
 for tracer in a, b, c:
     print(json.dumps({f[2]: row[1] for f, row in tracer.stats.items()}))
-print("--exclude): g,nothing.py;" in " ".join(b.report().split()), b.json()["fidelity"]["excluded"], "exclude" in a.report())
+print("--exclude): g,nothing.py;" in " ".join(b.report().split()), b.json()["fidelity"]["excluded"], "--exclude" in a.report())
 with leadline.trace(exclude="outer") as d:
     f()
     d.snapshot_stats()

@@ -57,6 +57,44 @@ def test_a_running_program_is_recorded_and_goes_on(tool, label, script, tmp_path
     assert result["exit_status"] is None
 
 
+FAMILY = """
+import os, signal, sys, time
+def burn(seconds):
+    began = time.process_time()
+    while time.process_time() - began < seconds: pass
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+r, w = os.pipe()
+old = os.fork()
+if old == 0:
+    burn(1)
+    os.write(w, b"x")
+    signal.sigwait([signal.SIGUSR1])
+    os._exit(0)
+os.read(r, 1)
+print("ready", flush=True)
+signal.sigwait([signal.SIGUSR1])
+os.kill(old, signal.SIGUSR1)
+os.waitpid(old, 0)
+for _ in range(40):
+    if os.fork() == 0:
+        burn(0.01)
+        os._exit(0)
+    os.wait()
+"""
+
+
+@pytest.mark.parametrize("how, low, high", [([], 0.32, 0.8), (["--single"], 0, 0.2)], ids=["all", "single"])
+def test_children_that_were_waited_for_count_from_the_beginning_of_the_recording(draw, tool, python, tmp_path, how, low, high):
+    """A child that took a second before, and forty short ones of 10 ms."""
+    with running(python, "-c", FAMILY) as p:
+        attach = subprocess.Popen([tool.binary, "attach", *how, "-o", tmp_path / "x.lead", str(p.pid)], stderr=subprocess.DEVNULL)
+        wait_until(lambda: (tmp_path / "x.lead").exists() and (tmp_path / "x.lead").stat().st_size > 1000)
+        p.send_signal(signal.SIGUSR1)
+        assert attach.wait(timeout=60) == 0
+    result = report(tool, tmp_path / "x.lead")
+    draw.median("CPU time, s", result["user_s"] + result["system_s"], low=low, high=high)
+
+
 def test_figures_count_from_the_beginning_of_the_recording(draw, tool, python, script, tmp_path):
     with running(python, "-c", "import time\nt = time.process_time()\nwhile time.process_time() - t < 2: pass\n"
                  "print('ready', flush=True)\ntime.sleep(60)") as p:
@@ -145,7 +183,7 @@ def test_the_parent_of_all_that_have_the_name(tool, python, tmp_path):
     (["999999999"], 5, "there is no process 999999999"),
     (["99999999999999999999"], 5, "there is no process"),
     (["--rate=0", "1"], 2, "--rate wants"),
-    (["--single", "--tree", "1"], 2, "exclude each other"),
+    (["--single", "--tree", "1"], 2, "cannot be combined"),
     (["--duration", "soon", "1"], 2, "--duration wants"),
 ])
 def test_mistakes_get_one_clear_line(tool, args, status, words, tmp_path):
@@ -154,10 +192,84 @@ def test_mistakes_get_one_clear_line(tool, args, status, words, tmp_path):
     assert not list(tmp_path.glob("*.lead"))
 
 
+TWO_THREADS = '''
+import threading, time
+def spin():
+    while True:
+        sum(range(1000))
+def doze():
+    print("ready", flush=True)
+    while True:
+        time.sleep(0.01)
+threading.Thread(target=spin, daemon=True).start()
+doze()
+'''
+
+
+def shares_of(path):
+    told = json.loads(path.read_text())
+    return {f["name"]: f["self"] / told["total"] for f in told["functions"]}
+
+
+def test_record_takes_a_pid_as_py_spy_does(tool, python, tmp_path):
+    with running(python, "-c", TWO_THREADS) as p:
+        r = tool("record", "-o", tmp_path / "p.lead", "--pid", p.pid, "-d", "0.5", "--nonblocking")
+        assert r.returncode == 0 and "spin" in r.stderr
+        assert p.poll() is None
+
+
+@pytest.mark.parametrize("how", [["record", "--pid"], ["attach", "--pid"]], ids=["record", "attach"])
+def test_gil_counts_only_samples_that_hold_it(tool, python, tmp_path, how):
+    with running(python, "-c", TWO_THREADS) as p:
+        out = tmp_path / "g.json"
+        assert tool(*how, p.pid, "-d", "0.7", "--gil", "-o", tmp_path / "g.lead", f"--json={out}").returncode == 0
+    assert shares_of(out)["spin"] > 0.9, shares_of(out)
+
+
+def test_gil_and_idle_apply_to_programs_that_are_run(tool, python, tmp_path):
+    script = tmp_path / "both.py"
+    script.write_text(TWO_THREADS.replace("while True:\n        time.sleep(0.01)", "time.sleep(0.7)"))
+    shares = {}
+    for option in ("--gil", "--idle"):
+        out = tmp_path / f"{option}.json"
+        tool("run", option, "--python", python, "-o", tmp_path / f"{option}.lead", f"--json={out}", script)
+        shares[option] = shares_of(out)
+    assert shares["--gil"]["spin"] > 0.9 > shares["--idle"]["spin"], shares
+    r = tool("run", "--gil", "--trace", script)
+    assert r.returncode == 125 and "--gil counts samples: leave out --trace" in r.stderr
+
+
+@pytest.mark.parametrize("args, status, words", [
+    (["attach", "--native", 1], 1, "--native: C stacks are not recorded yet"),
+    (["dump", "--native", 1], 1, "py-spy record --native, or perf record -g"),
+    (["top", "--native", 1], 1, "are not recorded yet"),
+    (["run", "--native", "x.py"], 125, "are not recorded yet"),
+    (["record", "--pid", 1, "--trace"], 2, "attach: unknown option --trace"),
+    (["dump", "--gil", 1], 2, "the thread that holds the GIL is marked"),
+    (["report", "--gil", "x.lead"], 2, "use --state gil"),
+    (["export", "--gil", "x.lead"], 2, "use --state gil"),
+    (["lines", "--pid", 1], 125, "to record a running one: leadline attach --pid PID"),
+    (["time", "--pid", 1], 125, "to record a running one: leadline attach --pid PID"),
+    (["attach", "--interval=0.001", 1], 2, "use --rate: 1000 is every ms"),
+    (["run", "--function", "x.py"], 125, "leadline report --functions FILE"),
+    (["attach", "--nativ3", 1], 2, "unknown option --nativ3"),
+])
+def test_options_of_other_profilers_are_answered(tool, args, status, words, tmp_path):
+    r = tool(*args, cwd=tmp_path)
+    assert (r.returncode, r.stdout) == (status, "") and words in r.stderr, r.stderr
+    assert not any(tmp_path.glob("*.lead"))
+
+
+@pytest.mark.parametrize("command", ["run", "attach", "top", "dump", "report", "export", "lines", "time"])
+def test_they_are_no_part_of_the_help(tool, command):
+    r = tool("help", command).stdout
+    assert "--native" not in r and "--nonblocking" not in r and "use --state gil" not in r
+
+
 def test_formats(tool, python, script, tmp_path):
     with running(python, script, 30) as p:
-        for args, words in ((["--format", "nosuch"], "there is no format"),
-                            (["-o", "x.html"], "its suffix names a format that cannot be written yet")):
+        for args, words in ((["--format", "nosuch"], "unknown format"),
+                            (["-o", "x.html"], "leadline cannot write this format yet")):
             r = tool("attach", *args, p.pid, cwd=tmp_path)
             assert r.returncode == 2 and words in r.stderr
         assert [f.name for f in tmp_path.iterdir()] == [script.name]
@@ -363,6 +475,15 @@ def test_a_pid_namespace(draw, tool, python, tmp_path):
     draw.share("busy one on CPU", busy["on_cpu_s"], busy["all"], low=0.5)
     draw.share("busy one with the GIL", busy["gil_s"], busy["all"], low=0.5)
     draw.share("idle one on CPU", idle["on_cpu_s"], idle["all"], high=0.2)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a namespace")
+def test_events_of_another_pid_namespace_are_not_taken_for_ours(tool, tmp_path):
+    """Whoever listens outside switches them on for all, and their pids are those outside."""
+    with running(tool.binary, "time", "sh", "-c", "echo ready; read x"):
+        r = subprocess.run(["unshare", "-p", "-f", "--mount-proc", tool.binary, "time", "-o", tmp_path / "a.lead", "true"], capture_output=True, text=True)
+    assert r.returncode == 0, r.stderr
+    assert "children files" in tool("report", "--host", tmp_path / "a.lead").stdout
 
 
 # ---- the beginning and the end of an interpreter ------------------------------------------------------------------

@@ -43,7 +43,7 @@ class Beside:
 
     def leadline(self, *options):
         """(calls, hits, what was told)"""
-        r = self.run([LEADLINE, "run", *options, "-o", "x.lead", "--json=x.json", "--python", self.python, "-m", "coverage", "run", self.program])
+        r = self.run([LEADLINE, "run", *options, "--force", "-o", "x.lead", "--json=x.json", "--python", self.python, "-m", "coverage", "run", self.program])
         said = json.loads((self.folder / "x.json").read_text())
         calls = {f["name"]: f["calls"] for f in said.get("functions", []) if f["file"] == str(self.program) and f["name"] in CALLS}
         hits = {row["line"]: row["hits"] for row in said.get("lines", []) if row["file"] == str(self.program) and row["line"] in HITS}

@@ -42,8 +42,8 @@ def made(tmp_path_factory, binary):
     folder = tmp_path_factory.mktemp("made")
     script = folder / "lines.py"
     script.write_text(LINE_PROGRAM)
-    for words in (["export", DATA / "torch" / "conv_full.pt.trace.json.gz", "-o", folder / "ops.lead"],
-                  ["export", DATA / "torch" / "h200_first.pt.trace.json.gz", "-o", folder / "device.lead"],
+    for words in (["export", "--force", DATA / "torch" / "conv_full.pt.trace.json.gz", "-o", folder / "ops.lead"],
+                  ["export", "--force", DATA / "torch" / "h200_first.pt.trace.json.gz", "-o", folder / "device.lead"],
                   ["run", "--lines=work", "-o", folder / "lines.lead", "--report", "/dev/null", "--", script],
                   ["bench", "-o", folder / "kept.lead", "--processes=2", "--time=0.2", "sum(range(10))"]):
         done = subprocess.run([binary, *map(str, words)], capture_output=True, text=True, timeout=120)

@@ -34,7 +34,7 @@ def run(*command):
 
 def as_trace(tmp_path):
     path = tmp_path / "orders.trace.json"
-    assert run("export", ORDERS, "-o", path).returncode == 0
+    assert run("export", "--force", ORDERS, "-o", path).returncode == 0
     return path.read_bytes()
 
 
@@ -64,7 +64,7 @@ def test_a_pipe_is_read_as_a_file_is(tmp_path, what, command):
 @pytest.mark.parametrize("to", ["x.lead", "x.pt.trace.json"])
 def test_a_trace_in_a_pipe_becomes_a_recording_and_a_trace(tmp_path, to):
     with fed(tmp_path, trace("conv_full").read_bytes()) as fifo:
-        done = run("export", fifo, "-o", tmp_path / to)
+        done = run("export", "--force", fifo, "-o", tmp_path / to)
     assert done.returncode == 0, done.stderr
     table = ["report", "--ops", "--torch", "--limit=-1"]
     assert run(*table, tmp_path / to).stdout == run(*table, trace("conv_full")).stdout != ""
@@ -96,5 +96,5 @@ def test_stacks_of_a_trace_are_what_its_spans_say(tmp_path):
 
 def test_view_tells_what_a_trace_lost_although_its_stacks_are_whole(tmp_path):
     (tmp_path / "cut.pt.trace.json").write_bytes(gzip.decompress(trace("mlp_plain").read_bytes())[:20000])
-    done = run("view", tmp_path / "cut.pt.trace.json", "-o", tmp_path / "x.html")
+    done = run("view", "--force", tmp_path / "cut.pt.trace.json", "-o", tmp_path / "x.html")
     assert done.returncode == 0 and done.stderr == f"leadline: {tmp_path}/cut.pt.trace.json: the file ends before its events do\n"

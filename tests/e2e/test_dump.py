@@ -511,8 +511,8 @@ def test_an_error_that_quotes_a_name_cannot_write_to_the_terminal(tool, tmp_path
 
 
 def test_what_is_no_core_file_of_a_python_is_said(tool, tmp_path):
-    for path, words in (("/bin/sh", "a program or library"), (__file__, "is no core file"), ("/dev/null", "is no core file")):
+    for path, words in (("/bin/sh", "a program or library"), (__file__, "is not a core file"), ("/dev/null", "is not a core file")):
         r = tool("dump", path)
         assert r.returncode == 6 and words in r.stderr, r.stderr
     r = tool("dump", tmp_path / "none")
-    assert r.returncode == 2 and "nor is there a core file called so" in r.stderr
+    assert r.returncode == 2 and "there is no core file of that name" in r.stderr

@@ -15,7 +15,7 @@ import consumers
 import pytest
 
 ORDERS = conftest.ROOT / "tests" / "data" / "orders.lead"
-LEFT_OUT = f"leadline: {ORDERS}: left out: 1 idle thread and waits for work, 63.8 % of all samples; --idle counts them\n"
+LEFT_OUT = f"leadline: {ORDERS}: left out: 1 idle thread and waits for work, 63.7 % of all sampled time; --idle counts them\nleadline: {ORDERS}: imports are in one row; --imports opens it\n"
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def truth(tool):
 
 
 def written(tool, format, path, source=ORDERS):
-    r = tool("export", source, "--format", format, "-o", path)
+    r = tool("export", "--force", source, "--format", format, "-o", path)
     assert r.returncode == 0 and not r.stdout, r.stderr
     assert source != ORDERS or format == "dat" or r.stderr == LEFT_OUT
     return path
@@ -115,7 +115,7 @@ def test_speedscope_itself(tool, tmp_path, format):
     assert shown["title"].startswith("python3.12 orders.py")
     rows = {name: (seconds(total), seconds(own)) for total, own, name in shown["rows"]}
     truth = main_thread(tool)
-    assert len(rows) > 20
+    assert len(rows) > 15
     for name in rows.keys() & truth.keys():
         own, total = truth[name]
         assert rows[name] == pytest.approx((total, own), rel=0.006, abs=6e-6), name
@@ -396,7 +396,7 @@ def test_json(tool, truth, tmp_path):
 def test_png(tool, tmp_path):
     path = written(tool, "png", tmp_path / "x.png")
     assert path.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" and path.read_bytes()[-8:-4] == b"IEND"
-    r = tool("export", ORDERS, "-o", tmp_path / "y.png", env={"PATH": str(tmp_path)})
+    r = tool("export", "--force", ORDERS, "-o", tmp_path / "y.png", env={"PATH": str(tmp_path)})
     assert r.returncode == 127 and "Graphviz' dot, which is not installed" in r.stderr
 
 
@@ -409,7 +409,7 @@ def test_dat(tool, tmp_path):
     assert consumers.output("mprof", "peak", path).split()[1:] == [f"{peak / 2**20:.3f}", "MiB"]
     folded = tmp_path / "x.folded"
     folded.write_text("a;b 1\n")
-    r = tool("export", folded, "-o", tmp_path / "y.dat")
+    r = tool("export", "--force", folded, "-o", tmp_path / "y.dat")
     assert r.returncode == 2 and "no memory over time" in r.stderr
 
 
@@ -485,14 +485,14 @@ def test_perfetto(tool, truth, tmp_path):
 def test_tables(tool, tmp_path):
     functions = json.loads(tool("report", ORDERS, "--json").stdout)["functions"]
     path = tmp_path / "x.csv"
-    assert tool("export", ORDERS, "-o", path).returncode == 0
+    assert tool("export", "--force", ORDERS, "-o", path).returncode == 0
     rows = list(csv.DictReader(path.open(newline="")))
     assert [(r["function"], r["file"], int(r["line"]), r["calls"]) for r in rows] == [
         (f["name"], f["file"], f["line"], "") for f in functions]
     for row, f in zip(rows, functions):
         assert float(row["self_s"]) == pytest.approx(f["self"], abs=1e-8)
         assert float(row["total_s"]) == pytest.approx(f["total"], abs=1e-8)
-    assert tool("export", ORDERS, "-o", tmp_path / "x.md").returncode == 0
+    assert tool("export", "--force", ORDERS, "-o", tmp_path / "x.md").returncode == 0
     lines = (tmp_path / "x.md").read_text().splitlines()
     assert lines[2].endswith("| `json/encoder.py:278` |") and len({line.count("|") for line in lines[:42]}) == 1
     calls = tool("export", profiled(tmp_path / "x.prof"), "--format", "csv").stdout
@@ -511,7 +511,7 @@ def folded(tool, tmp_path):
     stacks = {}
     for stack, weight in zip(file["profiles"][0]["samples"], file["profiles"][0]["weights"]):
         key = ";".join(names[i] for i in dict.fromkeys(stack))
-        if "_find_and_load" not in key:  # imports go round in circles
+        if "[imports]" not in key:  # a root of its own, too: gprof2dot gives the other one 100 % all the same
             stacks[key] = stacks.get(key, 0) + weight
     path = tmp_path / "plain.folded"
     path.write_text("".join(f"{stack} {weight}\n" for stack, weight in stacks.items()))
@@ -571,12 +571,12 @@ def test_dot_of_a_cprofile_file_is_what_gprof2dot_draws(tool, tmp_path):
 
 def test_dot_of_a_part(tool, tmp_path):
     path = tmp_path / "x.dot"
-    assert tool("export", ORDERS, "-o", path, "--root", "Book.save").returncode == 0
+    assert tool("export", "--force", ORDERS, "-o", path, "--root", "Book.save").returncode == 0
     assert "Book.save" in path.read_text() and "main" not in path.read_text()
-    assert tool("export", ORDERS, "-o", path, "--leaf", "*.encode").returncode == 0
+    assert tool("export", "--force", ORDERS, "-o", path, "--leaf", "*.encode").returncode == 0
     assert "JSONEncoder.encode" in path.read_text() and "_iterencode" not in path.read_text()
     assert consumers.output("dot", "-Tplain", path).startswith("graph ")
-    assert "wants a number" in tool("export", ORDERS, "-o", path, "-n", "x").stderr
+    assert "wants a number" in tool("export", "--force", ORDERS, "-o", path, "-n", "x").stderr
 
 
 # ---- callgrind -----------------------------------------------------------------------------------------------
@@ -597,7 +597,7 @@ def test_callgrind(tool, tmp_path):
     functions = json.loads(tool("report", ORDERS, "--json").stdout)
     seen = functions["total"] / sum(f["self"] for f in functions["functions"])
     own, total = annotated(path), annotated(path, "--inclusive=yes")
-    assert len(own) > 20
+    assert len(own) > 15
     for f in functions["functions"]:
         key = (f["file"] or "???", f["name"])
         again = own.get((key[0], key[1] + "'2"), 0)
@@ -651,7 +651,7 @@ def counted(path, *options):
 def test_flame_graph(tool, tmp_path):
     """Boxes of one row touch no other, and their widths are shares of the whole."""
     path = tmp_path / "x.svg"
-    assert tool("export", ORDERS, "-o", path).returncode == 0
+    assert tool("export", "--force", ORDERS, "-o", path).returncode == 0
     svg = xml.etree.ElementTree.parse(path).getroot()
     space = "{http://www.w3.org/2000/svg}"
     rows = {}
@@ -673,7 +673,7 @@ def test_call_graph_picture(tool, tmp_path):
     """The boxes and arrows of dot's language, drawn by us: same functions, same shares, no box on another."""
     path = tmp_path / "x.callgraph.svg"
     options = ["-n", "1.6", "-e", "1"]
-    assert tool("export", ORDERS, "-o", path, *options).returncode == 0
+    assert tool("export", "--force", ORDERS, "-o", path, *options).returncode == 0
     nodes, edges = graph(tool("export", ORDERS, "-f", "dot", *options).stdout)
     space = "{http://www.w3.org/2000/svg}"
     groups = xml.etree.ElementTree.parse(path).getroot().findall(f"{space}g")
@@ -691,7 +691,7 @@ def test_names_cannot_break_out_of_a_picture(tool, tmp_path):
     path = tmp_path / "evil.folded"
     path.write_bytes(b'<script>alert(1)</script>;"]];x & \xff\x01 10\n'.replace(b"\x01", b"") + b"a;b 5\n")
     for name in ("x.svg", "x.dot", "x.callgraph.svg"):
-        assert tool("export", path, "-o", tmp_path / name).returncode == 0
+        assert tool("export", "--force", path, "-o", tmp_path / name).returncode == 0
     for name in ("x.svg", "x.callgraph.svg"):
         svg = (tmp_path / name).read_text()
         assert "<script" not in svg and xml.etree.ElementTree.fromstring(svg.encode()) is not None

@@ -54,7 +54,7 @@ def shown(tool, folder, pid):
     assert done.returncode == 0, done.stderr
     lines = tool("report", "--lines", recording)
     dump, dump_json = tool("dump", pid), tool("dump", "--json", pid)
-    made = tool("view", "-o", page, recording)
+    made = tool("view", "--force", "-o", page, recording)
     assert (lines.returncode, dump.returncode, dump_json.returncode, made.returncode) == (0, 0, 0, 0), lines.stderr + dump.stderr + made.stderr
     text = lines.stdout + dump.stdout + dump_json.stdout + (folder / "x.txt").read_text()
     return text + subprocess.run([sys.executable, "-c", UNPACK, page], capture_output=True, text=True, check=True).stdout
@@ -389,8 +389,8 @@ def written(folder, tool, environment):
     run("run", "-o", "x.lead", "--json=x.json", "--report=x.txt", "--format=speedscope", "--python", PYTHON, script)
     run("run", "--python", PYTHON, script)
     run("time", "-o", "time.lead", "--json=time.json", "--report=time.txt", "true")
-    run("export", "--format=collapsed", "-o", "x.folded", "x.lead")
-    run("view", "-o", "x.html", "x.lead")
+    run("export", "--force", "--format=collapsed", "-o", "x.folded", "x.lead")
+    run("view", "--force", "-o", "x.html", "x.lead")
     run("bench", "-o", "bench.lead", "--json=bench.json", "--export=csv=bench.csv", "--history=history", "--processes=2", "--time=0.2", "--python", PYTHON, "pass")
     run("compare", "--json=compare.json", "--blocks=3", "-c", "true", "-c", "true")
     run("lines", "-o", "x.lprof", "--python", PYTHON, script)
@@ -434,7 +434,7 @@ def test_a_file_that_is_there_keeps_its_mode_and_owner(tool, tmp_path):
     out.chmod(0o640)
     os.chown(out, ALICE, BOB)
     number = out.stat().st_ino
-    assert tool("time", f"--json={out}", "true", env={**os.environ, "SUDO_UID": str(BOB), "SUDO_GID": str(BOB)}).returncode == 0
+    assert tool("time", "--force", f"--json={out}", "true", env={**os.environ, "SUDO_UID": str(BOB), "SUDO_GID": str(BOB)}).returncode == 0
     st = out.stat()
     assert (st.st_ino, stat.S_IMODE(st.st_mode), st.st_uid, st.st_gid) == (number, 0o640, ALICE, BOB) and "wall_s" in out.read_text() and st.st_size < 100000
 
@@ -482,7 +482,7 @@ def test_what_a_stranger_has_put_into_a_shared_folder_is_not_written_into(what, 
         if what != "another name of a file":
             os.chown(name, BOB, BOB, follow_symlinks=False)
         before = state(victim), [path.name for path in own.iterdir()]
-        done = run_as(who, LEADLINE, "time", f"--json={out}", "true", timeout=20)
+        done = run_as(who, LEADLINE, "time", "--force", f"--json={out}", "true", timeout=20)
         assert (state(victim), [path.name for path in own.iterdir()]) == before
         assert what != "a file" or name.read_text() == ""
     assert "in a folder where everyone may write; name another file" in done.stderr
@@ -497,7 +497,7 @@ def test_ones_own_links_and_files_in_a_shared_folder_serve(who):
         for path in shared.iterdir():
             os.chown(path, who, who, follow_symlinks=False)
         for name in ("link", "way/other", "file"):
-            done = run_as(who, LEADLINE, "time", f"--json={shared}/{name}", "true")
+            done = run_as(who, LEADLINE, "time", "--force", f"--json={shared}/{name}", "true")
             assert done.returncode == 0, done.stderr
             assert "wall_s" in (shared / name).read_text()
 
@@ -574,7 +574,7 @@ def test_a_folder_for_traces_that_never_comes_is_not_waited_for(tool, tmp_path):
         env = {**as_user(ALICE)["env"], "KINETO_USE_DAEMON": "1", "TMPDIR": str(mute)}
         with running(*prefix, PYTHON, script, "trace", hers, "-", **{**as_user(ALICE), "env": env}) as p:
             done = tool("attach", "--torch", p.pid, timeout=40, cwd=tmp_path)
-    assert done.returncode == 7 and "does not answer" in done.stderr, done.stderr
+    assert done.returncode == 7 and "does not respond" in done.stderr, done.stderr
 
 
 def test_nothing_of_a_job_stays_behind_when_the_tool_is_killed(tmp_path):

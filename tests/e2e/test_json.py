@@ -25,11 +25,12 @@ ELSEWHERE = {
     "dumped process: signal never occurs": "test_dump.py",
     "attach to PyTorch: processes never occurs": "test_torch_on_demand.py",
     "api/torch: training never occurs": "test_torch_api.py",
+    **{f"{row}: waited_s never occurs": "src/analyze/torch/record_test.c" for row in ("slower", "operator")},  # of a busy machine
     **{f"torch process: {key} never occurs": "test_torch_on_demand.py" for key in ("pid", "rank", "trace", "damage")},
     **{f"break reason: {key} never occurs": "test_torch_run.py" for key in ("reason", "file", "function", "line", "times")},
 }
 PROGRAM = """
-import asyncio, os, signal, sys, threading, time
+import asyncio, ctypes, os, signal, sys, threading, time
 from leadline import region
 
 def key(n):
@@ -53,6 +54,8 @@ async def task(until):
 async def main(until):
     await asyncio.gather(task(until), task(until))
 
+libc = ctypes.CDLL(None)  # a thread that never runs Python: sleep(2)
+libc.pthread_create(ctypes.byref(ctypes.c_ulong()), None, libc.sleep, ctypes.c_void_p(2))
 now = time.perf_counter()
 with region("all"):
     work(now + 0.5)
@@ -160,6 +163,7 @@ def look_at_torch(o):
     panes = ["--overview", "--steps", "--ops", "--modules", "--compile", "--memory", "--kernels", "--streams"]
     for trace in TRACES:
         o.print("report of a PyTorch trace", "report", "--json", *panes, trace)
+        o.print("report of a PyTorch trace", "report", "--json", "--ops", "--callers", "aten::", "--callees", "aten::", trace)
     o.print("report of a PyTorch trace", "report", "--json", "--kernels", "--ops", "--group-by-shape", DATA / "torch/h200_conv.pt.trace.json.gz")
     o.print("report of a PyTorch trace", "report", "--json", "--ops", "--group-by-stack=3", DATA / "torch/mlp_stack.pt.trace.json.gz")
     damaged = o.folder / "cut.pt.trace.json"
@@ -182,6 +186,7 @@ def look_at_benchmarks(o):
     o.print("compare of results", "compare", "--json", "old.json", "other.json")
     o.print("compare", "compare", "--json", "--blocks=6", "--explain", "sum(range(3000))", "sum(range(9000))")
     o.print("compare of counts", "compare", "--json", "--count", "sum(map(abs, range(9)))", "sum(range(90))")
+    o.print("compare of counts", "compare", "--json", "--count", "--fail-if-slower", "3%", "sum(range(9))", "sum(range(9))  # again")
     o.tool("bench", "--runs=3", "--output=kept.lead", "--", "true")
     o.print("report of benchmarks", "report", "--json", o.cut(o.folder / "kept.lead", 0.9))
     o.print("compare of results", "compare", "--json", "--force", o.cut(o.folder / "kept.lead", 0.9), o.cut(o.folder / "kept.lead", 0.9))
@@ -236,8 +241,10 @@ def look_at_torch_on_the_page(o, damaged):
         for r in range(len(opened)):
             o.take("api/overview", server.get("overview", r=r), f"api/overview r={r}")
             for what, why in server.get("torch", r=r)["panes"].items():
-                if what not in ("timeline", "span") and not why:
+                if what not in ("neighbours", "timeline", "span") and not why:
                     o.take("api/torch", server.get("torch", r=r, what=what), f"api/torch r={r} what={what}")
+            for row in server.get("torch", r=r, what="operators")["operators"][:5]:
+                o.take("api/torch?what=neighbours", server.get("torch", r=r, what="neighbours", operator=row["name"]), f"neighbours r={r}")
             o.take("api/torch?what=timeline", server.get("torch", r=r, what="timeline", flows=1, python=1), f"timeline r={r}")
             for event in range(0, server.get("torch", r=r)["events"], 97):
                 o.take("api/torch?what=span", server.get("torch", r=r, what="span", event=event), f"span r={r}")

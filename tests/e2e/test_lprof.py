@@ -59,7 +59,7 @@ def test_a_file_is_shown_as_line_profiler_shows_it(tool, lprof):
 
 def test_line_profiler_takes_our_file(tool, lprof):
     ours = lprof.with_name("ours.lprof")
-    done = tool("export", lprof, "-o", ours)
+    done = tool("export", "--force", lprof, "-o", ours)
     assert done.returncode == 0, done.stderr
     assert line_profiler(ours) == line_profiler(lprof)
 

@@ -145,7 +145,7 @@ def test_a_long_name_in_a_dump(tool, label, tmp_path):
 def test_what_we_read_back_is_equal(tool, tmp_path, traced, name):
     """We refused our own callgrind file where a name had a line end."""
     out = tmp_path / "out"
-    done = tool("export", traced, "--format", name, "-o", out)
+    done = tool("export", "--force", traced, "--format", name, "-o", out)
     assert done.returncode == 0, done.stderr
     before = {(f["name"], f["file"]) for f in functions(tool, traced)}
     after = {(f["name"], f["file"]) for f in functions(tool, out)}
@@ -156,7 +156,7 @@ def test_what_we_read_back_is_equal(tool, tmp_path, traced, name):
 
 def test_collapsed_stacks_are_escaped(tool, tmp_path, traced):
     out = tmp_path / "out.folded"
-    assert tool("export", traced, "-o", out).returncode == 0
+    assert tool("export", "--force", traced, "-o", out).returncode == 0
     text = out.read_bytes().decode()
     assert all(re.fullmatch(r"[^;\x00-\x1f]+(;[^;\x00-\x1f]+)* \d+", line) for line in text.splitlines())
     found = {f["name"] for f in functions(tool, out)}
@@ -195,20 +195,20 @@ def test_markdown_is_one_table(tool, traced):
 
 def test_graphviz_reads_dot(tool, tmp_path, traced):
     out = tmp_path / "out.dot"
-    assert tool("export", traced, "-o", out, "--node-thres", 0, "--edge-thres", 0).returncode == 0
+    assert tool("export", "--force", traced, "-o", out, "--node-thres", 0, "--edge-thres", 0).returncode == 0
     assert "<svg" in consumers.output("dot", "-Tsvg", out)
 
 
 def test_callgrind_annotate_reads_it(tool, tmp_path, traced):
     out = tmp_path / "callgrind.out"
-    assert tool("export", traced, "-o", out).returncode == 0
+    assert tool("export", "--force", traced, "-o", out).returncode == 0
     shown = consumers.output("callgrind_annotate", "--threshold=100", out)
     assert "new\\nline" in shown and "esc\\x1b[31mred" in shown
 
 
 def test_pstats_reads_it(tool, tmp_path, traced):
     out = tmp_path / "out.prof"
-    assert tool("export", traced, "-o", out).returncode == 0
+    assert tool("export", "--force", traced, "-o", out).returncode == 0
     import pstats
     found = {key[2] for key in pstats.Stats(str(out)).stats}
     assert {n for n in SHOWN if "." not in n} <= found
@@ -284,7 +284,7 @@ def test_a_run_of_a_hostile_program_is_clean(tool, tmp_path):
     for options in ([], ["--trace"], ["--lines=spin"], ["--count"]):
         check_clean(tool, "run", *options, "-o", folder + b"/x.lead", "--", script, "10", EVIL.replace(b"\0", b""), status=0)
         check_clean(tool, "report", folder + b"/x.lead", "--lines", status=0)
-        check_clean(tool, "view", folder + b"/x.lead", "-o", folder + b"/x.html", status=0)
+        check_clean(tool, "view", "--force", folder + b"/x.lead", "-o", folder + b"/x.html", status=0)
         os.unlink(folder + b"/x.lead")
     check_clean(tool, "time", "python3", script, "3", EVIL, status=0)
 

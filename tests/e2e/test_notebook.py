@@ -34,6 +34,12 @@ CELLS = [
     "%leadtime -n many slow(1)",
     "%lead -p slow(5000000)",
     "import leadline\nrecorder = leadline.sample()\nprint(recorder._repr_html_())\nwith recorder:\n    slow(5000000)\n    print(recorder._repr_html_())\nrecorder",
+    "%%leadtrace -s name -l 1\nslow(2)\nsorted([slow(1)])",
+    "%%leadtrace -l slow -l 5\nslow(2)\nsorted([slow(1)])",
+    "%leadtrace -l 3 -n 3 slow(1)",
+    "%leadtrace -l 1.5 slow(1)",
+    "%leadtrace -l '(' slow(1)",
+    "%lead -l many slow(1)",
     "%leadtrace -s nonsense untouched = 1",
     "print('untouched' in globals())",
 ]
@@ -111,6 +117,19 @@ def test_lines_of_a_function_are_counted(notebook, tool):
     assert [x["hits"] for x in lines if x["file"] == "In [2]" and x["line"] == 4] == [7]
     assert "UsageError: which functions?" in shown(cells[12])
     assert "UsageError: -f nowhere: name 'nowhere' is not defined" in shown(cells[13])
+
+
+def test_prun_s_limits_are_taken(notebook):
+    cells, _ = notebook
+    first = len(cells) - 8
+    one, named = shown(cells[first]), shown(cells[first + 1])
+    assert "due to restriction <1>" in one and shown(cells[first], "text/html").count("<tr>") == 2, one
+    assert re.search(r"to 1 due to restriction <'slow'>", named) and "sorted" not in named, named
+    page = shown(cells[first + 1], "text/html")
+    assert page.count("<tr>") == 2 and "slow  In [2]:1" in page
+    wrong = [shown(c).strip() for c in cells[first + 2:first + 6]]
+    for text, words in zip(wrong, ("-n and -l mean the same", "not '1.5'", "-l (: no pattern", "-l wants a number of rows, not 'many'")):
+        assert words in text, wrong
 
 
 def test_what_is_wrong_is_one_line(notebook):

@@ -22,6 +22,8 @@ def refused(tool, option, *arguments):
 @pytest.mark.parametrize("page", PAGES)
 def test_of_a_run_alone(tool, page):
     for option in CHOOSING + PROFILE:
+        if page == "--ops" and option in ("--callers=x", "--callees=x"):
+            continue  # of operators
         refused(tool, option, page, option, TRACE)
 
 
@@ -60,7 +62,7 @@ def test_what_applies_is_not_refused(tool):
 
 
 def test_of_measurements_where_nothing_is_measured(tool, tmp_path):
-    for option in ("--fail-if-slower=3%", "--time=1", "--blocks=5", "--explain", "--equivalence=2%", "--no-control"):
+    for option in ("--time=1", "--blocks=5", "--explain", "--equivalence=2%", "--no-control"):
         done = tool("compare", "--count", option, "1+1", "2+2")
         assert done.returncode == 2 and option.split("=")[0] in done.stderr and done.stdout == "", done
     for option in ("--blocks=5", "--same-output", "--count", "--explain"):
@@ -80,4 +82,4 @@ def test_memory_is_shown_of_any_recording(tool, tmp_path):
     assert "memory" in json.loads(tool("report", "--memory", "--json", trace).stdout)
     refused(tool, "--filter", "--memory", "--filter=x", tmp_path / "grow.lead")
     done = tool("report", "--memory", DATA / "old" / "20261116-1609-imported-collapsed.lead")
-    assert done.returncode != 0 and "tells of memory" in done.stderr and done.stdout == ""
+    assert done.returncode != 0 and "records nothing about memory" in done.stderr and done.stdout == ""

@@ -47,7 +47,7 @@ class Viewed:
         self.process, self.folder = process, folder
         self.url = urllib.parse.urlsplit(process.stdout.readline().strip())
         self.token = self.url.fragment.removeprefix("token=")
-        self.said = "".join(iter(process.stdout.readline, "Ctrl-C ends it.\n"))
+        self.said = "".join(iter(process.stdout.readline, "Ctrl-C stops it.\n"))
 
     def wait_for(self, name):
         """The text of a file that the browser writes; it is there whole or not at all."""

@@ -1,12 +1,18 @@
 """Files of cProfile: read from every version, written so that their own tools take them."""
+import base64
 import json
 import marshal
 import os
+import pathlib
 import pstats
+import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
+from xml.etree import ElementTree
 
 import conftest
 import pytest
@@ -31,7 +37,7 @@ def profile(label, tmp_path):
 def test_a_file_of_every_version_is_read_and_written_again_the_same(tool, tmp_path, label):
     theirs = profile(label, tmp_path)
     ours = tmp_path / "ours.prof"
-    done = tool("export", theirs, "-o", ours)
+    done = tool("export", "--force", theirs, "-o", ours)
     assert done.returncode == 0, done.stderr
     before, after = marshal.loads(theirs.read_bytes()), marshal.loads(ours.read_bytes())
     assert list(before) == list(after)
@@ -43,7 +49,7 @@ def written(tmp_path_factory):
     """A file of ours, made of one of cProfile's."""
     folder = tmp_path_factory.mktemp("pstats")
     path = folder / "ours.prof"
-    subprocess.run([conftest.LEADLINE, "export", profile("3.13", folder), "--format", "pstats", "-o", path], check=True)
+    subprocess.run([conftest.LEADLINE, "export", "--force", profile("3.13", folder), "--format", "pstats", "-o", path], check=True)
     return path
 
 
@@ -78,8 +84,8 @@ def test_a_report_of_such_a_file_has_its_numbers(tool, written):
 
 
 def test_what_such_a_file_cannot_say_is_said(tool, written):
-    for options, reason in (["--tree"], "--tree needs calling contexts"), (["--state=cpu"], "does not say which samples"), \
-            (["--line-profiler"], "no lines were counted"):
+    for options, reason in (["--tree"], "--tree needs whole stacks"), (["--state=cpu"], "does not say which samples"), \
+            (["--line-profiler"], "it holds no timed lines"):
         done = tool("report", *options, written)
         assert done.returncode == 2 and reason in done.stderr
     done = tool("report", "-s", "ncalls", conftest.ROOT / "tests" / "data" / "busy.lead")
@@ -154,3 +160,48 @@ def test_samples_give_way_to_counted_calls_in_one_recording(tool, tmp_path):
     assert abs(total - both["trace"]["raw_self"]) < 1e-6
     done = tool("report", "--state=cpu", path)
     assert done.returncode == 2 and "need samples" in done.stderr
+
+
+# ---- pictures of who called whom -----------------------------------------------------------------------
+
+def page_tree(tool, path, to):
+    """The tree that the page of a file draws."""
+    tool("view", "--force", path, "-o", to, check=True)
+    data = re.search(r'<script type="application/octet-stream" id="leadline-data">([A-Za-z0-9+/=]+)</script>', to.read_text())
+    answers = json.loads(zlib.decompress(base64.b64decode(data[1]), -15))["answers"]
+    return next(a for key, a in answers.items() if key.startswith("tree") and "left-heavy" in key)
+
+
+def random_stats(seed):
+    """A call graph with recursion and cycles, as cProfile would write it."""
+    draw = random.Random(seed)
+    functions = [("a.py", i, f"f{i}") for i in range(draw.randint(1, 25))]
+    callers = {f: {c: (n := draw.randint(1, 9), n, draw.random(), draw.random()) for c in draw.sample(functions, draw.randint(0, min(4, len(functions))))}
+               for f in functions}
+    return {f: (9, 9 + sum(c[0] for c in callers[f].values()), draw.random(), draw.random() * 3, callers[f]) for f in functions}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_boxes_of_any_call_graph_come_to_pstats_total(tool, tmp_path, seed):
+    path = tmp_path / "x.prof"
+    stats = random_stats(seed)
+    path.write_bytes(marshal.dumps(stats))
+    tree = page_tree(tool, path, tmp_path / "x.html")
+    expected = pstats.Stats(str(path)).total_tt
+    assert tree["value"] == pytest.approx(expected, rel=1e-4)
+    assert "not from stacks" in tree["note"]
+    boxes = tree["boxes"]
+    own = {}
+    for f, self in zip(boxes["f"], boxes["s"]):
+        own[f] = own.get(f, 0) + self
+    assert sum(own.values()) + tree["left_out"]["value"] == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_flame_graph_of_a_prof_file_tells_what_it_is(tool, tmp_path):
+    data = pathlib.Path(__file__).resolve().parent.parent / "data" / "calls.prof"
+    tool("export", data, "-o", tmp_path / "x.svg", check=True)
+    root = ElementTree.parse(tmp_path / "x.svg").getroot()
+    titles = [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert "walk (app.py:30)\n300 ms, 30.0 %; self 18.0 %" in titles and "walk (app.py:30)\n200 ms, 20.0 %; self 12.0 %" in titles
+    assert any("not from stacks" in (t.text or "") for t in root.iter("{http://www.w3.org/2000/svg}text"))
+    assert not list(root.iter("{http://www.w3.org/2000/svg}script"))

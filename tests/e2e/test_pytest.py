@@ -246,6 +246,48 @@ def test_tables_are_as_asked_for(project):
     assert low[3].startswith("(") and high[3] == "(1.0)"
 
 
+def test_ratios_are_to_the_best_of_their_column(project):
+    for which in (OURS, THEIRS):
+        text = project.ok(*which, FAST, "--benchmark-columns=min,ops")
+        rows = [re.sub(r"[,(>)]", "", line).split()[1:] for line in text.splitlines() if line.startswith("test_work[")]
+        assert len(rows) == 2
+        for value, best in ((0, min), (2, max)):
+            least = best(float(row[value]) for row in rows)
+            for row in rows:
+                assert float(row[value + 1]) == pytest.approx(float(row[value]) / least, abs=0.02, rel=0.02), (which, text)
+
+
+def test_ratios_are_in_pytest_benchmarks_words():
+    code = f"""
+import sys
+sys.path.insert(0, {str(ROOT / 'python')!r})
+from leadline._pytest_table import relative
+from pytest_benchmark.table import compute_baseline_scale
+for best, value in ((1.0, 1.0), (1.0, 2.5), (4.0, 0.1), (0.0, 0.0), (0.0, 1.0), (1e-9, 1.0), (2.0, -1.0)):
+    print(relative(best, value), compute_baseline_scale(best, value, 10).strip(), sep="|")
+"""
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert len(out.splitlines()) == 7
+    for line in out.splitlines():
+        ours, theirs = line.split("|")
+        assert ours == theirs
+
+
+def test_a_slow_first_call_does_not_make_rounds_of_one_call(project):
+    """As a compiler or a cache makes it: the calls after it are counted by the hundred."""
+    (project.folder / "test_suite.py").write_text("""
+import time
+seen = []
+def slow_once():
+    if not seen:
+        seen.append(time.sleep(0.05))
+def test_it(benchmark):
+    benchmark(slow_once)
+    assert benchmark.stats["iterations"] > 1
+""")
+    project.ok(*OURS)
+
+
 def test_times_are_drawn(project):
     """A picture for each group where pytest-benchmark has one, a box for each row of its table, with the median of the file."""
     import xml.etree.ElementTree as tree

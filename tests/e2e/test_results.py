@@ -53,7 +53,7 @@ def test_what_bench_has_stored_reads_as_it_was_printed(tool, tmp_path):
 
 
 @pytest.mark.parametrize("args, why", [(["report", "--lines", STORED / "pyperf"], "does not apply to benchmark results"), (["diff", STORED / "pyperf", STORED / "pyperf"], "benchmark results, not a profile"),
-                                       (["export", STORED / "pyperf", "-o", "x.svg"], "holds benchmark results")])
+                                       (["export", "--force", STORED / "pyperf", "-o", "x.svg"], "holds benchmark results")])
 def test_what_results_cannot_say_is_one_line(tool, tmp_path, args, why):
     done = tool(*args, cwd=tmp_path)
     assert (done.returncode, why in done.stderr) == (2, True), done.stderr

@@ -140,7 +140,7 @@ def test_every_view_and_its_json(draw, tool, script, python, tmp_path):
     spin = report["callers"][0]
     assert spin["callers"][0]["name"] == "<module>" and abs(sum(c["total_share"] for c in spin["callers"]) - 1) < 1e-9
     assert report["callees"][0]["callees"][0]["name"] == "spin"
-    assert report["killed"] == [] and report["idle"] == {"threads": 0, "samples_left_out": 0}
+    assert report["killed"] == [] and report["idle"] == {"threads": 0, "samples_left_out": 0, "value_left_out": 0}
     whole, part = (json.loads(tool("report", "--json", *a, record).stdout)["total"] for a in ([], ["--from=100ms", "--to=200ms"]))
     draw.median("a tenth of a second, s", part, low=0.08, high=0.12)
     draw.median("whole, s", whole, low=0.12)
@@ -149,10 +149,10 @@ def test_every_view_and_its_json(draw, tool, script, python, tmp_path):
 @pytest.mark.parametrize("args, words", [
     (["--sort=ncalls"], "leadline run --trace does"),
     (["--sort=size"], "--sort wants self, total, calls, name"),
-    (["--filter=("], "'(' is no regular expression"),
-    (["--callers=nobody_here"], "no function in it matches 'nobody_here'"),
+    (["--filter=("], "'(' is not a regular expression"),
+    (["--callers=nobody_here"], "no function matches 'nobody_here'"),
     (["--thread=99999999"], "no sampled thread is '99999999'"),
-    (["--from=2s", "--to=1s"], "--to must lie behind --from"),
+    (["--from=2s", "--to=1s"], "--to must be later than --from"),
     (["--from=soon"], "--from wants a time"),
 ])
 def test_mistakes_of_report_get_one_clear_line(tool, args, words):
@@ -243,10 +243,10 @@ def test_forked_children_are_sampled(tool, label, tmp_path):
     (["run", "no-such-program-here"], 127, "command not found"),
     (["run", "missing.py"], 127, "missing.py: no such file"),
     (["run", "--trace", "folder/missing.py", "x"], 127, "folder/missing.py: no such file"),
-    (["run", "-o", "x.html", "true"], 125, "its suffix names a format that cannot be written yet"),
-    (["run", "-f", "nosuch", "true"], 125, "there is no format 'nosuch' to write"),
+    (["run", "-o", "x.html", "true"], 125, "leadline cannot write this format yet"),
+    (["run", "-f", "nosuch", "true"], 125, "unknown format 'nosuch'"),
     (["export", "x.lead"], 2, "which format?"),
-    (["export", "x.lead", "--format", "nosuch"], 2, "there is no format 'nosuch' to write"),
+    (["export", "x.lead", "--format", "nosuch"], 2, "unknown format 'nosuch'"),
     (["export", "x.lead", "--format", "collapsed"], 5, "x.lead"),
 ])
 def test_mistakes_get_one_clear_line(tool, args, status, words, tmp_path):

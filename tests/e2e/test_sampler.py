@@ -28,7 +28,7 @@ def sample(draw, tool, label, script, seconds, *args, rate="1k", prefix=(), leas
     while True:
         record.unlink(missing_ok=True)
         with inside(label, script, PACE) as path:
-            r = tool("run", f"--rate={rate}", "-o", record, f"--json={out}", "--", *prefix,
+            r = tool("run", "--force", f"--rate={rate}", "-o", record, f"--json={out}", "--", *prefix,
                      *require(label).command(str(path), str(seconds), *map(str, args)), timeout=120)
         assert r.returncode == 0, r.stderr
         stacks = parse_collapsed(tool("export", record, "--idle", "--format", "collapsed").stdout)

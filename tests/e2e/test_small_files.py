@@ -27,8 +27,8 @@ COMMANDS = (
     ("report",),
     ("report", "--lines"),
     ("report", "--tree"),
-    ("export", "--format", "pprof", "-o", "{out}.pb.gz"),
-    ("view", "-o", "{out}.html"),
+    ("export", "--force", "--format", "pprof", "-o", "{out}.pb.gz"),
+    ("view", "--force", "-o", "{out}.html"),
 )
 WITHOUT_PAGE = COMMANDS[:-1]
 
@@ -155,7 +155,7 @@ def test_a_line_number_of_2_32(tmp_path):
     assert set(look_everywhere(path)) == {0}
     assert look(path, "report", "--line-profiler")[0] == 0
     assert look(path, "stats", "-c", "lines")[0] == 0
-    assert look(path, "export", "--format", "lprof", "-o", "{out}.lprof")[0] == 0
+    assert look(path, "export", "--force", "--format", "lprof", "-o", "{out}.lprof")[0] == 0
 
 
 def test_many_functions_of_one_long_text(tmp_path):
@@ -176,8 +176,8 @@ def test_source_text_is_part_of_what_a_file_may_cost(tmp_path):
     path = r.save(tmp_path / "x.lead")
     assert path.stat().st_size < 300_000  # and 2 GB of text
     is_refused(path)
-    is_refused(path, "view", "-o", "{out}.html")
-    is_refused(path, "export", "--format", "collapsed", "-o", "{out}.folded")
+    is_refused(path, "view", "--force", "-o", "{out}.html")
+    is_refused(path, "export", "--force", "--format", "collapsed", "-o", "{out}.folded")
 
 
 def many_names(n):
@@ -425,4 +425,4 @@ def test_an_ordinary_trace_that_packs_well_is_read(tmp_path):
     path = tmp_path / "x.pt.trace.json.gz"
     path.write_bytes(gzip.compress(json.dumps({"schemaVersion": 1, "deviceProperties": [], "traceEvents": events}).encode(), 9))
     assert look(path, "report", "--ops")[0] == 0
-    assert look(path, "export", "-o", "{out}.lead")[0] == 0
+    assert look(path, "export", "--force", "-o", "{out}.lead")[0] == 0

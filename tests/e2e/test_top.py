@@ -60,7 +60,7 @@ def test_a_running_program_is_shown_and_goes_on(draw, label, script, tmp_path):
         assert f"CPython {python.version}" in text and str(p.pid) in text
         self_now, total_now, self_s, total_s = row_of(text, "alpha")
         assert total_s >= self_s
-        draw.median("alpha now, %", self_now, low=50)
+        draw.median("alpha now, %", self_now, low=25)
         draw.median("beta − alpha now, %", row_of(text, "beta")[1] - self_now, low=0)
         draw.median("sleeper now, %", row_of(text, "sleeper")[0] if " sleeper " in text else 0, high=20)  # it waits: no time on a CPU
         t.keys("w")
@@ -170,7 +170,7 @@ def test_quitting_asks_what_becomes_of_the_program(script, tmp_path):
         t.wait_for("q quit")
         t.keys("qn")
         assert t.wait_exit() == 0
-        assert f"{pid} goes on" in t.text()
+        assert f"{pid} keeps running" in t.text()
         os.kill(pid, signal.SIGKILL)  # it did
     assert (tmp_path / "x.0.lead").stat().st_size > 1000
     with top("--python", require("3.12").exe, script, "120", cwd=tmp_path) as t:
@@ -263,8 +263,8 @@ def test_a_process_by_its_name(script, tmp_path):
     (["no-such-name-at-all"], 5, "leadline top -- no-such-name-at-all"),
     (["--rate", "fast", "1"], 2, "--rate wants a number"),
     (["--"], 2, "which program?"),
-    (["--pid", "1", "x.py"], 2, "exclude each other"),
-    (["-o", "x.folded", "--", "true"], 2, "leadline export makes such a file"),
+    (["--pid", "1", "x.py"], 2, "cannot be combined"),
+    (["-o", "x.folded", "--", "true"], 2, "leadline export converts a recording to it"),
 ])
 def test_bad_words_get_one_line(args, status, words, tmp_path):
     with top(*args, cwd=tmp_path, columns=200) as t:

@@ -51,7 +51,7 @@ def test_all_of_the_device_is_in_it(tool):
 
 
 def test_a_trace_and_itself_do_not_differ(tool, tmp_path):
-    tool("export", trace("h200_conv"), "-o", tmp_path / "t.lead")
+    tool("export", "--force", trace("h200_conv"), "-o", tmp_path / "t.lead")
     d = compare(tool, trace("h200_conv"), tmp_path / "t.lead")
     assert d["operators"] and all(r["a"] == r["b"] for r in d["operators"])
     shares = compare(tool, trace("h200_conv"), tmp_path / "t.lead", "--normalize=run")

@@ -92,7 +92,7 @@ def test_all_ranks_are_traced_from_one_moment_on(tool, jobs, asked):
     folder, text = jobs[0][0], text_of(asked[0], jobs[0][0])
     found = list(traces(folder / "out"))
     assert len(found) == 2 and all(str(path.relative_to(folder)) in text for _, path in found)
-    assert "Side by side: leadline report --distributed out\n" in text
+    assert "Compare ranks: leadline report --distributed out\n" in text
     assert ", rank 0: " in text and ", rank 1: " in text and text.count("Overview") == 2 and text.count("Operators of") == 1
     begins = []
     for trace, path in found:
@@ -143,8 +143,8 @@ def standin(folder, what, *roles, prefix=(), **environment):
 def test_who_hears_late_is_waited_for_and_who_makes_no_steps_is_named(tool, tmp_path):
     with tempfile.TemporaryDirectory() as short, standin(tmp_path, "job", "late", "idle", KINETO_IPC_SOCKET_DIR=short) as (pid, late, idle):
         done = tool("attach", "--torch", "--steps=3", "--json", "-o", "out", pid, cwd=tmp_path)
-    assert done.returncode == 1 and done.stderr == (f"leadline: process {idle} had made no step of an optimizer when it was asked, so its trace is not of 3 steps; "
-                                                    "ask again when it trains, or with --seconds\n")
+    assert done.returncode == 1 and done.stderr == (f"leadline: process {idle} had not made an optimizer step yet, so its trace does not cover 3 steps; "
+                                                    "try again once it trains, or use --seconds\n")
     rows = {p["pid"]: {r["name"]: r["calls"] for r in p["operators"]} for p in json.loads(done.stdout)["processes"]}
     assert rows == {late: {"aten::add": 4, "Optimizer.step#SGD.step": 3}, idle: {"aten::add": 4}}
 
@@ -159,7 +159,7 @@ def test_a_dynolog_that_has_the_jobs_is_asked(tool, tmp_path):
     rows = {p["pid"]: {r["name"]: r["calls"] for r in p["operators"]} for p in json.loads(done.stdout)["processes"]}
     assert rows == {p: {"aten::add": 4, "Optimizer.step#SGD.step": 3} for p in (first, second)}
     assert [p["pid"] for p in json.loads(alone.stdout)["processes"]] == [second]
-    assert unheard.returncode == 6 and f"has not heard of process {silent}, which asks it every 5 s" in unheard.stderr and unheard.stderr.count("\n") == 1
+    assert unheard.returncode == 6 and f"has not heard from process {silent} yet; it asks every 5 s" in unheard.stderr and unheard.stderr.count("\n") == 1
     questions = [json.loads(line) for line in (tmp_path / "questions").read_text().splitlines()]
     assert [(q["fn"], q["job_id"]) for q in questions] == [("setKinetOnDemandRequest", 77)] * 3
     assert {pid, first, second} < set(questions[0]["pids"]) and questions[1]["pids"] == [second]
@@ -179,12 +179,12 @@ def test_an_interrupt_leaves_nothing_behind(jobs):
     wait_until(lambda: blocked(p.pid) & 1 << signal.SIGINT - 1, "the signal to be taken")
     p.send_signal(signal.SIGINT)
     error = p.communicate(timeout=60)[1]
-    assert (p.returncode, error) == (6, "leadline: attach: interrupted before any process had asked for work\n") or (p.returncode == 1 and "wrote no trace" in error)
+    assert (p.returncode, error) == (6, "leadline: attach: interrupted before any process looked for requests\n") or (p.returncode == 1 and "wrote no trace" in error)
     assert not list((folder / "tmp").glob("leadline*")) and not (folder / "dynolog").exists()
 
 
 @pytest.mark.parametrize("prepared, words", [({}, "was not started for traces on demand: set KINETO_USE_DAEMON=1 before it starts"),
-                                             ({"KINETO_USE_DAEMON": "1"}, "has no torch loaded, nor has one it started; ask again when it has")])
+                                             ({"KINETO_USE_DAEMON": "1"}, "has not loaded torch, nor has any process it started; try again once it has")])
 def test_a_process_that_cannot_be_asked_is_told_why(tool, prepared, words):
     p = subprocess.Popen(["sleep", "100"], env={**os.environ, **prepared})
     try:
@@ -196,11 +196,11 @@ def test_a_process_that_cannot_be_asked_is_told_why(tool, prepared, words):
 
 
 @pytest.mark.parametrize("options, words", [
-    (["--steps", "3"], "--steps and --seconds are for --torch"),
-    (["--torch", "--steps", "3", "--seconds", "1"], "--steps and --seconds exclude each other"),
-    (["--torch", "--seconds", "2h"], "--seconds is from 1 ms to 10 min"),
-    (["--torch", "--steps", "1000000"], "--steps is 100000 at most"),
-    (["--torch", "--rate", "10"], "with --torch only --seconds, --steps, -o, --limit, --json, --single and --color apply")])
+    (["--steps", "3"], "--steps and --seconds need --torch"),
+    (["--torch", "--steps", "3", "--seconds", "1"], "--steps and --seconds cannot be combined"),
+    (["--torch", "--seconds", "2h"], "--seconds must be between 1 ms and 10 min"),
+    (["--torch", "--steps", "1000000"], "--steps can be at most 100000"),
+    (["--torch", "--rate", "10"], "only --seconds, --steps, -o, --limit, --json, --single and --color work with --torch")])
 def test_options_that_do_not_fit(tool, options, words):
     done = tool("attach", *options, os.getpid())
     assert done.returncode == 2 and words in done.stderr

@@ -67,11 +67,22 @@ def split(path):
     device = any(e["cat"] == "kernel" for _, _, e in spans)
     steps = [s for s in spans if s[2]["name"].startswith("ProfilerStep#")]
     talks = [s for s in spans if s[2]["name"].startswith("nccl" if device else "gloo:") and s[2]["cat"] == ("kernel" if device else "user_annotation")]
-    works = [s for s in spans if s[2]["cat"] in (("kernel", "gpu_memcpy") if device else ("cpu_op",)) and s not in talks and not s[2]["name"].startswith("c10d::")]
-    cuts = sorted({c for s in steps + talks + works for c in s[:2]})
+    works = [s for s in spans if s[2]["cat"] in (("kernel", "gpu_memcpy") if device else ("cpu_op",)) and s not in talks]
+    asks = [] if device else [s for s in works if s[2]["name"].startswith(("c10d::", "record_param_comms"))]
+    works = [s for s in works if s not in asks]
+    cuts = sorted({c for s in steps + talks + works + asks for c in s[:2]})
+
+    def computes(low, high):
+        """On some thread the innermost operator is not one that communicates."""
+        inner = {}
+        for begin, end, e in works + asks:
+            if begin <= low and high <= end:
+                inner[e["tid"]] = max(inner.get(e["tid"], (0, 0, True)), (begin, -end, (begin, end, e) in works))
+        return any(is_work for _, _, is_work in inner.values())
+
     parts = {"computation_s": 0, "overlap_s": 0, "communication_s": 0, "other_s": 0}
     for low, high in zip(cuts, cuts[1:]):
-        on = [any(b <= low and high <= e for b, e, _ in kind) for kind in (steps, works, talks)]
+        on = [any(b <= low and high <= e for b, e, _ in steps), computes(low, high), any(b <= low and high <= e for b, e, _ in talks)]
         if on[0]:
             parts[["other_s", "communication_s", "computation_s", "overlap_s"][on[1] * 2 + on[2]]] += (high - low) / 1e9
     return parts
@@ -106,7 +117,7 @@ def test_a_folder_and_recordings_will_do(tool, tmp_path):
     ours = json.loads(done.stdout)["distributed"]
     assert "1 older trace of" in done.stderr and ours == distributed(tool, *paths)
     for k, path in enumerate(paths):
-        tool("export", path, "-o", tmp_path / f"{k}.lead")
+        tool("export", "--force", path, "-o", tmp_path / f"{k}.lead")
     leads = distributed(tool, *(tmp_path / f"{k}.lead" for k in range(3)))
     for row in ours["ranks"] + leads["ranks"]:
         row.pop("file")

@@ -20,7 +20,7 @@ def trace(name):
 @pytest.mark.parametrize("name", TRACES)
 def test_a_recording_has_the_tables_of_its_trace_in_a_tenth_of_its_size(tool, tmp_path, name):
     path = tmp_path / "t.lead"
-    done = tool("export", trace(name), "-o", path)
+    done = tool("export", "--force", trace(name), "-o", path)
     assert done.returncode == 0 and done.stdout == "", done.stderr
     assert path.stat().st_size * 10 <= len(gzip.decompress(trace(name).read_bytes()))
     for options in PAGES:
@@ -32,7 +32,7 @@ def test_a_recording_has_the_tables_of_its_trace_in_a_tenth_of_its_size(tool, tm
 def test_what_was_repaired_and_lost_is_still_told(tool, tmp_path):
     text = gzip.decompress(trace("mlp_plain").read_bytes()).replace(b'"aten::linear"', b'"my "quoted", linear"', 3)
     (tmp_path / "t.json").write_bytes(text[: int(len(text) * 0.7)])
-    tool("export", tmp_path / "t.json", "-o", tmp_path / "t.lead")
+    tool("export", "--force", tmp_path / "t.json", "-o", tmp_path / "t.lead")
     theirs, ours = (tool("report", "--ops", "--json", "--limit=0", tmp_path / name) for name in ("t.json", "t.lead"))
     assert "were repaired" in ours.stderr and "the file ends before its events do" in ours.stderr
     assert (ours.stdout, ours.stderr) == (theirs.stdout, theirs.stderr)
@@ -40,7 +40,7 @@ def test_what_was_repaired_and_lost_is_still_told(tool, tmp_path):
 
 def test_a_trace_and_its_recording_show_operators_by_themselves(tool, tmp_path):
     path = tmp_path / "t.lead"
-    tool("export", trace("mlp_stack"), "-o", path)
+    tool("export", "--force", trace("mlp_stack"), "-o", path)
     for file in path, trace("mlp_stack"):
         for options in [], ["--limit=3"], ["--json"]:
             assert tool("report", *options, file).stdout == tool("report", *options, "--overview", "--ops", file).stdout != ""
@@ -58,27 +58,27 @@ def test_a_trace_of_another_tool_is_shown_as_stacks_and_an_empty_one_of_torch_is
 
 def test_a_file_of_another_tool_becomes_a_recording(tool, tmp_path):
     (tmp_path / "x.folded").write_text("main;a 3\nmain;b 1\n")
-    assert tool("export", tmp_path / "x.folded", "-o", tmp_path / "x.lead").returncode == 0
+    assert tool("export", "--force", tmp_path / "x.folded", "-o", tmp_path / "x.lead").returncode == 0
     assert json.loads(tool("report", "--json", tmp_path / "x.lead").stdout) == json.loads(tool("report", "--json", tmp_path / "x.folded").stdout)
 
 
 def test_what_is_no_recording_of_operators_is_refused_in_one_line(tool, tmp_path):
     (tmp_path / "x.folded").write_text("main;a 3\n")
-    tool("export", tmp_path / "x.folded", "-o", tmp_path / "x.lead")
+    tool("export", "--force", tmp_path / "x.folded", "-o", tmp_path / "x.lead")
     done = tool("report", "--ops", tmp_path / "x.lead")
     assert done.returncode == 6 and "holds no operators" in done.stderr and done.stdout == ""
     before = (tmp_path / "x.lead").read_bytes()
-    done = tool("export", tmp_path / "x.lead", "-o", tmp_path / "x.lead")
-    assert done.returncode == 2 and "written over itself" in done.stderr
+    done = tool("export", "--force", tmp_path / "x.lead", "-o", tmp_path / "x.lead")
+    assert done.returncode == 2 and "would overwrite itself" in done.stderr
     assert (tmp_path / "x.lead").read_bytes() == before
     (tmp_path / "bad").write_text("hello")
-    done = tool("export", tmp_path / "bad", "-o", tmp_path / "y.lead")
+    done = tool("export", "--force", tmp_path / "bad", "-o", tmp_path / "y.lead")
     assert done.returncode == 6 and not (tmp_path / "y.lead").exists()
 
 
 def test_a_damaged_recording_loses_only_what_is_damaged(tool, tmp_path):
     path = tmp_path / "t.lead"
-    tool("export", trace("h200_conv"), "-o", path)
+    tool("export", "--force", trace("h200_conv"), "-o", path)
     data = path.read_bytes()
     for at in range(60, len(data), len(data) // 12):
         path.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1:])
@@ -104,8 +104,8 @@ def events(path):
 @pytest.mark.parametrize("name", TRACES)
 def test_a_trace_written_again_has_every_event_and_argument(tool, tmp_path, name):
     plain, packed, lead = (tmp_path / n for n in ("t.pt.trace.json", "t.pt.trace.json.gz", "t.lead"))
-    assert tool("export", trace(name), "-o", plain).returncode == 0
-    assert tool("export", trace(name), "-o", lead).returncode == 0 and tool("export", lead, "-o", packed).returncode == 0
+    assert tool("export", "--force", trace(name), "-o", plain).returncode == 0
+    assert tool("export", "--force", trace(name), "-o", lead).returncode == 0 and tool("export", "--force", lead, "-o", packed).returncode == 0
     assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
     assert events(plain) == events(trace(name))
     for options in (PAGES[0], PAGES[-1]):
@@ -129,7 +129,7 @@ for path in sys.argv[2:]:
 
 def test_tensorboards_plugin_shows_the_same_of_it(tool, tmp_path):
     readers = consumers.data("torch_readers")
-    tool("export", trace("h200_conv"), "-o", tmp_path / "w.pt.trace.json.gz")
+    tool("export", "--force", trace("h200_conv"), "-o", tmp_path / "w.pt.trace.json.gz")
     theirs, ours = consumers.python(TENSORBOARD, readers, trace("h200_conv"), tmp_path / "w.pt.trace.json.gz").splitlines()
     assert ours == theirs and "aten::convolution" in ours
 
@@ -146,16 +146,16 @@ for path in sys.argv[3:]:
 
 
 def test_hta_finds_the_same_in_it(tool, tmp_path):
-    tool("export", trace("h200_conv"), "-o", tmp_path / "w.pt.trace.json.gz")
+    tool("export", "--force", trace("h200_conv"), "-o", tmp_path / "w.pt.trace.json.gz")
     said = consumers.python(HTA, consumers.data("hta"), consumers.data("torch_readers"), trace("h200_conv"), tmp_path / "w.pt.trace.json.gz")
     theirs, ours = (line for line in said.splitlines() if line.startswith("HTA"))
     assert ours == theirs and "idle_time_pctg" in ours and "sm80_xmma_gemm" in ours
 
 
 def test_stacks_are_not_made_of_operators(tool, tmp_path):
-    tool("export", trace("mlp_plain"), "-o", tmp_path / "t.lead")
+    tool("export", "--force", trace("mlp_plain"), "-o", tmp_path / "t.lead")
     done = tool("export", tmp_path / "t.lead", "--format=collapsed")
-    assert done.returncode == 2 and "torch-trace can be made of it" in done.stderr
+    assert done.returncode == 2 and "write torch-trace instead" in done.stderr
     (tmp_path / "x.folded").write_text("main;a 3\n")
-    done = tool("export", tmp_path / "x.folded", "-o", tmp_path / "x.pt.trace.json")
+    done = tool("export", "--force", tmp_path / "x.folded", "-o", tmp_path / "x.pt.trace.json")
     assert done.returncode == 6 and "holds no operators" in done.stderr and not (tmp_path / "x.pt.trace.json").exists()

@@ -36,11 +36,11 @@ def look_at(path, folder, whole):
         assert sanitized("report", *options, path).returncode in allowed
     assert sanitized("diff", path, whole).returncode in allowed
     assert sanitized("diff", "--json", "--normalize=absolute", whole, path).returncode in allowed
-    made = sanitized("export", path, "-o", folder / "t.lead").returncode
+    made = sanitized("export", "--force", path, "-o", folder / "t.lead").returncode
     assert made in allowed
     if made == FINE:
         assert sanitized("report", *PAGES[0], folder / "t.lead").returncode == FINE
-        assert sanitized("export", folder / "t.lead", "--format=torch-trace", "-o", folder / "again.json").returncode == FINE
+        assert sanitized("export", "--force", folder / "t.lead", "--format=torch-trace", "-o", folder / "again.json").returncode == FINE
 
 
 @pytest.mark.parametrize("name", TRACES)
@@ -66,4 +66,4 @@ def test_ranks(tmp_path):
 
 def test_the_page(tmp_path):
     """As one file, which holds what the server would answer."""
-    assert sanitized("view", trace("h200_conv"), "-o", tmp_path / "t.html").returncode == FINE
+    assert sanitized("view", "--force", trace("h200_conv"), "-o", tmp_path / "t.html").returncode == FINE

@@ -369,7 +369,7 @@ for p in all: p.communicate()
     t = trace("3.12", program)
     alone, isolated, _ = t.result.stdout.split()
     assert (f"Tracing: processes {alone} (python3.12), {isolated} (python3.12) kept the agent out "
-            "(PYTHONPATH set anew, or python -I, -E, -S): nothing of them is counted") in t.result.stderr
+            "(PYTHONPATH reset, or python -I, -E, -S): nothing of them is counted") in t.result.stderr
 
 
 @pytest.mark.parametrize("launcher", (["-I"], ["-E"]))
@@ -491,3 +491,62 @@ def test_code_made_again_and_again_is_one_function(label):
     t = trace(label, MADE)
     assert t.calls("made") == 3000
     assert len(t.nodes) < 30
+
+
+# Functions that run when tracing begins, and are called again while it is on: cProfile, too, has not seen the first of these calls.
+RUNNING = """
+import json, pkgutil, runpy, sys, typing  # so that nothing is imported meanwhile
+
+def target():
+    exec(compile("len('a')", "<string>", "exec"), {})
+    runpy.run_path(sys.argv[2])
+
+def outer(n):
+    return again(n) if n else 0
+
+def again(n):
+    return outer(n - 1)
+
+def main():
+    if sys.argv[1] == "cProfile":
+        import cProfile
+        profile = cProfile.Profile()
+    else:
+        import leadline
+        profile = leadline.Tracer()
+    def measured(n):
+        if n:
+            return measured(n - 1)
+        profile.enable()
+        target()
+        outer(3)
+        inner(2)
+        profile.disable()
+    def inner(n):
+        if n:
+            inner(n - 1)
+    measured(2)
+    profile.create_stats()
+    rows = getattr(profile.stats, "stats", profile.stats)
+    files = ("program.py", "other.py", "<string>", "runpy.py", "<frozen runpy>")
+    rows = sorted([f[0].rpartition("/")[2], f[1], f[2].rpartition(".")[2], *rows[f][:2]] for f in rows if rows[f][1])
+    print(json.dumps([row for row in rows if row[0] in files]))
+
+main()
+"""
+
+
+@pytest.mark.parametrize("how", ["-m", "-c"])
+@pytest.mark.parametrize("label", ["3.8", "3.11", "3.12", "3.13"])
+def test_what_runs_already_is_no_call(label, how):
+    with placed(label, RUNNING) as script:
+        other = script.parent / "other.py"
+        other.write_text("def f():\n    return 1\nf()\n")
+        env = {**os.environ, "PYTHONPATH": f"{ROOT / 'python'}:{script.parent}", "LEADLINE_BINARY": str(LEADLINE)}
+        said = []
+        for tracer in ("cProfile", "leadline"):
+            result = subprocess.run(require(label).command(*(("-m", "program") if how == "-m" else ("-c", RUNNING)), tracer, str(other)),
+                                    env=env, capture_output=True, text=True, timeout=SECONDS)
+            assert result.returncode == 0, result.stderr
+            said.append(json.loads(result.stdout))
+    assert said[1] == said[0]

@@ -1,8 +1,13 @@
-"""The wheel: one file for every interpreter, with a really static executable on the PATH.
+"""The wheel: one file for every interpreter, with a really static executable on the PATH; and the one for other machines.
 
-It is built once, from a copy of what git would commit, so build folders of the checkout do not matter.
+They are built once, from a copy of what git would commit, so build folders of the checkout do not matter. With
+LEADLINE_WHEELS=FOLDER in the environment those of that folder are tested instead. test_wheel_installed.py does what people do with it.
 """
 
+import base64
+import csv
+import fcntl
+import hashlib
 import os
 import re
 import shutil
@@ -15,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from interpreters import require
+from interpreters import EXPECTED, require
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PACKAGE = CHECKOUT / "python" / "leadline"
@@ -57,17 +62,40 @@ def project_version():
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory):
+def wheels(tmp_path_factory):
+    """The folder that has both; all workers of pytest-xdist share it."""
+    if os.environ.get("LEADLINE_WHEELS"):
+        return Path(os.environ["LEADLINE_WHEELS"])
     pytest.importorskip("mesonpy", reason="needs meson-python: run tools/setup test")
-    source, made = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    own = tmp_path_factory.getbasetemp()
+    made = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "wheels"
+    with open(made.with_suffix(".lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            build(tmp_path_factory.mktemp("source"), made.with_suffix(".new"))
+            made.with_suffix(".new").rename(made)
+    return made
+
+
+def build(source, made):
     listed = must_run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=CHECKOUT)
     for name in filter(None, listed.stdout.split("\0")):
         if (CHECKOUT / name).is_file():
             (source / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(CHECKOUT / name, source / name)
-    must_run(sys.executable, "-m", "pip", "wheel", "--no-index", "--no-deps", "--no-build-isolation",
-             "--wheel-dir", made, ".", cwd=source)
-    (built,) = made.glob("*.whl")
+    (source / "ui" / "node_modules").symlink_to(CHECKOUT / "ui" / "node_modules")
+    must_run(sys.executable, "tools/wheel.py", made, cwd=source)
+
+
+@pytest.fixture(scope="session")
+def wheel(wheels):
+    (built,) = wheels.glob("leadline-*linux*.whl")
+    return built
+
+
+@pytest.fixture(scope="session")
+def pure_wheel(wheels):
+    (built,) = wheels.glob("leadline-*-any.whl")
     return built
 
 
@@ -79,11 +107,48 @@ def executable(wheel):
         return archive.read(entry), entry.external_attr >> 16
 
 
-def test_serves_every_python_3(wheel):
-    assert re.fullmatch(rf"leadline-{re.escape(project_version())}-py3-none-linux_\w+\.whl", wheel.name)
+def test_serves_every_python_3_on_every_linux_since_2014(wheel):
+    machine = os.uname().machine
+    tags = f"py3-none-manylinux_2_17_{machine}.manylinux2014_{machine}"
+    assert wheel.name == f"leadline-{project_version()}-{tags}.whl"
     with zipfile.ZipFile(wheel) as archive:
-        (tags,) = [archive.read(n).decode() for n in archive.namelist() if n.endswith(".dist-info/WHEEL")]
-    assert re.findall(r"^Tag: (.*)$", tags, re.MULTILINE) == [wheel.stem.split("-", 2)[2]]
+        (text,) = [archive.read(n).decode() for n in archive.namelist() if n.endswith(".dist-info/WHEEL")]
+    assert re.findall(r"^Tag: (.*)$", text, re.MULTILINE) == [f"py3-none-{name}" for name in tags.split("-")[2].split(".")]
+
+
+def test_files_are_small(wheel, pure_wheel):
+    assert wheel.stat().st_size <= 4_000_000 and pure_wheel.stat().st_size <= 100_000
+
+
+def test_lists_what_it_holds(wheel, pure_wheel):
+    for path in (wheel, pure_wheel):
+        with zipfile.ZipFile(path) as archive:
+            (record,) = [n for n in archive.namelist() if n.endswith(".dist-info/RECORD")]
+            listed = {name: (digest, size) for name, digest, size in csv.reader(archive.read(record).decode().splitlines())}
+            assert set(listed) == set(archive.namelist()) and len(archive.namelist()) == len(set(archive.namelist()))
+            for name, (digest, size) in listed.items():
+                data = archive.read(name)
+                ours = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+                assert name == record or (digest, int(size)) == (f"sha256={ours}", len(data))
+
+
+def test_every_interpreter_of_the_matrix_has_its_agent(executable):
+    image, _ = executable
+    found = {name.decode() for name in re.findall(rb"agents/(cp3\d+t?)\.so\0", image)}
+    assert found >= {"cp" + label.replace(".", "") for label in EXPECTED}
+
+
+def test_the_matrix_is_the_same_for_tools_and_tests():
+    assert tuple(must_run(CHECKOUT / "tools" / "interpreters", "--labels").stdout.split()) == EXPECTED
+
+
+def test_a_version_without_an_agent_is_named(tmp_path):
+    bare = environment(LEADLINE_CACHE=str(tmp_path), HOME=str(tmp_path), PYENV_ROOT=str(tmp_path))
+    here = {line.split()[0] for line in must_run(CHECKOUT / "tools" / "agent_headers", env=bare).stdout.splitlines()}
+    missing = [label for label in EXPECTED if "cp" + label.replace(".", "") not in here]
+    done = run(sys.executable, CHECKOUT / "tools" / "wheel.py", tmp_path / "made", env=bare)
+    assert missing and done.returncode == 1 and not (tmp_path / "made").exists()
+    assert done.stderr == f"make wheel: no agent for CPython {', '.join(missing)}: no headers of it are here; run tools/setup test\n"
 
 
 def test_nothing_is_in_platlib(wheel):
@@ -180,6 +245,64 @@ def test_target_folder(wheel, tmp_path):
     said = must_run(*python, "-c", "import leadline; print(leadline.find_binary())", env=bare, cwd="/")
     assert said.stdout.strip() == str(tmp_path / "bin" / "leadline")
     assert must_run(*python, "-m", "leadline", "--version", env=bare, cwd="/").stdout.startswith("leadline ")
+
+
+# ---- the wheel for machines that the tool does not run on
+
+
+@pytest.fixture(scope="session")
+def elsewhere(pure_wheel, tmp_path_factory):
+    """An environment with it. That this machine is another kind of machine is told to the interpreter, which is all that can be done here."""
+    folder = tmp_path_factory.mktemp("elsewhere") / "venv"
+    must_run(*require("3.8").command(), "-m", "venv", folder)
+    must_run(folder / "bin" / "python", "-m", "pip", "install", "--no-index", "--no-deps", pure_wheel)
+    (site,) = folder.glob("lib/python3.8/site-packages")
+    (site / "machine.pth").write_text("import os, platform; os.environ.get('MACHINE') and vars(platform).update("
+                                      "system=lambda: os.environ['MACHINE'].split()[0], machine=lambda: os.environ['MACHINE'].split()[1])\n")
+    return Installed(folder)
+
+
+MAC = "the tool runs on Linux on x86-64 with glibc 2.17 or later; here (macOS on arm64) programs can import leadline, but nothing is recorded"
+
+
+@pytest.mark.parametrize("command", [["leadline", "run", "x.py"], ["leadline"], ["python", "-m", "leadline", "run", "x.py"]])
+def test_elsewhere_the_command_says_what_runs_where(elsewhere, command):
+    done = run(elsewhere.folder / "bin" / command[0], *command[1:], env={**elsewhere.environment(), "MACHINE": "Darwin arm64"})
+    assert (done.returncode, done.stdout, done.stderr) == (127, "", f"leadline: {MAC}\n")
+
+
+def test_elsewhere_a_program_still_runs(elsewhere):
+    code = """
+import leadline
+with leadline.region("load"):
+    pass
+leadline.torch.step(samples=3)
+try:
+    with leadline.trace(): pass
+except leadline.BinaryNotFound as error:
+    print(error)
+"""
+    done = run(elsewhere.python, "-c", code, env={**elsewhere.environment(), "MACHINE": "Darwin arm64"})
+    assert (done.returncode, done.stdout) == (0, MAC + "\n"), done.stderr
+
+
+@pytest.mark.parametrize("machine, begins", [("Linux aarch64", "the tool runs on Linux on x86-64"), ("Windows AMD64", "the tool runs on Linux"),
+                                             ("Linux x86_64", "this is the package without the tool, which runs here: upgrade pip")])
+def test_elsewhere_names_the_machine(elsewhere, machine, begins):
+    done = run(elsewhere.folder / "bin" / "leadline", env={**elsewhere.environment(), "MACHINE": machine})
+    assert done.stderr.startswith(f"leadline: {begins}") and done.stderr.count("\n") == 1
+    assert machine == "Linux x86_64" or f"here ({machine.replace(' ', ' on ')}" in done.stderr
+
+
+# ---- make install
+
+
+def test_make_install(tmp_path):
+    said = must_run("make", "--no-print-directory", "install", "PREFIX=/opt/leadline", f"DESTDIR={tmp_path}", cwd=CHECKOUT).stdout
+    made = tmp_path / "opt" / "leadline" / "bin" / "leadline"
+    assert said.splitlines()[-1] == str(made)
+    assert must_run(made, "--version").stdout == f"leadline {project_version()}\n"
+    assert {path.name for path in (tmp_path / "opt" / "leadline").iterdir()} == {"bin", "share"}
 
 
 # ---- not installed: the package of a checkout

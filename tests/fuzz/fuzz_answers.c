@@ -13,10 +13,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_read.h"
-#include "serve/answer.h"
+#include "serve/answers/answer.h"
+#include "serve/http/params.h"
 #include "serve/library.h"
 #include "serve/onefile.h"
-#include "serve/params.h"
 
 #include "fix_checksums.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "collect/dynolog.h"
+#include "collect/torch/dynolog.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "formats/format.h"
 #include "formats/opened.h"
-#include "formats/png.h"
 #include "formats/sink.h"
 #include "store/reader.h"
 

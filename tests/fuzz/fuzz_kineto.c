@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "collect/kineto.h"
+#include "collect/torch/kineto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

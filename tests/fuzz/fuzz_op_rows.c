@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_record.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/record.h"
 #include "base/err.h"
 #include "store/reader.h"
 #include "store/tables.h"

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "formats/blockfile.h"
+#include "formats/codec/blockfile.h"
 #include "formats/results.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

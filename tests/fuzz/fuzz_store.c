@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analyze/benchmarks.h"
-#include "analyze/bound.h"
-#include "analyze/usage.h"
+#include "analyze/bench/recorded_results.h"
+#include "analyze/host/bound.h"
+#include "analyze/host/usage.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "store/reader.h"
@@ -17,7 +17,7 @@
 
 #include "fix_checksums.h"
 
-static void summarise(struct arena *a, const struct benchmarks *all)
+static void summarise(struct arena *a, const struct recorded_results *all)
 {
 	for (size_t i = 0; i < all->n; i++)
 		series_summarise(a, &all->v[i]);
@@ -55,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 			if (u)
 				bound_build(u);
 			read_all(t);
-			summarise(&a, benchmarks_build(&a, t));
+			summarise(&a, recorded_results_build(&a, t));
 			tables_free(t);
 		}
 		reader_close(r);

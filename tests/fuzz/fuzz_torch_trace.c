@@ -7,17 +7,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_record.h"
-#include "analyze/op_stacks.h"
-#include "analyze/op_written.h"
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/record.h"
+#include "analyze/torch/stacks.h"
+#include "analyze/torch/event_json.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "formats/input.h"
-#include "formats/torch_trace.h"
+#include "formats/torch/trace.h"
 #include "store/reader.h"
 #include "store/tables.h"
 #include "store/writer.h"
@@ -35,11 +35,12 @@ static void check_same(const struct op_events *x, const struct op_events *y)
 		struct buf first = BUF_INIT, second = BUF_INIT;
 
 		if (a->start_ns != b->start_ns || a->duration_ns != b->duration_ns ||
-			a->link != b->link || a->category != b->category || a->name != b->name ||
-			a->detail != b->detail)
+			a->link != b->link || a->category != b->category ||
+			a->detail != b->detail ||
+			strcmp(op_events_name(x, a->name), op_events_name(y, b->name)) != 0)
 			abort();
-		op_written_print(x, i, &first);
-		op_written_print(y, i, &second);
+		op_event_json_print(x, i, &first);
+		op_event_json_print(y, i, &second);
 		if (strcmp(buf_str(&first), buf_str(&second)) != 0)
 			abort();
 		buf_done(&first);

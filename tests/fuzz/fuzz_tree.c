@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/by_name.h"
-#include "analyze/callgraph.h"
-#include "analyze/calltree.h"
-#include "analyze/exact.h"
-#include "analyze/neighbours.h"
-#include "analyze/paths.h"
-#include "analyze/profile.h"
-#include "analyze/shape.h"
-#include "analyze/stacks.h"
+#include "analyze/calls/exact.h"
+#include "analyze/samples/by_name.h"
+#include "analyze/samples/callgraph.h"
+#include "analyze/samples/calltree.h"
+#include "analyze/samples/neighbours.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stack_filter.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -24,12 +24,12 @@
 #include "json/functions.h"
 #include "json/lines.h"
 #include "json/threads.h"
-#include "serve/answer.h"
+#include "serve/answers/answer.h"
+#include "serve/http/params.h"
 #include "serve/library.h"
-#include "serve/params.h"
 #include "store/writer.h"
-#include "view/exact.h"
-#include "view/profile.h"
+#include "view/calls/exact.h"
+#include "view/samples/profile.h"
 #include "wire/records.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -218,8 +218,8 @@ static void show(struct library *l, uint8_t how, uint8_t shape)
 		.only_mine = how & 2, .frames = r->frames, .frames_most = how & 4 ? 3000 : 0
 	};
 
-	if (shape_new(&o.shape, &a, r->frames,
-		    &(struct shape_options){ .merge = { merge, shape & 1 },
+	if (stack_filter_new(&o.shape, &a, r->frames,
+		    &(struct stack_filter_options){ .merge = { merge, shape & 1 },
 			    .focus = { focus, shape >> 1 & 1 },
 			    .drop = { focus, shape >> 2 & 1 },
 			    .keep = { merge, shape >> 3 & 1 },
@@ -229,7 +229,7 @@ static void show(struct library *l, uint8_t how, uint8_t shape)
 	look(r, &o,
 		(struct profile_view){
 			.width = 20 + (how >> 3), .limit = how >> 5, .legend = true, .what = "" });
-	shape_free(o.shape);
+	stack_filter_free(o.shape);
 	arena_done(&a);
 	ask(l, "tree", "r=0&direction=left-heavy&width=2000");
 	ask(l, "tree", how & 8 ? "r=0&direction=inverted" : "r=0&direction=inverted&only_mine=1");

@@ -9,11 +9,11 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "serve/answer.h"
-#include "serve/compress.h"
-#include "serve/guard.h"
+#include "serve/answers/answer.h"
+#include "serve/http/compress.h"
+#include "serve/http/guard.h"
+#include "serve/http/params.h"
 #include "serve/library.h"
-#include "serve/params.h"
 
 #include "save.h"
 

@@ -7,32 +7,33 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/op_advice.h"
-#include "analyze/op_allocations.h"
-#include "analyze/op_compile.h"
-#include "analyze/op_events.h"
-#include "analyze/op_flows.h"
-#include "analyze/op_kernels.h"
-#include "analyze/op_modules.h"
-#include "analyze/op_ranks.h"
-#include "analyze/op_slow.h"
-#include "analyze/op_steps.h"
-#include "analyze/op_streams.h"
-#include "analyze/op_timeline.h"
-#include "analyze/op_work.h"
-#include "analyze/ops.h"
-#include "analyze/ops_diff.h"
+#include "advise/torch/advice.h"
+#include "analyze/torch/allocations.h"
+#include "analyze/torch/compile.h"
+#include "analyze/torch/diff.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/flows.h"
+#include "analyze/torch/kernels.h"
+#include "analyze/torch/modules.h"
+#include "analyze/torch/phases.h"
+#include "analyze/torch/ranks.h"
+#include "analyze/torch/slow.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/streams.h"
+#include "analyze/torch/table.h"
+#include "analyze/torch/timeline.h"
+#include "analyze/torch/work.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "view/op_allocations.h"
-#include "view/op_compile.h"
-#include "view/op_modules.h"
-#include "view/op_overview.h"
-#include "view/op_ranks.h"
-#include "view/op_work.h"
-#include "view/ops.h"
-#include "view/ops_diff.h"
+#include "view/torch/allocations.h"
+#include "view/torch/compile.h"
+#include "view/torch/diff.h"
+#include "view/torch/modules.h"
+#include "view/torch/overview.h"
+#include "view/torch/ranks.h"
+#include "view/torch/table.h"
+#include "view/torch/work.h"
 
 static inline void look_at_ops(struct op_events *x, bool by_shape)
 {
@@ -57,7 +58,8 @@ static inline void look_at_ops(struct op_events *x, bool by_shape)
 	ops_print(ops, &v, "x", &text);
 	steps = op_steps_build(&a, x);
 	kernels = op_kernels_build(&a, x);
-	op_overview_print(x, steps, op_advice_build(&a, x, steps, kernels, ops), &v, &text);
+	op_overview_print(x, steps, op_phases_build(&a, x, steps),
+		op_advice_build(&a, x, steps, kernels, ops, NULL), &v, &text);
 	op_steps_print(steps, &v, &text);
 	op_slow_print(op_slow_build(&a, x, steps), steps, &v, &text);
 	op_kernels_print(by_shape ? op_kernels_by_launch(&a, x) : kernels, &v, &text);

@@ -38,6 +38,8 @@ CASES = {
     "report_sections_json": ["report", "--json", "--threads", "--callers=ways", "--callees=Book.save", "--filter=ways",
                              "orders.lead"],
     "report_traced": ["report", "--color=never", "traced.lead"],
+    "report_corrected": ["report", "--color=never", "old/20261116-1609-inside-trace.lead"],
+    "report_corrected_callees": ["report", "--color=never", "--callees", "burn", "old/20261116-1609-inside-trace.lead"],
     "report_traced_raw": ["report", "--color=never", "--functions", "--raw", "-s", "ncalls", "-n", "4", "--only-mine", "traced.lead"],
     "report_traced_tree": ["report", "--color=never", "--tree", "--no-legend", "-n", "40", "traced.lead"],
     "report_traced_callers": ["report", "--color=never", "--callers", "depth", "--callees", "count", "--no-legend", "traced.lead"],
@@ -59,6 +61,8 @@ CASES = {
     "torch_compile": ["report", "--color=never", "--compile", "--overview", "torch/compile_cold.pt.trace.json.gz"],
     "torch_ranks": ["report", "--color=never", "--distributed", "torch_ranks"],
     "torch_diff": ["diff", "--color=never", "-n", "8", "torch/mlp_plain.pt.trace.json.gz", "torch/mlp_stack.pt.trace.json.gz"],
+    "svg_orders": ["export", "--format=svg", "--only-mine", "orders.lead"],
+    "svg_prof": ["export", "--format=svg", "calls.prof"],
     "help": ["help"],
     "help_time": ["help", "time"],
     "help_report": ["help", "report"],
@@ -75,3 +79,14 @@ def output(arguments, binary=conftest.LEADLINE):
 @pytest.mark.parametrize("binary", [conftest.LEADLINE, conftest.LEADLINE_ASAN], ids=["static", "asan"])
 def test_golden(name, binary):
     assert output(CASES[name], binary) == (HERE / f"{name}.txt").read_text()
+
+
+@pytest.mark.parametrize("limit", [1, 3, 5, 8, 13])
+@pytest.mark.parametrize("recording", ["orders.lead", "traced.lead"])
+def test_a_tree_has_as_many_rows_as_asked_for(recording, limit):
+    """Frames that are folded into others are none. Equal branches may leave one row out, or two."""
+    text = output(["report", "--color=never", "--no-legend", "--tree", "-n", str(limit), recording])
+    rows = text.partition("function\n")[2].partition("\n\n")[0].splitlines()
+    rows = [row for row in rows if " % " in row[:10]]
+    every = len([r for r in output(["report", "--color=never", "--tree", "-n", "1000", recording]).splitlines() if r[:9].strip().endswith("%")])
+    assert min(limit, every) - 2 <= len(rows) <= limit, text

@@ -18,7 +18,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "collect/py_target.h"
+#include "collect/samples/target.h"
 #include "cpython/strings.h"
 #include "base/banned.h"
 

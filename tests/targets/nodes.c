@@ -149,6 +149,11 @@ static void put_budget(struct json_writer *j, struct tables *t)
 		json_kv_u64(j, "outside_cost_ns", r->outside_cost_ns);
 		json_kv_u64(j, "calls", r->calls);
 		json_kv_u64(j, "gap_ns", r->gap_ns);
+		json_kv_u64(j, "counted", r->counted);
+		json_kv_u64(j, "blind_ns", r->blind_ns);
+		json_kv_u64(j, "self_ns", r->self_ns);
+		json_kv_u64(j, "others_self_ns", r->others_self_ns);
+		json_kv_u64(j, "wall_ns", r->wall_ns);
 		json_object_end(j);
 	}
 	json_array_end(j);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
-#include "collect/py_thread.h"
+#include "collect/samples/thread.h"
 #include "base/banned.h"
 
 enum { TRIES = 20 };

@@ -380,7 +380,7 @@ test("every view of a damaged recording says so, light and dark, and so does one
 			for (const name of ["overview", "flame", "table", "diff"]) {
 				await go(page, `#/${name}`);
 				await page.waitForSelector(`.view-${name} ${READY[name]}`);
-				expect(await page.locator(".damage p").allTextContents()).toEqual([expect.stringMatching(/^cut\.lead is not whole: .*cut off.*\.$/)]);
+				expect(await page.locator(".damage p").allTextContents()).toEqual([expect.stringMatching(/^cut\.lead is damaged: .*cut off.*\.$/)]);
 			}
 			expect(await seriousIn(page, colorScheme === "dark")).toEqual([]);
 		}
@@ -394,14 +394,50 @@ test("every view of a damaged recording says so, light and dark, and so does one
 	await one.stop();
 });
 
+test("what was counted without a clock shows how often, and says what was not recorded", async () => {
+	const counted = join(DATA, "counted.lead");
+	const file = join(FOLDER, "counted.html");
+	tool("view", counted, "-o", file);
+	const one = await serve(counted);
+	const all: { functions: { name: string; calls: number }[]; lines: { file: string; line: number; hits: number }[] } = report(counted, "--limit=0", "--lines");
+	const calls = all.functions.map((row) => row.calls).sort((a, b) => b - a);
+	const hits = new Map(all.lines.filter((row) => row.file.endsWith("/words.py")).map((row) => [row.line, row.hits]));
+	expect([calls[0], hits.get(10), hits.get(5)]).toEqual([800, 950, 800]);
+	for (const url of [one.url, `file://${file}`]) {
+		const { page, errors } = await open(browser, url);
+		await page.waitForSelector(".tops.counts button");
+		const tops = (label: string) => page.$$eval(`ol[aria-label="${label}"] button`, (found) => found.map((one) => Number((one as HTMLElement).dataset.count)));
+		expect(await tops("functions by calls")).toEqual(calls.slice(0, 12));
+		await expect.poll(async () => (await tops("lines by hits"))[0], { timeout: PATIENCE_MS }).toBe(950);
+		await page.waitForSelector("code >> text=leadline run --trace SCRIPT.py");
+		await page.waitForSelector(".answer button >> text=is_vowel");
+		expect(await page.textContent("main")).not.toMatch(/\b0\u00a0s\b/);
+		expect(await page.$$eval(".tabs a", (found) => found.map((a) => a.textContent))).toEqual(["Overview", "Source", "Timeline", "Table"]);
+		expect(await seriousIn(page, false)).toEqual([]);
+		await go(page, "#/table");
+		const shown = () => page.$$eval(".grid tbody tr", (rows) => rows.map((row) => Number(row.querySelector<HTMLElement>("td.num")?.dataset.value)));
+		await expect.poll(shown, { timeout: PATIENCE_MS }).toEqual(calls);
+		expect(await page.$$eval(".grid thead th", (heads) => heads.map((th) => th.textContent))).not.toContain("self (s)");
+		await go(page, "#/source");
+		await page.waitForSelector(".listing tr.measured");
+		const line = page.locator('.listing tr[data-line="10"] td.heat');
+		expect([await line.getAttribute("data-value"), (await line.getAttribute("style"))?.includes("background")]).toEqual(["950", true]);
+		await page.setViewportSize({ width: 360, height: 740 });
+		expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
+		expect(errors).toEqual([]);
+		await page.context().close();
+	}
+	await one.stop();
+});
+
 test("the page ends the server, and says when there is none", async () => {
 	const one = await serve(ORDERS);
 	const { page } = await open(browser, one.url);
 	const ended = new Promise((done) => one.process.on("close", done));
 	await page.keyboard.press("?");
-	await page.locator("dialog button", { hasText: "end leadline view" }).click();
+	await page.locator("dialog button", { hasText: "stop leadline view" }).click();
 	expect(await ended).toBe(0);
-	await page.waitForSelector("dialog >> text=It has ended");
+	await page.waitForSelector("dialog >> text=Stopped");
 	await page.keyboard.press("Escape");
 	await page.locator(".tabs a", { hasText: "Graph" }).click();
 	await page.waitForSelector(".notice >> text=leadline view");

@@ -84,8 +84,9 @@ test.runIf(TO)("every view is pictured", async () => {
 	const { page, errors } = await open(browser, server.url, { viewport: { width: 1200, height: 720 } });
 	for (const [name, hash, ready, colorScheme] of PICTURES) {
 		await page.emulateMedia({ colorScheme });
+		// From an empty page, or the new address would only change the hash, and the page would load itself again meanwhile.
+		await page.goto("about:blank");
 		await page.goto(link(server, hash));
-		await page.reload();
 		await page.waitForSelector(ready);
 		if (name === "source") {
 			await page.waitForSelector(".grid.ops tbody tr");

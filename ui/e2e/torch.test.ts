@@ -26,13 +26,14 @@ afterAll(async () => {
 	await server?.stop();
 });
 
-/** Rows of the table, by the words of its heads without units. */
-function cells(page: Page): Promise<Record<string, string>[]> {
-	return page.$$eval(".torchview .grid:not(.launches)", (grids) => {
-		const grid = grids[0];
-		const heads = [...(grid?.querySelectorAll("thead th") ?? [])].map((th) => (th.textContent ?? "").replace(/ [▾▴]$/, "").replace(/ \(.*\)$/, ""));
+/** Rows of the first table that has these heads, by the words of its heads without units. */
+function cells(page: Page, wanted: string[] = []): Promise<Record<string, string>[]> {
+	return page.$$eval(".torchview .grid:not(.launches)", (grids, names) => {
+		const headsOf = (grid: Element | undefined) => [...(grid?.querySelectorAll("thead th") ?? [])].map((th) => (th.textContent ?? "").replace(/ [▾▴]$/, "").replace(/ \(.*\)$/, ""));
+		const grid = grids.find((one) => names.every((name) => headsOf(one).includes(name))) ?? grids[0];
+		const heads = headsOf(grid);
 		return [...(grid?.querySelectorAll<HTMLElement>("tbody tr") ?? [])].map((row) => Object.fromEntries([...row.querySelectorAll<HTMLElement>("td")].map((td, i) => [heads[i], td.dataset.value ?? ""])));
-	});
+	}, wanted);
 }
 
 type Rows = Record<string, string | number>[];
@@ -40,7 +41,7 @@ type Rows = Record<string, string | number>[];
 /** Waits until columns of the table, by their heads, are those of the report. */
 async function same(page: Page, wanted: Record<string, (string | number)[]>): Promise<void> {
 	const shown = async () => {
-		const rows = await cells(page);
+		const rows = await cells(page, Object.keys(wanted));
 		return Object.fromEntries(Object.keys(wanted).map((head) => [head, rows.map((row) => row[head])]));
 	};
 	const texts = Object.fromEntries(Object.entries(wanted).map(([head, values]) => [head, values.slice(0, 300).map(String)]));
@@ -231,7 +232,7 @@ test("the timeline zooms with keys, selects, and shows what a kernel was launche
 	// What is selected is where the picture is: a click on it selects it again.
 	await page.locator(".drawer button", { hasText: "cudaLaunchKernel" }).first().click();
 	await page.waitForSelector(".drawer h2 >> text=cudaLaunchKernel");
-	await page.waitForSelector(".drawer >> text=Ran on the device for it");
+	await page.waitForSelector(".drawer >> text=Ran on the device");
 	const again = await open(browser, link(server, new URL(page.url()).hash));
 	await again.page.waitForSelector(".drawer h2 >> text=cudaLaunchKernel");
 	await page.keyboard.press("Escape");
@@ -251,10 +252,90 @@ test("ranks of a job stand side by side, with the numbers of report --distribute
 		const { page, errors, strangers } = await open(browser, url);
 		await go(page, "#/torch?pane=distributed");
 		await same(page, { rank: all.ranks.map((row: { rank: number }) => `rank ${row.rank}`), waits: all.ranks.map((row: { waiting_s: number }) => row.waiting_s), communicates: all.ranks.map((row: { communication_s: number }) => row.communication_s) });
-		await page.waitForSelector(`.answer >> text=wait for rank ${all.straggler}`);
+		await page.waitForSelector(`.answer >> text=Rank ${all.straggler} holds up the others`);
 		expect([errors, strangers, await seriousIn(page, false)]).toEqual([[], [], []]);
 		await page.context().close();
 	}
+	await one.stop();
+});
+
+test("ranks open side by side, and one trace at its steps", async () => {
+	const one = await serve(join(DATA, "torch_ranks"));
+	const { page, errors } = await open(browser, one.url);
+	await page.waitForSelector(".subtabs a[aria-current] >> text=Distributed");
+	await page.waitForSelector(".rankbars li");
+	expect(new URL(page.url()).hash).toBe("#/torch?pane=distributed");
+	// Who asks for a place gets it.
+	const asked = await open(browser, link(one, "#/overview"));
+	await asked.page.waitForSelector(".tabs a[aria-current] >> text=Overview");
+	expect(errors).toEqual([]);
+	await asked.page.context().close();
+	await page.context().close();
+	await one.stop();
+});
+
+/** Six steps of 10 ms, the fourth of 300; in each an operator in another one, and 1 MiB that is never released. */
+function leaking(): string {
+	const file = join(FOLDER, "leaking.pt.trace.json");
+	const thread = { pid: 7, tid: 7 };
+	const events: unknown[] = [];
+	let ts = 1000;
+	for (let i = 0; i < 6; i++) {
+		const dur = i === 3 ? 300000 : 10000;
+		const memory = (at: number, bytes: number, address: number) => ({ ph: "i", cat: "cpu_instant_event", s: "t", name: "[memory]", ...thread, ts: ts + at, args: { Bytes: bytes, Addr: address, "Device Id": -1, "Device Type": 0 } });
+		const operator = (name: string, at: number, length: number, id: number) => ({ ph: "X", cat: "cpu_op", name, ...thread, ts: ts + at, dur: length, args: { "External id": 10 * i + id } });
+		events.push({ ph: "X", cat: "user_annotation", name: `ProfilerStep#${i}`, ...thread, ts, dur, args: { "External id": 10 * i + 1 } });
+		events.push(operator("aten::linear", 1000, 5000, 2), operator("aten::addmm", 2000, 3000, 3), operator("aten::clone", 7000, 1000, 4));
+		events.push(memory(2500, 4096, 100), memory(2600, -4096, 100), memory(7500, 1 << 20, 1000 + i));
+		ts += dur;
+	}
+	writeFileSync(file, JSON.stringify({ schemaVersion: 1, profile_memory: 1, traceEvents: events }));
+	return file;
+}
+
+test("one slow step does not flatten the others, and memory names what is not released", async () => {
+	const one = await serve(leaking());
+	const html = join(FOLDER, "leaking.html");
+	tool("view", leaking(), "-o", html);
+	for (const url of [one.url, `file://${html}`]) {
+		const { page, errors } = await open(browser, url);
+		await page.waitForSelector(".stepchart .cut text");
+		expect((await page.textContent(".stepchart .cut text"))?.replace("\u00a0", " ")).toBe("300 ms ↑");
+		// The others are as high as they can be told apart by.
+		const heights = await page.$$eval(".stepchart .frame", (found) => found.map((rect) => Number(rect.getAttribute("height"))));
+		expect(heights.length).toBe(6);
+		expect(Math.min(...heights) / Math.max(...heights)).toBeGreaterThan(0.5);
+		expect(await page.textContent(".stepchart figcaption")).toMatch(/Cut off at the top: ProfilerStep#3 took 300\sms/);
+		await go(page, "#/torch?pane=memory");
+		await page.waitForSelector("section:has(#unreleased) .grid tbody tr");
+		const cells = await page.$$eval("section:has(#unreleased) .grid tbody tr", (rows) => rows.map((row) => [...row.querySelectorAll<HTMLElement>("td")].map((td) => td.dataset.value)));
+		expect(cells.map((row) => row.slice(0, 4))).toEqual([["aten::clone", String(6 << 20), "6", "6"]]);
+		await page.waitForSelector("section:has(#unreleased) b >> text=aten::clone allocates some of it in 6 of");
+		await page.waitForSelector("figcaption >> text=where steps begin");
+		expect([errors, await seriousIn(page, false)]).toEqual([[], []]);
+		await page.context().close();
+	}
+	await one.stop();
+});
+
+test("an operator tells who calls it and what it calls; its line and module stand beside it without scrolling", async () => {
+	const one = await serve(leaking(), trace("mlp_stack"));
+	const { page, errors } = await open(browser, link(one, "#/torch?pane=operators&op=aten::linear"));
+	const rows = (title: string) => page.$$eval(`.drawer section:has(h3:text-is("${title}")) li`, (found) => found.map((li) => [li.querySelector(".link, .soft:last-child")?.textContent, Number((li as HTMLElement).dataset.value)]));
+	await page.waitForSelector(".drawer h3 >> text=Time spent in");
+	const spent = async () => (await rows("Time spent in")).map(([name, seconds]) => [name, Number(Number(seconds).toFixed(6))]);
+	expect(await spent()).toEqual([["aten::addmm", 0.018], ["itself", 0.012]]);
+	await page.locator(".drawer button", { hasText: "aten::addmm" }).click();
+	await page.waitForSelector(".drawer h2 >> text=aten::addmm");
+	await expect.poll(() => rows("Called by").then((all) => all.map(([name]) => name)), { timeout: PATIENCE_MS }).toEqual(["aten::linear"]);
+	await go(page, "#/torch?r=1&pane=operators");
+	await page.waitForSelector(".torchview th >> text=module");
+	const right = await page.$eval(".torchview .scroll", (box) => box.getBoundingClientRect().right);
+	const ends = await page.$$eval(".torchview th", (heads) => heads.filter((th) => /called from|module/.test(th.textContent ?? "")).map((th) => th.getBoundingClientRect().right));
+	expect(ends.length).toBe(2);
+	expect(Math.max(...ends)).toBeLessThan(right);
+	expect(errors).toEqual([]);
+	await page.context().close();
 	await one.stop();
 });
 

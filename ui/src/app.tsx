@@ -1,35 +1,58 @@
 // SPDX-License-Identifier: MIT
 // The frame: what was recorded, tabs, chips, the view, the lead line at its right, details below; keys for all.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Overview } from "./api/types";
+import { TorchOverview } from "./api/torch";
+import { Books, Overview } from "./api/types";
 import { amount, baseOf, count, percent, shortCommand } from "./model/format";
+import { instead, landing } from "./model/landing";
 import { Chips } from "./parts/chips";
 import { Damage } from "./parts/damage";
 import { Drawer } from "./parts/drawer";
 import { Guard } from "./parts/guard";
 import { Help } from "./parts/help";
 import { LeadLine } from "./parts/leadline";
+import { PhaseBar } from "./parts/phases";
 import { Notice, Skeleton } from "./parts/states";
-import { OverviewContext, useAnswer, useOverview, usePlace, useStore } from "./store";
+import { OverviewContext, Store, useAnswer, useOverview, usePlace, useStore } from "./store";
 import { VIEWS } from "./views/registry";
 import { TorchLine } from "./views/torch/line";
+
+/** What of the program's time is told, in the words of a report. */
+function accounts(books: Books): [string, string][] {
+	const { cpu, wall } = books;
+	const rows: [string, string][] = [
+		["CPU time accounted for", cpu.kernel_s > 0 ? `${percent(1 - (cpu.not_seen_s + cpu.late_s) / cpu.kernel_s)} of ${amount(cpu.kernel_s, "s")}` : ""],
+		["thread time accounted for", wall.threads_s > 0 ? `${percent(1 - wall.late_s / wall.threads_s)} of ${amount(wall.threads_s, "s")}` : ""],
+		["threads not seen", books.threads_not_seen ? `${count(books.threads_not_seen)} (by ${books.evidence})` : ""],
+		["threads beyond the limit", books.threads_beyond ? count(books.threads_beyond) : ""],
+		["threads without Python", books.threads_without_python.map((t) => `${t.threads} × ${t.name} ${amount(t.cpu_s, "s")}`).slice(0, 5).join(", ")],
+	];
+	return rows.filter(([, value]) => value !== "");
+}
 
 function Fidelity() {
 	const overview = useOverview();
 	const facts = Object.entries(overview.report.fidelity ?? {}).filter(([, v]) => v !== null && v !== "" && typeof v !== "object");
 	const samples = overview.report.fidelity?.samples;
 	const lost = Number(overview.report.fidelity?.lost ?? 0);
-	const label = overview.views.torch === "" && overview.views.table !== "" ? "operators of PyTorch" : overview.is_exact
+	const books = overview.report.books;
+	const label = overview.views.torch === "" && overview.views.table !== "" ? "PyTorch operators" : overview.is_exact
 		? overview.format === "leadline" ? "counted" : `from ${overview.views.torch === "" ? "torch.profiler" : overview.format}`
 		: typeof samples === "number" ? `${count(samples)} samples` : "sampled";
 	return (
 		<details class="fidelity">
-			<summary class={typeof samples === "number" && lost > 0.01 * samples ? "warn" : ""}>
+			<summary class={typeof samples === "number" && (lost > 0.01 * samples || books?.is_balanced === false) ? "warn" : ""}>
 				{label}
 				{lost > 0 && typeof samples === "number" ? `, ${percent(lost / Math.max(1, samples + lost))} lost` : ""}
 			</summary>
 			<dl class="facts popup">
-				{facts.length === 0 && <dt>nothing is told about how this was recorded</dt>}
+				{books && accounts(books).map(([name, value]) => (
+					<div key={name}>
+						<dt>{name}</dt>
+						<dd>{value}</dd>
+					</div>
+				))}
+				{facts.length === 0 && <dt>The file does not say how it was recorded</dt>}
 				{facts.map(([name, value]) => (
 					<div key={name}>
 						<dt>{name.replaceAll("_", " ")}</dt>
@@ -101,7 +124,7 @@ function Head({ onHelp }: { onHelp: () => void }) {
 			await navigator.clipboard.writeText(store.source.link?.(location.hash) ?? location.href);
 			say("link copied");
 		} catch {
-			say(store.source.link ? "the link could not be copied" : "copy the address above");
+			say(store.source.link ? "could not copy the link" : "copy the address above");
 		}
 	};
 	return (
@@ -125,9 +148,9 @@ function Head({ onHelp }: { onHelp: () => void }) {
 			<span class="grow" />
 			{overview.recordings.length > 0 && <SearchBox />}
 			<span class="buttons">
-				<button type="button" onClick={share} title={`copy a link to what you see${store.source.link ? ": whoever has it may look at this page, as long as leadline view runs" : ""}; as a file: leadline view FILE -o page.html`}>share</button>
-				<button type="button" onClick={nextTheme} aria-label="light or dark">◐</button>
-				<button type="button" onClick={onHelp} aria-label="keys" aria-keyshortcuts="?">?</button>
+				<button type="button" onClick={share} title={`copy a link to this view${store.source.link ? "; anyone who has it can open this page while leadline view runs" : ""}. To save the page: leadline view FILE -o page.html`}>share</button>
+				<button type="button" onClick={nextTheme} aria-label="switch between light and dark">◐</button>
+				<button type="button" onClick={onHelp} aria-label="keyboard shortcuts" aria-keyshortcuts="?">?</button>
 				<span role="status" class="soft">{said}</span>
 			</span>
 		</header>
@@ -178,6 +201,20 @@ function useKeys(names: string[], help: (isOpen: boolean) => void): void {
 	}, [names.join()]);
 }
 
+/** A recording that holds several ranks opens where they stand side by side, unless the user has gone elsewhere meanwhile. */
+async function landOnRanks(store: Store): Promise<void> {
+	const { r } = store.place;
+	try {
+		const data = await store.get<TorchOverview>("torch", { r, what: "overview" });
+		if ((data.overview.processes ?? 0) < 2) return;
+		await store.get("ranks", {});
+	} catch {
+		return; // they are not of one job: their steps are shown
+	}
+	const { view, pane, op, phase } = store.place;
+	if (store.place.r === r && view === "torch" && !pane && !op && !phase) store.go({ pane: "distributed" }, true);
+}
+
 function Page() {
 	const place = usePlace();
 	const store = useStore();
@@ -191,9 +228,13 @@ function Page() {
 	const hasRecording = overview.recordings.length > 0;
 	// Results of benchmarks and operators are no functions, and nothing of the selection is theirs.
 	const isOfRecording = hasRecording && place.view !== "bench" && place.view !== "torch";
+	const hasLanded = useRef(false);
 	useEffect(() => {
-		const first = overview.views.torch === "" && overview.format !== "leadline" ? "torch" : "bench";
-		if (place.view === "overview" && (view?.missing(overview) || (first === "torch" && location.hash.length < 2))) store.go({ view: first }, true);
+		const isBare = !hasLanded.current && location.hash.length < 2;
+		hasLanded.current = true;
+		const to = isBare ? landing(overview) : instead(overview);
+		if (place.view === "overview" && to.view) store.go(to, true);
+		if (isBare && to.view === "torch" && !to.pane) void landOnRanks(store);
 	}, [place.r]);
 	return (
 		<>
@@ -201,9 +242,10 @@ function Page() {
 			<Tabs names={names} />
 			<Damage />
 			{isOfRecording && <Chips />}
+			{hasRecording && place.view === "torch" && <PhaseBar />}
 			<main class="main" id="main">
 				<div class={`view view-${place.view}`}>
-					{!Body ? <Notice title="There is no such view" text="Choose one of the tabs above." /> : missing ? <Notice title={`${view.title}: not recorded`} text={missing} /> : <Guard name={place.view}><Body /></Guard>}
+					{!Body ? <Notice title="No such view" text="Choose a tab above." /> : missing ? <Notice title={`${view.title}: not recorded`} text={missing} /> : <Guard name={place.view}><Body /></Guard>}
 				</div>
 				{isOfRecording && <Guard name={`${place.f}:${place.line}`}><LeadLine /></Guard>}
 				{hasRecording && place.view === "torch" && !missing && <Guard name={`${place.pane}:${place.op}`}><TorchLine /></Guard>}
@@ -212,7 +254,7 @@ function Page() {
 			{(store.source.dropped.length > 0 || (overview.note && place.view !== "torch")) && (
 				<footer class="soft">
 					{overview.note && place.view !== "torch" && <p>{overview.note}</p>}
-					{store.source.dropped.length > 0 && <p>Left out of this page to keep it small: {store.source.dropped.join("; ")}.</p>}
+					{store.source.dropped.length > 0 && <p>Omitted to keep this page small: {store.source.dropped.join("; ")}.</p>}
 				</footer>
 			)}
 			{isHelp && <Help onClose={() => help(false)} />}
@@ -229,7 +271,7 @@ export function App() {
 	useEffect(() => {
 		if (answer.data) document.title = `${answer.data.name} · leadline`;
 	}, [answer.data]);
-	if (answer.error) return <main class="alone"><Notice title="The recording cannot be shown" text={answer.error.message} /></main>;
+	if (answer.error) return <main class="alone"><Notice title="Cannot show this recording" text={answer.error.message} /></main>;
 	if (!answer.data) return <main class="alone">{answer.isSlow && <Skeleton />}</main>;
 	return (
 		<OverviewContext.Provider value={{ ...EMPTY, ...answer.data }}>

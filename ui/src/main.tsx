@@ -39,7 +39,7 @@ async function start(): Promise<void> {
 			root,
 		);
 	} catch {
-		render(<Notice title="The data in this page cannot be read" text="It may have been cut short; write it again: leadline view FILE -o page.html" />, root);
+		render(<Notice title="Cannot read the data in this page" text="The file may be truncated. Write it again: leadline view FILE -o page.html" />, root);
 	}
 }
 

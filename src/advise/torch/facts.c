@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * See op_facts.h. */
-#include "analyze/op_facts.h"
+ * See facts.h. */
+#include "advise/torch/facts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_compile.h"
-#include "analyze/op_kernels.h"
-#include "analyze/op_steps.h"
-#include "analyze/op_streams.h"
-#include "analyze/ops.h"
+#include "advise/finding.h"
+#include "analyze/torch/compile.h"
+#include "analyze/torch/kernels.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/streams.h"
+#include "analyze/torch/table.h"
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
@@ -79,6 +81,17 @@ static const struct name_row name_rows[] = {
 	{ "c10d::allreduce_", IS, OP_NAME_ALL_REDUCE },
 	{ "aten::zero_", IS, OP_NAME_ZEROES },
 	{ "aten::_foreach_zero_", IS, OP_NAME_ZEROES },
+	{ "autograd::engine::evaluate_function: ", BEGINS, OP_NAME_BACKWARD },
+	{ "autograd::engine::evaluate_function: SelectBackward", BEGINS, OP_NAME_SELECT_BACKWARD },
+	{ "autograd::engine::evaluate_function: SliceBackward", BEGINS, OP_NAME_SELECT_BACKWARD },
+	{ "aten::select", IS, OP_NAME_SELECT },
+	{ "aten::slice", IS, OP_NAME_SELECT },
+	{ "aten::clone", IS, OP_NAME_CLONES },
+	{ "aten::contiguous", IS, OP_NAME_ARRANGES },
+	{ "aten::reshape", IS, OP_NAME_ARRANGES },
+	{ "Optimizer.step#Adam.", BEGINS, OP_NAME_FUSES },
+	{ "Optimizer.step#AdamW.", BEGINS, OP_NAME_FUSES },
+	{ "Optimizer.step#Adagrad.", BEGINS, OP_NAME_FUSES },
 };
 
 static bool is_of(const char *name, const struct name_row *row)
@@ -148,19 +161,11 @@ void op_facts_done(struct op_facts *f)
 
 /* ---- figures --------------------------------------------------------------------------------- */
 
-bool op_in_steps(const struct op_facts *f, int64_t t_ns)
+size_t op_step_of(const struct op_facts *f, int64_t t_ns)
 {
-	size_t low = 0, high = f->steps->n;
+	size_t low = bisect(i, f->steps->n, f->steps->v[i].start_ns <= t_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->steps->v[middle].start_ns <= t_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && t_ns < f->steps->v[low - 1].end_ns;
+	return low && t_ns < f->steps->v[low - 1].end_ns ? low : 0;
 }
 
 bool op_is_over(const struct op_facts *f, double seconds, double threshold)
@@ -289,7 +294,7 @@ void op_lines_tell(const struct op_facts *f, struct finding *to)
 	if (!has_half(l))
 		return;
 	read_place(f->a, op_events_name(f->x, l->most - 1), to);
-	if (may_have_been_running(f->x, l->most - 1))
+	if (!f->x->sources.n && may_have_been_running(f->x, l->most - 1))
 		to->line = 0;
 }
 

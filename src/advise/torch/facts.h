@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the rules of op_advice look at: the analyses of a trace, and a walk's worth of its tree. Private to them.
- *
- * A rule gets its threshold, and a finding filled with what its row in the table says. It tells whether it speaks; then it has set the
- * evidence and, where it can be told, the saving. Each event that it counts it gives to op_add_line, which finds out where most
- * of the time was asked for. It lowers the confidence where the trace tells less than the row claims. */
-#ifndef ANALYZE_OP_FACTS_H
-#define ANALYZE_OP_FACTS_H
+ * What rules over PyTorch traces look at: the analyses of a trace, and a walk's worth of its tree. Private to them. */
+#ifndef ADVISE_TORCH_FACTS_H
+#define ADVISE_TORCH_FACTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/finding.h"
-#include "analyze/op_advice.h"
-#include "analyze/ops_tree.h"
+#include "analyze/torch/tree.h"
 #include "base/map.h"
 
+struct finding;
 struct op_compile;
+struct op_host;
+struct op_kernels;
+struct op_steps;
 struct op_streams;
+struct ops;
 
 /* What a name is of, for rules: an event's names are looked at once. */
 enum op_name_kind {
@@ -41,7 +40,13 @@ enum op_name_kind {
 	OP_NAME_TO_DEVICE = 1 << 17,
 	OP_NAME_DDP = 1 << 18, /* DistributedDataParallel.forward */
 	OP_NAME_ALL_REDUCE = 1 << 19,
-	OP_NAME_ZEROES = 1 << 20, /* aten::zero_ and the like */
+	OP_NAME_ZEROES = 1 << 20,          /* aten::zero_ and the like */
+	OP_NAME_BACKWARD = 1 << 21,        /* autograd runs a node */
+	OP_NAME_SELECT = 1 << 22,          /* x[i], x[i:j] */
+	OP_NAME_SELECT_BACKWARD = 1 << 23, /* autograd runs a node of those */
+	OP_NAME_CLONES = 1 << 24,
+	OP_NAME_ARRANGES = 1 << 25, /* a copy, unless memory is in that order already */
+	OP_NAME_FUSES = 1 << 26,    /* an optimizer that has a fused form on the CPU */
 };
 
 struct op_lines {           /* where the time of a finding was asked for */
@@ -58,10 +63,11 @@ struct op_facts {
 	const struct ops *ops;
 	const struct op_streams *streams; /* NULL: nothing ran on a device */
 	const struct op_compile *compile;
-	struct ops_tree tree;  /* without Python functions */
-	uint32_t *kinds;       /* by name: enum op_name_kind */
-	int64_t *device_ns;    /* by event: what it launched itself */
-	int64_t *device_start; /* of all that ran there, in order */
+	const struct op_host *host; /* NULL: nothing is known beside the operators */
+	struct ops_tree tree;       /* without Python functions */
+	uint32_t *kinds;            /* by name: enum op_name_kind */
+	int64_t *device_ns;         /* by event: what it launched itself */
+	int64_t *device_start;      /* of all that ran there, in order */
 	size_t n_device;
 	struct op_lines *lines; /* of the rule that is at work */
 };
@@ -69,8 +75,12 @@ struct op_facts {
 void op_facts_init(struct op_facts *f);
 void op_facts_done(struct op_facts *f);
 
-/* A time lies in one of the steps. */
-bool op_in_steps(const struct op_facts *f, int64_t t_ns);
+/* Which of the steps a time lies in + 1; 0: none. */
+size_t op_step_of(const struct op_facts *f, int64_t t_ns);
+static inline bool op_in_steps(const struct op_facts *f, int64_t t_ns)
+{
+	return op_step_of(f, t_ns) != 0;
+}
 /* More than that share of the steps. */
 bool op_is_over(const struct op_facts *f, double seconds, double threshold);
 /* "12.0 ms of 100 ms of steps (12.0 %)" */
@@ -102,29 +112,5 @@ static inline uint32_t op_kinds(const struct op_facts *f, const struct op_event 
 {
 	return f->kinds[e->name];
 }
-
-/* The rules, by what they are about; op_advice.c has the table. */
-bool op_rule_sync(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_blocking_copy(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_made_on_cpu(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_allocator(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_lazy_loading(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_launch_bound(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_small_kernels(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_pointwise(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_layout(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_fragmentation(const struct op_facts *f, double threshold, struct finding *to);
-
-bool op_rule_zero_grad(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_optimizer_loop(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_conv_bias(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_no_grad(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_no_sync(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_recompiles(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_graph_breaks(const struct op_facts *f, double threshold, struct finding *to);
-
-bool op_rule_float64(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_float32(const struct op_facts *f, double threshold, struct finding *to);
-bool op_rule_odd_sizes(const struct op_facts *f, double threshold, struct finding *to);
 
 #endif

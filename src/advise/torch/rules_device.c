@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * See op_facts.h: rules about what the device did, and what the host did instead of giving it work. */
+ * See rule.h: rules about what the device did, and what the host did instead of giving it work. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "analyze/op_facts.h"
-#include "analyze/op_kernels.h"
-#include "analyze/op_steps.h"
-#include "analyze/op_streams.h"
+#include "advise/torch/rule.h"
+#include "analyze/torch/kernels.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/streams.h"
+#include "analyze/torch/table.h"
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
@@ -18,16 +21,8 @@ enum { RUN = 3 }; /* kernels in a row, from which on they could be one */
 /* How long the device had nothing to run from that time on. */
 static int64_t idle_after(const struct op_facts *f, int64_t t_ns)
 {
-	size_t low = 0, high = f->n_device;
+	size_t low = bisect(i, f->n_device, f->device_start[i] < t_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->device_start[middle] < t_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < f->n_device ? f->device_start[low] - t_ns : 0;
 }
 
@@ -93,7 +88,7 @@ static struct waits find_waits(const struct op_facts *f, bool is_asking)
 	return to;
 }
 
-bool op_rule_sync(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_sync(const struct op_facts *f, double threshold, struct finding *to)
 {
 	struct waits asking;
 	char waited[UNITS_TEXT];
@@ -106,15 +101,14 @@ bool op_rule_sync(const struct op_facts *f, double threshold, struct finding *to
 	to->saving.value = (double)asking.idle_ns / 1e9;
 	to->evidence = arena_printf(f->a,
 		"the host waited %" PRIu64
-		" times for a value of the device (%s in all, longest in %s%s), "
-		"and after it the device had nothing to do for %s",
+		" times for a value of the device (%s in all, longest in %s%s), and after it the device had nothing to do for %s",
 		asking.n, units_format(waited, UNIT_SECONDS, (double)asking.waited_ns / 1e9),
 		op_events_name(f->x, asking.name), op_mostly_from(f),
 		op_of_steps(f, to->saving.value));
 	return true;
 }
 
-bool op_rule_blocking_copy(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_blocking_copy(const struct op_facts *f, double threshold, struct finding *to)
 {
 	struct waits copying;
 
@@ -131,7 +125,7 @@ bool op_rule_blocking_copy(const struct op_facts *f, double threshold, struct fi
 }
 
 /* A tensor is made on the CPU, and the next thing is that it goes to the device. */
-bool op_rule_made_on_cpu(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_made_on_cpu(const struct op_facts *f, double threshold, struct finding *to)
 {
 	uint32_t *last = xcalloc(f->x->tracks.items.n + 1, sizeof *last), *copies = copies_of(f);
 	uint32_t name = 0;
@@ -196,7 +190,7 @@ static int64_t warm_from(const struct op_facts *f)
 	return f->steps->n > 1 ? f->steps->v[0].end_ns : INT64_MIN;
 }
 
-bool op_rule_allocator(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_allocator(const struct op_facts *f, double threshold, struct finding *to)
 {
 	int64_t sum;
 	uint64_t n = count_kind(f, OP_RUNTIME, OP_NAME_ALLOCATES, warm_from(f), &sum);
@@ -206,13 +200,12 @@ bool op_rule_allocator(const struct op_facts *f, double threshold, struct findin
 	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
 		"after the first step there were %" PRIu64
-		" calls that allocate or release memory of the device "
-		"(cudaMalloc, cudaFree …), for %s",
+		" calls that allocate or release memory of the device (cudaMalloc, cudaFree …), for %s",
 		n, op_of_steps(f, to->saving.value));
 	return true;
 }
 
-bool op_rule_lazy_loading(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_lazy_loading(const struct op_facts *f, double threshold, struct finding *to)
 {
 	int64_t sum;
 	uint64_t n = count_kind(f, OP_OVERHEAD, OP_NAME_LOADS, INT64_MIN, &sum);
@@ -226,7 +219,7 @@ bool op_rule_lazy_loading(const struct op_facts *f, double threshold, struct fin
 	return true;
 }
 
-bool op_rule_launch_bound(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_launch_bound(const struct op_facts *f, double threshold, struct finding *to)
 {
 	const struct op_streams *s = f->streams;
 	char empty[UNITS_TEXT], share[UNITS_TEXT], wait[UNITS_TEXT];
@@ -240,9 +233,7 @@ bool op_rule_launch_bound(const struct op_facts *f, double threshold, struct fin
 		return false;
 	to->saving.value = fmin(s->v[0].host_wait_s, f->steps->seconds);
 	to->evidence = arena_printf(f->a,
-		"%s of what was launched took less time than its launch; stream %s had nothing "
-		"queued for %s of "
-		"its time, and waited %s for the host",
+		"%s of what was launched took less time than its launch; stream %s had nothing queued for %s of its time, and waited %s for the host",
 		units_format(share, UNIT_SHARE, is_short), s->v[0].stream,
 		units_format(empty, UNIT_SHARE, s->v[0].empty_share),
 		units_format(wait, UNIT_SECONDS, s->v[0].host_wait_s));
@@ -267,7 +258,7 @@ static void add_small_kernels(const struct op_facts *f)
 	}
 }
 
-bool op_rule_small_kernels(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_small_kernels(const struct op_facts *f, double threshold, struct finding *to)
 {
 	const struct op_kernel_row *most = NULL;
 	double idle = 0, longest = 0;
@@ -290,9 +281,7 @@ bool op_rule_small_kernels(const struct op_facts *f, double threshold, struct fi
 	to->saving.value = idle;
 	add_small_kernels(f);
 	to->evidence = arena_printf(f->a,
-		"kernels with fewer blocks than the device has multiprocessors left the rest of "
-		"them without work, "
-		"together as long as %s; most of it in %s (%s blocks per multiprocessor)",
+		"kernels with fewer blocks than the device has multiprocessors left the rest of them without work, together as long as %s; most of it in %s (%s blocks per multiprocessor)",
 		op_of_steps(f, idle), most->name,
 		units_format(blocks, UNIT_RATIO, most->blocks_per_sm));
 	return true;
@@ -320,7 +309,7 @@ static void end_run(const struct op_facts *f, struct run *r, struct runs *to)
 	*r = (struct run){ 0 };
 }
 
-bool op_rule_pointwise(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_pointwise(const struct op_facts *f, double threshold, struct finding *to)
 {
 	size_t n_tracks = f->x->tracks.items.n;
 	struct run *runs = xcalloc(n_tracks + 1, sizeof *runs);
@@ -357,7 +346,7 @@ bool op_rule_pointwise(const struct op_facts *f, double threshold, struct findin
 	return true;
 }
 
-bool op_rule_layout(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_layout(const struct op_facts *f, double threshold, struct finding *to)
 {
 	int64_t sum;
 	uint64_t n = count_kind(f, OP_KERNEL, OP_NAME_LAYOUT, INT64_MIN, &sum);
@@ -372,33 +361,158 @@ bool op_rule_layout(const struct op_facts *f, double threshold, struct finding *
 }
 
 /* Nearly all memory of the device is the allocator's, and much of that is not in use. */
-bool op_rule_fragmentation(const struct op_facts *f, double threshold, struct finding *to)
-{
-	const struct op_memory *worst = NULL;
-	char reserved[UNITS_TEXT], used[UNITS_TEXT], all[UNITS_TEXT];
+/* ---- devices --------------------------------------------------------------------------------- */
 
-	if (!f->x->device_bytes)
+static bool check_data_parallel(const struct op_facts *f, double threshold, struct finding *to)
+{
+	const struct ops_row *row = op_find_row(f, "DataParallel.forward");
+
+	(void)threshold;
+	if (!row || f->x->n_devices < 2)
 		return false;
-	vec_each (&f->x->memory, m)
-		if (ops_device_bytes(m) &&
-			(double)m->reserved_bytes > threshold * (double)f->x->device_bytes &&
-			10 * m->total_bytes < 7 * m->reserved_bytes &&
-			(!worst ||
-				m->reserved_bytes - m->total_bytes >
-					worst->reserved_bytes - worst->total_bytes))
-			worst = m;
-	if (!worst)
-		return false;
-	to->saving = (struct finding_saving){
-		.value = (double)(worst->reserved_bytes - worst->total_bytes),
-		.unit = UNIT_BYTES,
-		.of = "the device's memory",
-		.whole = (double)f->x->device_bytes,
-	};
 	to->evidence = arena_printf(f->a,
-		"the allocator held %s of the device's %s while %s of it were in use",
-		units_format(reserved, UNIT_BYTES, (double)worst->reserved_bytes),
-		units_format(all, UNIT_BYTES, (double)f->x->device_bytes),
-		units_format(used, UNIT_BYTES, (double)worst->total_bytes));
+		"DataParallel.forward ran %" PRIu64 " times with %u devices in one process",
+		row->n_calls, f->x->n_devices);
+	op_add_lines_of(f, "DataParallel.forward");
 	return true;
 }
+
+static bool check_backend(const struct op_facts *f, double threshold, struct finding *to)
+{
+	(void)threshold;
+	if (!*f->x->backend || strcmp(f->x->backend, "nccl") == 0 || f->x->device_capability < 4 ||
+		!op_find_row(f, "DistributedDataParallel.forward"))
+		return false;
+	to->evidence = arena_printf(f->a,
+		"the ranks of a DistributedDataParallel model talk through %s", f->x->backend);
+	return true;
+}
+
+static bool check_idle_device(const struct op_facts *f, double threshold, struct finding *to)
+{
+	double idle = f->steps->seconds - f->steps->busy_s;
+
+	if (!f->kernels->n || f->steps->busy_s >= threshold * f->steps->seconds)
+		return false;
+	to->saving.value = idle;
+	to->evidence =
+		arena_printf(f->a, "the device had nothing to do for %s", op_of_steps(f, idle));
+	return true;
+}
+
+/* ---- the rows -------------------------------------------------------------------------------- */
+
+const struct op_rule op_rules_device[] = {
+	{
+		.name = "data-parallel",
+		.saves = SAVES_HOST,
+		.confidence = FINDING_HEURISTIC,
+		.check = check_data_parallel,
+		.change = "use DistributedDataParallel with a process for each device",
+		.proof = BY_OPS,
+	},
+	{
+		.name = "backend",
+		.saves = SAVES_HOST,
+		.confidence = FINDING_HEURISTIC,
+		.check = check_backend,
+		.change = "use init_process_group(\"nccl\")",
+		.proof = BY_OPS,
+	},
+	{
+		.name = "idle-device",
+		.threshold = 0.50,
+		.saves = SAVES_IDLE,
+		.confidence = FINDING_BOUND,
+		.check = check_idle_device,
+		.change =
+			"use larger batches; where the host cannot launch fast enough, torch.compile or CUDA graphs",
+		.proof = BY_STREAMS,
+	},
+	{
+		.name = "sync",
+		.threshold = 0.05,
+		.saves = SAVES_IDLE,
+		.confidence = FINDING_BOUND,
+		.check = check_sync,
+		.change =
+			"ask for values of the device less often: keep sums as tensors, log every n-th step, and avoid .item(), .cpu() and conditions on tensors in the loop",
+		.proof = BY_OPS,
+	},
+	{
+		.name = "blocking-copy",
+		.threshold = 0.05,
+		.saves = SAVES_HOST,
+		.confidence = FINDING_MEASURED,
+		.check = check_blocking_copy,
+		.change = "copy with .to(device, non_blocking=True)",
+		.proof = BY_OPS,
+	},
+	{
+		.name = "made-on-cpu",
+		.threshold = 0.01,
+		.saves = SAVES_HOST,
+		.confidence = FINDING_BOUND,
+		.check = check_made_on_cpu,
+		.change = "make tensors where they are needed: torch.zeros(..., device=device)",
+		.proof = BY_OPS,
+	},
+	{
+		.name = "allocator",
+		.threshold = 0.02,
+		.saves = SAVES_HOST,
+		.confidence = FINDING_MEASURED,
+		.check = check_allocator,
+		.change =
+			"keep shapes the same from step to step, leave out torch.cuda.empty_cache(), or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+		.proof = BY_OPS,
+	},
+	{
+		.name = "lazy-loading",
+		.threshold = 0.02,
+		.saves = SAVES_HOST,
+		.confidence = FINDING_MEASURED,
+		.check = check_lazy_loading,
+		.change =
+			"profile after some steps of warm-up, or load kernels at the start with CUDA_MODULE_LOADING=EAGER",
+		.proof = BY_OPS,
+	},
+	{
+		.name = "launch-bound",
+		.threshold = 0.50,
+		.saves = SAVES_IDLE,
+		.confidence = FINDING_BOUND,
+		.check = check_launch_bound,
+		.change =
+			"let torch.compile(mode=\"reduce-overhead\") or CUDA graphs launch it all at once, or use larger batches",
+		.proof = BY_STREAMS,
+	},
+	{
+		.name = "small-kernels",
+		.threshold = 0.20,
+		.saves = SAVES_BUSY,
+		.confidence = FINDING_HEURISTIC,
+		.check = check_small_kernels,
+		.change = "use larger batches, or put what is independent into one call",
+		.proof = BY_KERNELS,
+	},
+	{
+		.name = "pointwise",
+		.threshold = 0.05,
+		.saves = SAVES_BUSY,
+		.confidence = FINDING_BOUND,
+		.check = check_pointwise,
+		.change = "let torch.compile make one kernel of them, or use a fused operator",
+		.proof = BY_KERNELS,
+	},
+	{
+		.name = "layout",
+		.threshold = 0.02,
+		.saves = SAVES_BUSY,
+		.confidence = FINDING_MEASURED,
+		.check = check_layout,
+		.change = "keep model and inputs in NHWC: .to(memory_format=torch.channels_last)",
+		.proof = BY_KERNELS,
+	},
+	{ 0 },
+};

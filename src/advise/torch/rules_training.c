@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT
- * See op_facts.h: rules about the training itself: optimizer, autograd, layers, ranks, torch.compile. */
+ * See rule.h: rules about the training itself: optimizer, autograd, layers, ranks, torch.compile. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_compile.h"
-#include "analyze/op_compile_told.h"
-#include "analyze/op_facts.h"
-#include "analyze/op_steps.h"
+#include "advise/torch/rule.h"
+#include "analyze/torch/compile.h"
+#include "analyze/torch/compile_log.h"
+#include "analyze/torch/steps.h"
 #include "base/arena.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
 
 enum {
-	LOOP = 30
-}; /* operators in a call of an optimizer, from which on it goes through parameters one by one */
+	BESIDE = 30
+}; /* operators noted for nothing beside a training, from which on it is an evaluation */
 
 /* ---- optimizer ------------------------------------------------------------------------------- */
 
-bool op_rule_zero_grad(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_zero_grad(const struct op_facts *f, double threshold, struct finding *to)
 {
 	uint32_t counted = OPS_NONE;
 	int64_t sum = 0;
@@ -53,55 +54,6 @@ bool op_rule_zero_grad(const struct op_facts *f, double threshold, struct findin
 	return true;
 }
 
-struct optimizer_call {
-	uint32_t node;
-	uint64_t n_operators;
-	bool is_foreach;
-};
-
-static bool is_loop(const struct optimizer_call *c)
-{
-	return c->node != OPS_NONE && !c->is_foreach && c->n_operators >= LOOP;
-}
-
-/* On a device alone: on the CPU there is nothing to be won. */
-bool op_rule_optimizer_loop(const struct op_facts *f, double threshold, struct finding *to)
-{
-	struct optimizer_call call = { .node = OPS_NONE };
-	uint64_t n = 0, n_operators = 0;
-	int64_t sum = 0;
-	const char *name = "";
-
-	for (size_t i = 0; f->n_device && i <= f->tree.n; i++) {
-		uint32_t node = i < f->tree.n ? f->tree.order[i] : OPS_NONE;
-		const struct op_event *e = node == OPS_NONE ? NULL : ops_node(&f->tree, node);
-
-		if (!e || (e->category == OP_ANNOTATION && op_kinds(f, e) & OP_NAME_OPTIMIZER)) {
-			if (is_loop(&call)) {
-				n++;
-				n_operators += call.n_operators;
-				sum += ops_node(&f->tree, call.node)->duration_ns;
-				op_add_line(
-					f, call.node, ops_node(&f->tree, call.node)->duration_ns);
-				name = op_events_name(f->x, ops_node(&f->tree, call.node)->name);
-			}
-			call = (struct optimizer_call){ .node = node };
-		} else if (e->category == OP_CPU && call.node != OPS_NONE &&
-			op_within(f, node, OP_NAME_OPTIMIZER) == call.node) {
-			call.is_foreach |= (op_kinds(f, e) & OP_NAME_FOREACH) != 0;
-			call.n_operators += f->tree.parent[node] == call.node;
-		}
-	}
-	if (!op_is_over(f, (double)sum / 1e9, threshold))
-		return false;
-	to->saving.value = (double)sum / 1e9;
-	to->evidence = arena_printf(f->a,
-		"%" PRIu64 " calls of %s went through the parameters one by one, with %" PRIu64
-		" operators each, for %s",
-		n, name, n_operators / n, op_of_steps(f, to->saving.value));
-	return true;
-}
-
 /* ---- layers ---------------------------------------------------------------------------------- */
 
 struct bias {       /* that was added on a thread, and nothing else since */
@@ -110,7 +62,7 @@ struct bias {       /* that was added on a thread, and nothing else since */
 };
 
 /* A convolution that adds its bias, and then batch_norm, which takes means away again; the counter of batches may be between them. */
-bool op_rule_conv_bias(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_conv_bias(const struct op_facts *f, double threshold, struct finding *to)
 {
 	struct bias *biases = xcalloc(f->x->tracks.items.n + 1, sizeof *biases);
 	int64_t sum = 0;
@@ -144,40 +96,86 @@ bool op_rule_conv_bias(const struct op_facts *f, double threshold, struct findin
 		return false;
 	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
-		"%" PRIu64 " times a convolution added a bias, and the batch norm after it took it "
-		"away again, for %s",
+		"%" PRIu64
+		" times a convolution added a bias, and the batch norm after it took it away again, for %s",
 		n, op_of_steps(f, to->saving.value));
 	return true;
 }
 
 /* ---- autograd -------------------------------------------------------------------------------- */
 
-/* Numbers go on only where autograd keeps something for later. */
-bool op_rule_no_grad(const struct op_facts *f, double threshold, struct finding *to)
-{
-	uint32_t last = 0;
-	uint64_t n = 0;
+/* What autograd keeps for later has a number of its own; operators that keep nothing have the one that comes next. */
+struct noted {
+	struct map gone_back; /* numbers that something went backward through */
+	uint64_t n_forward, n_unused;
+	int64_t unused_ns;
+};
 
+static void read_numbers(const struct op_facts *f, struct noted *to)
+{
 	for (size_t i = 0; i < f->x->sequences.n; i++) {
 		const struct op_sequence *s = &f->x->sequences.v[i];
 
 		if (f->x->v.v[s->event].is_backward)
-			return false;
-		n += i && s->number != last;
-		last = s->number;
-		op_add_line(f, s->event, 1);
+			map_put(&to->gone_back, (uint64_t)s->number + 1, 1);
 	}
-	if ((double)n < threshold || op_find_row(f, "Optimizer.") ||
-		op_find_row(f, "autograd::engine::evaluate_function"))
+}
+
+/* The last number may be of an operator that keeps nothing. */
+static void count_unused(const struct op_facts *f, struct noted *to)
+{
+	const struct op_sequence *last = NULL;
+
+	for (size_t i = 0; i < f->x->sequences.n; i++) {
+		const struct op_sequence *s = &f->x->sequences.v[i];
+		uint64_t is_there;
+
+		if (f->x->v.v[s->event].is_backward)
+			continue;
+		if (last && s->number != last->number) {
+			to->n_forward++;
+			if (!map_find(&to->gone_back, (uint64_t)last->number + 1, &is_there)) {
+				to->n_unused++;
+				to->unused_ns += f->x->v.v[last->event].duration_ns;
+				op_add_line(f, last->event, 1);
+			}
+		}
+		last = s;
+	}
+}
+
+/* Nothing went backward at all, or not through a third of it: an evaluation beside the training. */
+static bool check_no_grad(const struct op_facts *f, double threshold, struct finding *to)
+{
+	struct noted all = { 0 };
+	bool trains, goes_back;
+
+	read_numbers(f, &all);
+	count_unused(f, &all);
+	goes_back = all.gone_back.n > 0;
+	trains = goes_back || op_find_row(f, "Optimizer.") ||
+		op_find_row(f, "autograd::engine::evaluate_function");
+	map_done(&all.gone_back);
+	if ((double)all.n_unused < threshold || 3 * all.n_unused < all.n_forward)
+		return false;
+	if (!trains) {
+		to->evidence = arena_printf(f->a,
+			"%" PRIu64 " operators were noted for autograd, and nothing went backward",
+			all.n_unused);
+		return true;
+	}
+	if (!goes_back || all.n_unused < BESIDE)
 		return false;
 	to->evidence = arena_printf(f->a,
-		"%" PRIu64 " operators were noted for autograd, and nothing went backward", n);
+		"%" PRIu64 " of %" PRIu64
+		" operators noted for autograd were never gone back through%s",
+		all.n_unused, all.n_forward, op_mostly_from(f));
 	return true;
 }
 
 /* ---- ranks ----------------------------------------------------------------------------------- */
 
-bool op_rule_no_sync(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_no_sync(const struct op_facts *f, double threshold, struct finding *to)
 {
 	uint64_t n_forward = 0, n_steps = 0, n_reduced = 0;
 	double exposed = f->steps->parts_s[OP_PART_COMMUNICATION], share;
@@ -220,7 +218,7 @@ static void tell_compiled_again(const struct op_facts *f, struct finding *to)
 {
 	const struct op_compile *c = f->compile;
 	double all_s = 0, most_s = 0;
-	const struct op_told_frame *most = NULL;
+	const struct op_compile_log_frame *most = NULL;
 
 	for (size_t i = 0; i < c->n; i++)
 		all_s += c->v[i].is_again ? c->v[i].seconds : 0;
@@ -244,9 +242,9 @@ static void tell_compiled_again(const struct op_facts *f, struct finding *to)
 }
 
 /* The place of at least half of the breaks that torch has told. */
-static void tell_break(const struct op_told *told, struct finding *to)
+static void tell_break(const struct op_compile_log *told, struct finding *to)
 {
-	const struct op_told_break *most = NULL;
+	const struct op_compile_log_break *most = NULL;
 	uint64_t all = 0;
 
 	for (size_t i = 0; told && i < told->n_breaks; i++) {
@@ -260,9 +258,10 @@ static void tell_break(const struct op_told *told, struct finding *to)
 	}
 }
 
-bool op_rule_recompiles(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_recompiles(const struct op_facts *f, double threshold, struct finding *to)
 {
 	double later = 0;
+	char took[UNITS_TEXT];
 	size_t n = 0;
 
 	for (size_t i = 1; i < f->steps->n; i++) {
@@ -272,17 +271,18 @@ bool op_rule_recompiles(const struct op_facts *f, double threshold, struct findi
 	if (!f->compile->n_again || !op_is_over(f, later, threshold))
 		return false;
 	to->saving.value = later;
+	to->saving.whole = NAN; /* it is not spent in each step: a longer run has it once */
 	if (!is_all_again(f))
 		to->confidence = FINDING_BOUND;
 	tell_compiled_again(f, to);
 	to->evidence = arena_printf(f->a,
-		"torch.compile was at work in %zu steps after the first, for %s, and compiled "
-		"%" PRIu64 " frames that it had compiled before",
-		n, op_of_steps(f, later), f->compile->n_again);
+		"torch.compile was at work in %zu steps after the first, for %s, and compiled %" PRIu64
+		" frames that it had compiled before",
+		n, units_format(took, UNIT_SECONDS, later), f->compile->n_again);
 	return true;
 }
 
-bool op_rule_graph_breaks(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_graph_breaks(const struct op_facts *f, double threshold, struct finding *to)
 {
 	const struct op_compile *c = f->compile;
 
@@ -296,3 +296,65 @@ bool op_rule_graph_breaks(const struct op_facts *f, double threshold, struct fin
 	tell_break(c->told, to);
 	return true;
 }
+
+/* ---- the rows -------------------------------------------------------------------------------- */
+
+const struct op_rule op_rules_training[] = {
+	{
+		.name = "zero-grad",
+		.threshold = 0.01,
+		.saves = SAVES_HOST,
+		.confidence = FINDING_BOUND,
+		.check = check_zero_grad,
+		.change = "use zero_grad(set_to_none=True), which is the default",
+		.proof = BY_OPS,
+	},
+	{
+		.name = "conv-bias",
+		.threshold = 0.005,
+		.saves = SAVES_BUSY,
+		.confidence = FINDING_MEASURED,
+		.check = check_conv_bias,
+		.change = "make the convolution with bias=False",
+		.proof = BY_SHAPES,
+	},
+	{
+		.name = "no-grad",
+		.threshold = 3,
+		.saves = SAVES_HOST,
+		.confidence = FINDING_HEURISTIC,
+		.check = check_no_grad,
+		.change = "put torch.inference_mode() or torch.no_grad() around it",
+		.proof = BY_OPS,
+	},
+	{
+		.name = "no-sync",
+		.threshold = 0.02,
+		.saves = SAVES_BUSY,
+		.confidence = FINDING_HEURISTIC,
+		.check = check_no_sync,
+		.change =
+			"put model.no_sync() around all batches but the last before a step of the optimizer",
+		.proof = BY_OPS,
+	},
+	{
+		.name = "recompiles",
+		.threshold = 0.05,
+		.saves = SAVES_HOST,
+		.confidence = FINDING_MEASURED,
+		.check = check_recompiles,
+		.change =
+			"keep shapes, types and flags the same, or tell which dimensions vary (torch._dynamo.mark_dynamic, dynamic=True); TORCH_LOGS=recompiles says why",
+		.proof = BY_COMPILE,
+	},
+	{
+		.name = "graph-breaks",
+		.saves = SAVES_HOST,
+		.confidence = FINDING_HEURISTIC,
+		.check = check_graph_breaks,
+		.change =
+			"take out what breaks the graph (.item(), print, unknown calls); TORCH_LOGS=graph_breaks says what and why",
+		.proof = BY_COMPILE,
+	},
+	{ 0 },
+};

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * See op_facts.h: rules about the types and sizes that products of matrices work with. */
+ * See rule.h: rules about the types and sizes that products of matrices work with. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "analyze/op_facts.h"
-#include "analyze/op_steps.h"
-#include "analyze/ops_flops.h"
+#include "advise/torch/rule.h"
+#include "analyze/torch/flops.h"
+#include "analyze/torch/kernels.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/table.h"
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
+
+#define HALVED \
+	0.55 /* of the operators' time: half the bytes, twice the numbers in a register, and caches that hold twice as many (docs/decisions/0056) */
 
 struct products {
 	uint64_t n;
@@ -55,7 +62,21 @@ static struct products find(
 	return to;
 }
 
-bool op_rule_float64(const struct op_facts *f, double threshold, struct finding *to)
+/* Of the time in products whose type is known, the share of those that work on float64. */
+static double double_share(const struct op_facts *f, const struct products *p)
+{
+	int64_t all = 0;
+
+	for (size_t i = 0; i < f->x->v.n; i++) {
+		const struct intern_item *shapes = shapes_of(f, &f->x->v.v[i]);
+
+		if (shapes && ops_type(shapes->p, shapes->n) != OPS_NO_TYPE)
+			all += f->x->v.v[i].duration_ns;
+	}
+	return all > 0 ? (double)p->host_ns / (double)all : 0;
+}
+
+static bool check_float64(const struct op_facts *f, double threshold, struct finding *to)
 {
 	struct products p = find(f, OPS_DOUBLE, false, f->device_ns);
 	double seconds = (double)(f->n_device ? p.device_ns : p.host_ns) / 1e9;
@@ -64,6 +85,11 @@ bool op_rule_float64(const struct op_facts *f, double threshold, struct finding 
 		return false;
 	/* Half would do for bytes and lanes, but caches and devices with few units for float64 bring more. */
 	to->saving.value = seconds;
+	if (!f->n_device) { /* what is between the products has the same type, and is carried through the same memory */
+		to->saving.value =
+			fmax(seconds, double_share(f, &p) * f->steps->parts_s[OP_PART_CPU]);
+		to->saving.estimate = HALVED * to->saving.value;
+	}
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64 " products of matrices worked on float64 for %s, longest %s of %s%s",
 		p.n, op_of_steps(f, seconds), op_events_name(f->x, p.name), p.shapes,
@@ -88,7 +114,7 @@ static int64_t *without_tensor_cores(const struct op_facts *f)
 }
 
 /* Where nothing uses tensor cores, the rule of that name speaks. */
-bool op_rule_float32(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_float32(const struct op_facts *f, double threshold, struct finding *to)
 {
 	struct products p;
 	int64_t *plain;
@@ -103,14 +129,13 @@ bool op_rule_float32(const struct op_facts *f, double threshold, struct finding 
 	to->saving.value = (double)p.device_ns / 1e9;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64
-		" products of matrices worked on float32, without tensor cores for %s, longest %s "
-		"of %s%s",
+		" products of matrices worked on float32, without tensor cores for %s, longest %s of %s%s",
 		p.n, op_of_steps(f, to->saving.value), op_events_name(f->x, p.name), p.shapes,
 		op_mostly_from(f));
 	return true;
 }
 
-bool op_rule_odd_sizes(const struct op_facts *f, double threshold, struct finding *to)
+static bool check_odd_sizes(const struct op_facts *f, double threshold, struct finding *to)
 {
 	struct products p = find(f, OPS_HALF, true, f->device_ns);
 
@@ -118,10 +143,87 @@ bool op_rule_odd_sizes(const struct op_facts *f, double threshold, struct findin
 		return false;
 	to->saving.value = (double)p.device_ns / 1e9;
 	to->evidence = arena_printf(f->a,
-		"%" PRIu64 " products of float16 or bfloat16 matrices with a size that is no "
-		"multiple of 8 ran "
-		"for %s, longest %s of %s%s",
+		"%" PRIu64
+		" products of float16 or bfloat16 matrices with a size that is no multiple of 8 ran for %s, longest %s of %s%s",
 		p.n, op_of_steps(f, to->saving.value), op_events_name(f->x, p.name), p.shapes,
 		op_mostly_from(f));
 	return true;
 }
+
+static bool is_product(const char *name)
+{
+	static const char *const names[] = { "aten::mm", "aten::addmm", "aten::bmm",
+		"aten::baddbmm", "aten::cudnn_convolution", "aten::convolution_backward",
+		"aten::_convolution" };
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool check_tensor_cores(const struct op_facts *f, double threshold, struct finding *to)
+{
+	double eligible = 0;
+	char time[UNITS_TEXT];
+
+	(void)threshold;
+	if (f->x->device_capability < 7 || f->steps->tensor_core_s > 0 || !f->kernels->n)
+		return false;
+	for (size_t i = 0; i < f->ops->n; i++)
+		if (is_product(f->ops->v[i].name))
+			eligible += f->ops->v[i].self_device_us / 1e6;
+	if (!(eligible > 0))
+		return false;
+	for (size_t i = 0; i < f->x->v.n; i++)
+		if (f->device_ns[i] && is_product(op_events_name(f->x, f->x->v.v[i].name)))
+			op_add_line(f, (uint32_t)i, f->device_ns[i]);
+	to->saving.value = eligible;
+	to->evidence = arena_printf(f->a,
+		"matrix products and convolutions ran for %s on the device, and none on its tensor cores",
+		units_format(time, UNIT_SECONDS, eligible));
+	return true;
+}
+
+/* ---- the rows -------------------------------------------------------------------------------- */
+
+const struct op_rule op_rules_types[] = {
+	{
+		.name = "tensor-cores",
+		.saves = SAVES_BUSY,
+		.confidence = FINDING_HEURISTIC,
+		.check = check_tensor_cores,
+		.change = "use torch.autocast, or torch.set_float32_matmul_precision(\"high\")",
+		.proof = BY_KERNELS,
+	},
+	{
+		.name = "float64",
+		.threshold = 0.05,
+		.saves = SAVES_HOST,
+		.confidence = FINDING_BOUND,
+		.check = check_float64,
+		.change =
+			"make tensors float32 (dtype=torch.float32, .float()); NumPy's arrays are float64 unless told otherwise",
+		.proof = BY_SHAPES,
+	},
+	{
+		.name = "float32",
+		.threshold = 0.05,
+		.saves = SAVES_BUSY,
+		.confidence = FINDING_HEURISTIC,
+		.check = check_float32,
+		.change =
+			"put it under torch.autocast, too, or use torch.set_float32_matmul_precision(\"high\")",
+		.proof = BY_SHAPES,
+	},
+	{
+		.name = "odd-sizes",
+		.threshold = 0.05,
+		.saves = SAVES_BUSY,
+		.confidence = FINDING_BOUND,
+		.check = check_odd_sizes,
+		.change = "make batch, layers and vocabulary multiples of 8 (of 64 where you can)",
+		.proof = BY_SHAPES,
+	},
+	{ 0 },
+};

@@ -40,18 +40,21 @@ def _start(folder):
     try:
         posix.stat(path)
     except OSError:
-        fd = posix.open("%s/without-%s" % (session, tag), posix.O_CREAT | posix.O_WRONLY, 0o600)
-        posix.write(fd, (sys.executable or "").encode("utf-8", "surrogateescape"))
-        posix.close(fd)
-        return
+        return _tell_missing(posix, "%s/without-%s" % (session, tag))
     loader = external.ExtensionFileLoader("_leadline_agent", path)
     spec = bootstrap.ModuleSpec("_leadline_agent", loader, origin=path)
     try:
         agent = bootstrap.module_from_spec(spec)
-    except Exception:
-        _tell_limit(posix, session, 12)  # nearly always: it cannot be mapped
+    except Exception as error:
+        if "subinterpreter" in str(error):
+            return _tell_interpreter(posix, session)
+        is_full = "failed to map" in str(error) or "allocate memory" in str(error)
+        if not is_full or not _tell_limit(posix, session, 12):
+            _tell_missing(posix, "%s/refused-%s" % (session, tag), str(error))
         raise
     loader.exec_module(agent)
+    if not agent.is_ours():
+        return _tell_interpreter(posix, session)
     _exclude(posix, session, agent)
     if agent.start(True) is False:
         _tell_limit(posix, session, agent.why())
@@ -59,8 +62,23 @@ def _start(folder):
     _torch(session, folder, agent, path)
 
 
+def _tell_missing(posix, path, why=""):
+    """Leaves that there is no agent for this interpreter, or that it could not be loaded and why; the tool tells the user."""
+    lines = [(sys.executable or "").replace("\n", "?"), why.replace("\n", " ")[:400]]
+    fd = posix.open(path, posix.O_CREAT | posix.O_WRONLY | posix.O_TRUNC | posix.O_CLOEXEC, 0o600)
+    posix.write(fd, "\n".join(lines).encode("utf-8", "surrogateescape"))
+    posix.close(fd)
+
+
+def _tell_interpreter(posix, session):
+    """Counts an interpreter that the program has made and that is not traced, by a byte; the tool tells the user."""
+    fd = posix.open("%s/interpreters-%d" % (session, posix.getpid()), posix.O_CREAT | posix.O_WRONLY | posix.O_APPEND | posix.O_CLOEXEC, 0o600)
+    posix.write(fd, b".")
+    posix.close(fd)
+
+
 def _tell_limit(posix, session, why):
-    """Leaves which limit has kept the agent out, and its value, where one did; the tool tells the user."""
+    """Leaves which limit has kept the agent out, and its value, where one did; the tool tells the user. Whether one did."""
     name = {12: b"Max address space", 24: b"Max open files"}.get(why)  # ENOMEM, EMFILE
     for line in _read(posix, "/proc/self/limits").split(b"\n"):
         words = line[26:].split()
@@ -68,6 +86,8 @@ def _tell_limit(posix, session, why):
             fd = posix.open("%s/limit-%d" % (session, posix.getpid()), posix.O_CREAT | posix.O_WRONLY | posix.O_CLOEXEC, 0o600)
             posix.write(fd, b"%d %s\n" % (why, words[0]))
             posix.close(fd)
+            return True
+    return False
 
 
 class _Package:
@@ -113,7 +133,7 @@ def _torch_full(folder):
         wish = _read(posix, folder.rpartition("/")[0] + "/torch-full")
     except OSError:
         return
-    _run_for_torch(posix, folder, "torch_full.py", {"__name__": "leadline_torch_full", "wish": wish.decode("utf-8", "surrogateescape")})
+    _run_for_torch(posix, folder, ("torch_lines.py", "torch_full.py"), {"__name__": "leadline_torch_full", "wish": wish.decode("utf-8", "surrogateescape")})
 
 
 def _torch(session, folder, agent, library):
@@ -124,11 +144,11 @@ def _torch(session, folder, agent, library):
         posix.stat(session + "/torch")
     except OSError:
         return
-    _run_for_torch(posix, folder, "torch.py", {"__name__": "leadline_torch", "agent": agent, "library": library})
+    _run_for_torch(posix, folder, ("torch.py",), {"__name__": "leadline_torch", "agent": agent, "library": library})
 
 
-def _run_for_torch(posix, folder, file, names):
-    for part in ("torch_import.py", "torch_compile.py", file):
+def _run_for_torch(posix, folder, files, names):
+    for part in ("torch_import.py", "torch_compile.py") + files:
         exec(compile(_read(posix, folder + "/" + part), "<frozen importlib._bootstrap_external>", "exec"), names)
 
 

@@ -1,8 +1,9 @@
 """Drives torch's own profiler in a program that is recorded: run by sitecustomize when the session asks for it.
 
-Gets `wish` and the names of torch_import and torch_compile as its globals. `wish`: the folder for traces, and when to record, "all" or three numbers of steps (wait, warm up, record). A step ends
+Gets `wish` and the names of torch_import, torch_compile and torch_lines as its globals. `wish`: the folder for traces, and when to record, "all" or three numbers of steps (wait, warm up, record). A step ends
 when the optimizer first seen has made one. Waits for `import torch`. A profiler of the program's own has precedence: steps under it
-do not count, ours begins anew after it where it had recorded no step yet, and ends otherwise. What keeps a trace from being made is told in a note beside where it would be; nothing of it reaches the program.
+do not count, ours begins anew after it where it had recorded no step yet, and ends otherwise. All threads are recorded where there are several and torch can do that,
+else a note names those that were not. What keeps a trace from being made is told in a note beside where it would be; nothing of it reaches the program.
 """
 
 import sys
@@ -24,6 +25,10 @@ class _State:
     n_own = 0  # steps under the program's own profiler
     is_discarded = False  # what is recorded now
     hook = None
+    owner = 0  # the thread our profiler began in
+    n_parts = 0  # traces begun
+    is_wide = False  # all threads are recorded
+    unseen = []  # names of threads not recorded
 
 
 _state = _State()
@@ -57,8 +62,12 @@ def _save(prof):
 
     if _state.is_discarded or not os.path.isdir(_folder):  # the tool may have gone
         return
-    path = "%s/%d.pt.trace.json" % (_folder, os.getpid())
+    path = "%s/%d%s.pt.trace.json" % (_folder, os.getpid(), ".then" if _state.n_parts > 1 and _when == "all" else "")
     prof.export_chrome_trace(path + ".tmp")
+    try:
+        _join_lines(prof, path + ".tmp")
+    except Exception:
+        pass  # the trace does without
     os.rename(path + ".tmp", path)
 
 
@@ -77,7 +86,7 @@ def _call(method, **options):
 
 def _tell_compiled():
     told = _compiled()
-    if told is not None and _state.prof is not None and _is_enabled():
+    if told is not None and _state.prof is not None and _is_begun():
         _state.prof.add_metadata_json("leadline_compile", told)
 
 
@@ -88,7 +97,9 @@ def _end():
     is_mine = _state.pid == os.getpid()
     _state.pid = 0
     if is_mine:
-        _safely(_tell_compiled)
+        if _state.n_steps < _last:
+            _safely(_tell_compiled)
+        _safely(_tell_threads)
         if _state.hook is not None:
             _state.hook.remove()
         if _state.prof is not None:
@@ -119,6 +130,10 @@ def _count(optimizer):
         _start()
         return
     _state.n_steps += 1
+    if _state.n_steps == _first:
+        _choose_threads()
+    if _state.n_steps == _last:
+        _safely(_tell_compiled)  # the step saves the trace
     _call(_state.prof.step)
     if _state.n_steps >= _last:
         _end()
@@ -141,9 +156,107 @@ def _yield_to():
     _end()
 
 
-def _start():
+# ---- threads: torch records memory in the thread that began, or operators in all threads, but not both
+
+
+_HELPERS = ("multiprocessing.queues", "torch.utils.data.", "torch._inductor.", "torch._dynamo.", "torch.distributed.", "tqdm.", "concurrent.futures.process")
+
+
+def _is_helper(thread):
+    """Its operators, if any, are nobody's but the library's that made it."""
+    target = getattr(thread, "_target", None)
+    module = getattr(target, "__module__", None) or type(thread).__module__
+    return str(module).startswith(_HELPERS)
+
+
+def _others():
+    import threading
+
+    mine = threading.current_thread()
+    return [thread for thread in threading.enumerate() if thread is not mine and not _is_helper(thread)]
+
+
+def _of_all_threads():
+    """What makes torch's profiler watch them; None where it cannot."""
+    try:
+        from torch.profiler import _ExperimentalConfig
+
+        return _ExperimentalConfig(profile_all_threads=True)
+    except (ImportError, TypeError):
+        return None
+
+
+def _choose_threads():
+    """Before torch's part begins: of all threads where there are others."""
+    others = _others()
+    config = _of_all_threads() if others else None
+    if config is None:
+        _state.unseen += [thread.name for thread in others]
+    else:
+        _widen(config)
+
+
+def _widen(config):
+    _state.is_wide = True
+    _state.prof.experimental_config = config
+    _state.prof.profile_memory = False
+
+
+def _thread_begins(thread):
+    """By `thread`, before it runs."""
+    import _thread
+    import os
+
+    if _state.pid != os.getpid() or _state.is_wide or _is_helper(thread):
+        return
+    if _when == "all" and _state.prof is not None and _state.owner == _thread.get_ident() and _of_all_threads() is not None:
+        _call(_state.prof.stop)  # what it has becomes a part of its own
+        _begin_part(_of_all_threads())
+    elif _is_begun():
+        _state.unseen.append(thread.name)
+
+
+def _begin_part(config):
+    import _thread
+
+    _state.n_parts += 1
+    _state.owner = _thread.get_ident()
     _state.prof = _call(_profile, schedule=_plan, on_trace_ready=_save, record_shapes=True, profile_memory=True, with_stack=True)
+    _state.is_wide = False
+    if config is not None:
+        _widen(config)
+    elif _first == 0:
+        _choose_threads()
     _call(_state.prof.start)
+
+
+def _start():
+    _begin_part(None)
+
+
+def _tell_threads():
+    if _state.is_wide:
+        _note("memory was not recorded%s, because torch records the memory of one thread, or the operators of all" % (
+            " from when the first thread was started" if _state.n_parts > 1 else ""))
+    if _state.unseen:
+        names = ", ".join(_state.unseen[:3]) + (", …" if len(_state.unseen) > 3 else "")
+        _note("not seen in %d thread%s (%s): %s" % (
+            len(_state.unseen), "" if len(_state.unseen) == 1 else "s", names,
+            "torch %s records one thread; --torch without =full sees all" % _version if _of_all_threads() is None
+            else "started while recording; --torch=full:all sees all"))
+
+
+def _watch_threads():
+    import threading
+
+    start = threading.Thread.start
+
+    def watched(self):
+        _safely(_thread_begins, self)
+        return start(self)
+
+    watched.__name__ = watched.__qualname__ = "start"
+    threading.Thread.start = watched
 
 
 def _before_own():
@@ -169,8 +282,8 @@ def _begin(torch):
     import atexit
     import os
 
-    global _first, _warm_up, _last, _is_enabled, _profile, _plan
-    version = str(getattr(torch, "__version__", "?"))
+    global _first, _warm_up, _last, _is_enabled, _profile, _plan, _version
+    version = _version = str(getattr(torch, "__version__", "?"))
     if not hasattr(getattr(torch, "profiler", None), "schedule"):
         return _note("torch %s has no profiler of this kind, which came with 1.8.1" % version)
     from torch.optim import optimizer
@@ -190,6 +303,7 @@ def _begin(torch):
     _wrap(torch.autograd.profiler, "_enable_profiler")
     _state.pid = os.getpid()
     atexit.register(_safely, _at_exit)
+    _watch_threads()
     _start()
     if _when != "all":
         _state.hook = register(_after_step)
@@ -200,9 +314,10 @@ def _at_exit():
     import os
 
     if _state.pid == os.getpid() and _when != "all":
-        if _state.n_steps <= _first:
+        if _state.n_steps <= _first + _warm_up:
+            _state.is_discarded = True  # what follows the last step is none
             own = ", not counting %d under the program's own profiler" % _state.n_own if _state.n_own else ""
-            _note("the optimizer made %d steps%s, and recording begins after %d: --torch=full:all records all of the run" % (_state.n_steps, own, _first))
+            _note("the optimizer made %d steps%s, and recording begins after %d: --torch=full:all records all of the run" % (_state.n_steps, own, _first + _warm_up))
     _end()
 
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * See args.h. */
-#include "agent/args.h"
+#include "agent/calls/args.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/link.h"
-#include "agent/memory.h"
+#include "agent/core/link.h"
+#include "agent/core/memory.h"
 #include "wire/args_area.h"
 
 enum {

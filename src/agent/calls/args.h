@@ -6,13 +6,13 @@
  *
  *	calls_enter(t, code, NULL, mode);
  *	args_look(t, code, activation, with_clock);	of the call on top */
-#ifndef AGENT_ARGS_H
-#define AGENT_ARGS_H
+#ifndef AGENT_CALLS_ARGS_H
+#define AGENT_CALLS_ARGS_H
 
 #include <stdbool.h>
 
-#include "agent/compat.h"
-#include "agent/tree.h"
+#include "agent/calls/tree.h"
+#include "agent/core/compat.h"
 
 #pragma GCC visibility push(hidden)
 

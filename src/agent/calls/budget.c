@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT
  * See budget.h. Events keep the time: the first one after a window is due opens it, those in a window end it and sum up what it
- * saw. There is no thread of ours in the program. So that events come also where all that runs is off, some functions
- * go on to tell that they begin, and nothing more: the clocks. They are those of what is off that are called
- * least often, as many as have room in their share of the budget. */
-#include "agent/budget.h"
+ * saw. There is no thread of ours in the program. Functions that are off go on to tell that they begin, and nothing more, as many as
+ * have room in their share of the budget: those that are called least often. They are counted, and their events tell the time where
+ * all that runs is off. */
+#include "agent/calls/budget.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "agent/budget_table.h"
-#include "agent/calls_c.h"
-#include "agent/link.h"
-#include "agent/seed.h"
-#include "agent/tree.h"
+#include "agent/calls/budget_table.h"
+#include "agent/calls/calls_c.h"
+#include "agent/calls/tree.h"
+#include "agent/core/link.h"
+#include "agent/core/stack_seed.h"
 
 enum {
 	TICK_US = 40000, /* of CPU time between two windows, in the mean, at least; … */
 	TICKS_MOST = 8,  /* … and so many times that at most */
 	WINDOW_US = 2000,
-	SETTLE_US = 400,      /* before it: code is instrumented anew, nothing is counted */
-	LOOK_US = 500,        /* between two readings of the CPU time, at least */
+	SETTLE_US = 400, /* before it: code is instrumented anew, nothing is counted */
+	LOOK_US =
+		500, /* between two readings of the CPU time, at least: a process that ends without a word is known to have run till the last */
 	CALLS_LEAST = 4096,   /* a function that was called less is not off … */
 	CALLS_AT_ONCE = 2048, /* … unless in one tick it was called so often */
 	FRAMES_MOST = 64,
@@ -30,15 +31,13 @@ enum {
 	 * for what instructions cost until the interpreter has specialised them again. */
 	OUTSIDE_SHARE = 25,
 	WINDOWS_SHARE = 25,
-	FUNCTION_SHARE = 1,    /* … and one function, as long as all together are within theirs */
-	CLOCKS_SHARE = 10,     /* … and clocks, … */
-	LONE_CLOCK_SHARE = 40, /* … or one where none is called as rarely as that */
-	CLOCK_COST = 4,        /* calibrated costs are that many times a clock's event */
-	CLOCK_LOOKS = 8,       /* of so many events of clocks one reads the time */
-	CLOCK_LEAST = 2,       /* calls in a window that make a clock … */
-	CLOCK_CREDIT = 4096,   /* … and events that may be dearer than thought */
-	REAL_COST = 2,         /* times what was calibrated: see estimate.h */
-	OPENING_US = 150,      /* what a window costs beside its events */
+	FUNCTION_SHARE = 1, /* … and one function, as long as all together are within theirs */
+	COUNTED_SHARE = 12, /* … and what is merely counted */
+	COUNT_COST = 4, /* calibrated costs are that many times an event's that is merely counted */
+	COUNT_LOOKS = 8,  /* of so many of them one reads the time */
+	CLOCK_LEAST = 2,  /* calls in a window of a function that can tell the time */
+	REAL_COST = 2,    /* times what was calibrated: see estimate.h */
+	OPENING_US = 150, /* what a window costs beside its events */
 };
 
 /* Of a window. TURNING: somebody is at it. */
@@ -46,7 +45,7 @@ enum phase { CLOSED, SETTLING, TURNING, COUNTING };
 
 static struct {
 	unsigned percent;
-	uint64_t call_cost, builtin_cost, other_cost; /* ticks × 256 */
+	uint64_t call_cost, builtin_cost, other_cost, count_cost; /* ticks × 256 */
 	const struct monitor *monitor;
 	PyObject *missing;         /* borrowed */
 	_Atomic bool is_looked_at; /* a thread is at `look` */
@@ -68,8 +67,9 @@ static struct {
 		n_others;    /* watched since the last sum, in or out of a window */
 	uint64_t n_last;     /* of them in this tick, those of functions that are off now */
 	uint64_t tick_began; /* CPU time of the process, ns */
-	uint64_t n_clock, clocks_since; /* events of clocks since they were chosen; when */
-	_Atomic bool are_clocks_off;    /* they were too many: until the next window */
+	uint64_t n_counted,
+		counted_since; /* events merely counted, weighted, since it was chosen which; when */
+	uint64_t seen_since;   /* when the last window opened, CPU time */
 } budget;
 
 /* ---- costs ----------------------------------------------------------------------------------- */
@@ -96,18 +96,18 @@ static uint64_t ticks_of(uint64_t us)
 	return (uint64_t)(((unsigned __int128)us * 1000 << 32) / tree_ns_per_tick);
 }
 
-/* What an event of a clock costs. */
-static double clock_ns(void)
+/* What an event costs that is merely counted. */
+static double count_ns(void)
 {
-	double ns = (double)tree_ns(budget.call_cost) / 256 / CLOCK_COST;
+	double ns = (double)tree_ns(budget.count_cost) / 256;
 
 	return ns > 1 ? ns : 1;
 }
 
-/* Events of clocks for each ns of CPU time, in so many percent of the budget. */
-static double clocks_per_ns(unsigned percent)
+/* Such events for each ns of CPU time, in so many percent of the budget. */
+static double counts_per_ns(unsigned percent)
 {
-	return (double)budget.percent / 100 * percent / 100 / clock_ns();
+	return (double)budget.percent / 100 * percent / 100 / count_ns();
 }
 
 static uint64_t take_cost(void)
@@ -131,7 +131,7 @@ static bool is_off(const void *key)
 static void recount(struct tracer *t)
 {
 	t->n_off = 0;
-	t->off_seen = budget_table_n_off();
+	t->off_seen = budget_table_version();
 	for (struct shadow *s = t->top; s > t->bottom; s--)
 		t->n_off += is_off(s->key);
 }
@@ -168,18 +168,19 @@ static uint64_t charge(struct tracer *t, struct budgeted *top)
 {
 	uint64_t before = t->last, now = tree_charge(t);
 
-	if (unlikely(t->off_seen != budget_table_n_off()))
+	if (unlikely(t->off_seen != budget_table_version()))
 		recount(t);
 	if (likely(!is_window())) {
 		strip(t);
 		return now;
 	}
 	/* What is called that often runs no longer than that: the CPU was another program's. */
-	if (t->n_off && is_counting() && before >= budget.opened_at &&
-		now - before < budget.settle_ticks) {
-		top = top ? top : budget_table_find(t->top->key);
+	if (is_counting() && before >= budget.opened_at && now - before < budget.settle_ticks) {
+		top = top || !t->n_off ? top : budget_table_find(t->top->key);
 		if (top && top->entry)
 			top->window_self += now - before;
+		else
+			budget.window.others_self += now - before;
 	}
 	if (unlikely(now >= budget.ends_at))
 		end_phase(phase(), now);
@@ -202,35 +203,51 @@ static bool switch_off(struct budgeted *b, const struct function *f, bool is_bui
 
 	budget.n_last += b->in_tick;
 	b->is_builtin = is_builtin;
-	b->is_clock = b->in_tick / net * budget_table_weight(b) <
-		clocks_per_ns(LONE_CLOCK_SHARE); /* until a window tells */
 	return budget_table_off(b, f, now, b->in_tick / net);
 }
 
-/* Of a function that is off: whether its sites stay on, to tell the time. */
-static bool is_clock(const struct budgeted *b)
+static void count(uint64_t *n)
 {
-	return b->is_clock && !atomic_load_explicit(&budget.are_clocks_off, memory_order_relaxed);
+	if (COMPAT_IS_FREE_THREADED)
+		__atomic_fetch_add(n, 1, __ATOMIC_RELAXED);
+	else
+		++*n;
 }
 
-/* A clock's event, outside of windows. */
-static void clock_event(struct tracer *t, const struct budgeted *b)
+/* An event of a function that is off, outside of windows. */
+static inline PyObject *count_off(struct tracer *t, const struct budgeted *b, bool resumes)
+{
+	t->top->node->cost += budget.count_cost;
+	if (likely(b->is_counted))
+		count(resumes ? &b->entry->counted_resumes : &b->entry->counted);
+	return likely(budget_table_tells(b)) ? NULL : disable();
+}
+
+/* What is counted turns out to be too much since the last window. A tick's worth may come at once. */
+static void count_less(uint64_t now)
+{
+	uint64_t span = tree_ns(now - budget.counted_since), least = (uint64_t)TICK_US * 1000, n;
+	double most = (double)(span > least ? span : least) * counts_per_ns(COUNTED_SHARE);
+
+	while ((double)budget.n_counted > most && (n = budget_table_uncount(cpu_ns(), span)))
+		budget.n_counted -= n < budget.n_counted ? n : budget.n_counted;
+}
+
+/* Before an event outside of windows is merely counted. It may open one. */
+static void tell_time(struct tracer *t, const struct budgeted *b)
 {
 	unsigned weight = budget_table_weight(b);
 	uint64_t now;
 
-	budget.n_clock += weight;
-	if (likely(budget.n_clock % CLOCK_LOOKS >= weight))
+	budget.n_counted += weight;
+	if (likely(budget.n_counted % COUNT_LOOKS >= weight))
 		return;
 	now = clock_read(tree_clock);
-	if ((double)budget.n_clock > CLOCK_CREDIT +
-			(double)tree_ns(now - budget.clocks_since) *
-				clocks_per_ns(LONE_CLOCK_SHARE))
-		budget.are_clocks_off = true;
+	count_less(now);
 	if (unlikely(now >= budget.look_at))
 		look(t, charge(t, NULL), !b->is_builtin);
 	if (unlikely(now >= t->check_at))
-		t->check_at = quiet_check(now);
+		t->check_at = detach_check(now);
 }
 
 /* One more event of a function that is on. True when that was one too many. */
@@ -247,9 +264,11 @@ static bool is_too_often(struct budgeted *b)
 		(b->n_seen > CALLS_LEAST || b->in_tick > CALLS_AT_ONCE) && !is_window();
 }
 
-static void push(struct tracer *t, struct budgeted *b, void *callable, bool resumes, uint64_t now)
+/* b: NULL where there is no memory for one; such a function is counted and never off. */
+static void push(struct tracer *t, const void *key, struct budgeted *b, void *callable,
+	bool resumes, uint64_t now)
 {
-	struct trace_node *node = tree_find(t, t->top->node, b->key, callable);
+	struct trace_node *node = tree_find(t, t->top->node, key, callable);
 
 	if (resumes)
 		node->resumes++;
@@ -259,12 +278,12 @@ static void push(struct tracer *t, struct budgeted *b, void *callable, bool resu
 		resumes            ? &t->costs.resume
 			: callable ? &t->costs.builtin
 				   : &t->costs.call);
-	if (b->entry) {
+	if (b && b->entry) {
 		t->n_off++;
 		b->window_resumes += is_counting() && resumes;
 		b->window_calls += is_counting() && !resumes;
 	}
-	tree_push(t, node, b->key, now);
+	tree_push(t, node, key, now);
 }
 
 /* NULL or a reference for the interpreter: the site is to be switched off. */
@@ -273,28 +292,26 @@ static PyObject *begin(struct tracer *t, const void *key, void *callable, bool r
 	struct budgeted *b = budget_table_get(key);
 	uint64_t now;
 
-	if (likely(b && is_clock(b) && !is_window())) {
-		clock_event(t, b);
+	if (likely(b && budget_table_tells(b) && !is_window())) {
+		tell_time(t, b);
 		if (likely(!is_window()))
-			return NULL;
+			return count_off(t, b, resumes);
 	}
 	now = charge(t, NULL);
 	if (unlikely(now >= atomic_load_explicit(&budget.look_at, memory_order_relaxed)))
 		look(t, now, !callable);
 	if (unlikely(now >= t->check_at))
-		t->check_at = quiet_check(now);
-	if (!b)
-		return NULL;
-	if (unlikely(b->entry && !is_window()))
-		return is_clock(b) ? NULL : disable();
+		t->check_at = detach_check(now);
+	if (unlikely(b && b->entry && !is_window()))
+		return count_off(t, b, resumes);
 	if (callable)
 		budget.n_builtins++;
 	else
 		budget.n_calls++;
-	if (unlikely(!b->entry && is_too_often(b)) &&
+	if (unlikely(b && !b->entry && is_too_often(b)) &&
 		switch_off(b, codes_get(key, callable), callable != NULL))
-		return is_clock(b) ? NULL : disable();
-	push(t, b, callable, resumes, now);
+		return count_off(t, b, resumes);
+	push(t, key, b, callable, resumes, now);
 	return NULL;
 }
 
@@ -310,8 +327,11 @@ static void end_top(struct tracer *t, const struct budgeted *b, uint64_t now, bo
 static PyObject *end(struct tracer *t, const void *key, bool is_over)
 {
 	struct budgeted *b = budget_table_find(key);
-	uint64_t now = charge(t, t->top->key == key ? b : NULL);
+	uint64_t now;
 
+	if (likely(b && b->entry && t->top->key != key && !is_window()))
+		return disable();
+	now = charge(t, t->top->key == key ? b : NULL);
 	if (unlikely(now >= atomic_load_explicit(&budget.look_at, memory_order_relaxed)))
 		look(t, now, false);
 	if (b && b->entry) { /* only the top can be meant: many of them were never seen to begin */
@@ -327,10 +347,18 @@ static PyObject *end(struct tracer *t, const void *key, bool is_over)
 	return NULL;
 }
 
+/* Types are known by an odd number: the address of one that died may be a code object's. */
+static const void *key_of_type(PyObject *callable)
+{
+	const void *type = PyType_Check(callable) ? (void *)callable : (void *)Py_TYPE(callable);
+
+	return (const void *)((uintptr_t)type | 1);
+}
+
 /* A call site of something that is neither a C function nor, as yet, a Python function of ours. */
 static PyObject *pass(struct tracer *t, PyObject *callable)
 {
-	const void *key = PyType_Check(callable) ? (void *)callable : (void *)Py_TYPE(callable);
+	const void *key = key_of_type(callable);
 	struct budgeted *b;
 
 	if (Py_TYPE(callable) == &PyFunction_Type)
@@ -357,7 +385,7 @@ static PyObject *pass(struct tracer *t, PyObject *callable)
 		(void)self;                                                              \
 		(void)nargsf;                                                            \
 		(void)kwnames;                                                           \
-		if (likely(t != NULL) || (t = seed_attach_at(begins))) {                 \
+		if (likely(t != NULL) || (t = stack_seed_attach_at(begins))) {           \
 			__VA_ARGS__;                                                     \
 		}                                                                        \
 		return answer ? answer : Py_None;                                        \
@@ -372,15 +400,22 @@ CALLBACK(on_yield, false, answer = end(t, args[0], false))
 CALLBACK(on_throw, true, Py_XDECREF(begin(t, args[0], NULL, true)))
 CALLBACK(on_unwind, false, Py_XDECREF(end(t, args[0], true)))
 
+/* Stands for all else that is called at a site: Python functions tell of themselves. */
+static const char no_c_function[16];
+
 CALLBACK(on_c_call, false, {
 	const PyMethodDef *def = c_function(args[2], args[3], budget.missing);
 	uint32_t offset = compat_small_int(args[1]);
 
 	answer = def ? begin(t, def, args[2], false) : pass(t, args[2]);
-	if (answer)
-		budget_table_site_off(args[0], offset, cpu_ns());
-	else if (unlikely(def && is_window()))
-		budget_table_site_seen(args[0], offset, def, args[2]);
+	if (answer &&
+		!budget_table_site_off(
+			args[0], offset, def ? (const void *)def : no_c_function, cpu_ns())) {
+		Py_DECREF(answer);
+		answer = NULL;
+	}
+	if (unlikely(!answer && def && is_window()))
+		budget_table_site_seen(args[0], offset, def, args[2], budget.seen_since);
 })
 
 CALLBACK(on_c_return, false, {
@@ -440,10 +475,13 @@ static void restart(void)
 
 static void open_window(struct tracer *t, bool begins)
 {
-	budget.window.outside_cost = take_cost() + (uint64_t)((double)budget.n_clock * clock_ns());
+	budget.window.outside_cost =
+		take_cost() + (uint64_t)((double)budget.n_counted * count_ns());
 	budget.ends_at = UINT64_MAX;
 	atomic_store(&budget.phase, SETTLING);
 	restart();
+	budget.seen_since = cpu_ns();
+	budget_table_open(budget.seen_since);
 	budget.ends_at = charge(t, NULL) + budget.settle_ticks;
 	seed_off(t, begins);
 }
@@ -469,7 +507,7 @@ static void steer(void)
 		budget.quota = quota - quota / 4;
 	else if (cost < most / 4 && quota < budget.quota_most)
 		budget.quota = quota + quota / 8;
-	budget_table_last(now);
+	budget_table_alive(now);
 	new_tick();
 }
 
@@ -488,7 +526,7 @@ static void plan(uint64_t us, uint64_t now)
 {
 	us = us / 2 + (unsigned)rand_r(&budget.seed) % us;
 	budget.due = cpu_ns() + us * 1000;
-	budget.look_at = now + ticks_of(us);
+	budget.look_at = now + ticks_of(LOOK_US);
 }
 
 /* The CPU time at which a window ended. Its first event after its end ends it, which may be late where nothing is called: what
@@ -503,23 +541,21 @@ static uint64_t window_end(uint64_t now)
 	return began + (span < most ? span : most);
 }
 
-/* Credit for the share of clocks begins anew. */
-static void clocks_begin(uint64_t now)
+/* Credit for what is counted begins anew. */
+static void counting_begins(uint64_t now)
 {
-	budget.n_clock = 0;
-	budget.clocks_since = now;
-	budget.are_clocks_off = false;
+	budget.n_counted = 0;
+	budget.counted_since = now;
 }
 
-static void choose_clocks(uint64_t now)
+static void close_window(uint64_t now)
 {
 	double span = (double)(budget.window.ended - budget.window.began);
 	double net = span - REAL_COST * (double)budget.window.cost; /* as fast as without us */
 
 	span = net > span / 10 ? net : span / 10;
-	budget_table_choose_clocks(CLOCK_LEAST, span * clocks_per_ns(CLOCKS_SHARE),
-		span * clocks_per_ns(LONE_CLOCK_SHARE));
-	clocks_begin(now);
+	budget_table_close(cpu_ns(), CLOCK_LEAST, span * counts_per_ns(COUNTED_SHARE));
+	counting_begins(now);
 }
 
 /* One of those who find that a phase is over ends it. */
@@ -532,6 +568,7 @@ static void end_phase(enum phase from, uint64_t now)
 	if (from == SETTLING) {
 		budget.settle_cost = take_cost();
 		budget.window.began = cpu_ns();
+		budget.window.others_self = 0;
 		budget.opened_at = now;
 		budget.ends_at = now + budget.window_ticks;
 		atomic_store(&budget.phase, COUNTING);
@@ -539,7 +576,7 @@ static void end_phase(enum phase from, uint64_t now)
 	}
 	budget.window.ended = window_end(now);
 	budget.window.cost = take_cost();
-	choose_clocks(now);
+	close_window(now);
 	budget_table_sum(&budget.window);
 	plan(tick_us(), now);
 	new_tick();
@@ -549,15 +586,17 @@ static void end_phase(enum phase from, uint64_t now)
 /* An event at a time when a window may be due. */
 static void look_now(struct tracer *t, uint64_t now, bool begins)
 {
-	uint64_t cpu = cpu_ns(), us;
+	uint64_t cpu = cpu_ns();
 
+	budget_table_alive(cpu);
 	if (atomic_exchange(&budget.is_forked, false)) {
 		restart();
+		take_cost();
+		counting_begins(now);
 		plan(TICK_US, now);
 		new_tick();
 	} else if (cpu < budget.due) {
-		us = (budget.due - cpu) / 1000;
-		budget.look_at = now + ticks_of(us > LOOK_US ? us : LOOK_US);
+		budget.look_at = now + ticks_of(LOOK_US);
 	} else {
 		steer();
 		plan(TICK_US, now);
@@ -588,6 +627,7 @@ void budget_set(unsigned percent, const struct trace_cost *cost)
 		budget.call_cost = budget.builtin_cost = 200 << 8;
 	if (budget.call_cost > 3 * budget.builtin_cost) /* measured while others had the CPU */
 		budget.call_cost = 2 * budget.builtin_cost;
+	budget.count_cost = budget.call_cost / COUNT_COST;
 }
 
 bool budget_is_set(void)
@@ -597,7 +637,19 @@ bool budget_is_set(void)
 
 static void at_exit(void)
 {
-	budget_table_last(cpu_ns());
+	budget_table_alive(cpu_ns());
+}
+
+void budget_died(const void *code)
+{
+	const struct budgeted *b = budget.percent ? budget_table_find(code) : NULL;
+	struct budget_window w = budget.window;
+	uint64_t now = b && b->entry ? cpu_ns() : 0;
+
+	w.ended = now > w.began ? now : w.began;
+	w.cost = cost_ns();
+	if (b)
+		budget_table_died(code, now, b->entry && is_counting() ? &w : NULL);
 }
 
 void budget_start(const struct monitor *m, PyObject *missing)
@@ -614,7 +666,7 @@ void budget_start(const struct monitor *m, PyObject *missing)
 	budget.quota = budget.quota_most;
 	budget.seed = (unsigned)now;
 	budget.phase = CLOSED;
-	clocks_begin(now);
+	counting_begins(now);
 	plan(TICK_US, now);
 	new_tick();
 	if (!is_registered)
@@ -628,5 +680,6 @@ void budget_forget(void)
 	budget.phase = CLOSED;
 	budget.is_looked_at = false;
 	budget.is_forked = budget.percent > 0;
+	budget.quota = budget.quota_most;
 	budget.look_at = 0;
 }

@@ -9,14 +9,14 @@
  * one, as they are met (DISABLE). A window switches all sites of the process on again: sys.monitoring has no finer means
  * for events that are watched everywhere. Call sites are of all callables: when a window sees a C function called
  * at a site that was off, that function is off as well, since the site was. */
-#ifndef AGENT_BUDGET_H
-#define AGENT_BUDGET_H
+#ifndef AGENT_CALLS_BUDGET_H
+#define AGENT_CALLS_BUDGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/compat.h"
-#include "agent/monitor.h"
+#include "agent/calls/monitor.h"
+#include "agent/core/compat.h"
 
 struct trace_cost;
 
@@ -33,6 +33,8 @@ struct budget_event {
 };
 extern const struct budget_event budget_events[];
 void budget_start(const struct monitor *m, PyObject *missing);
+/* A code object dies: another one at its address is not the one that was switched off. */
+void budget_died(const void *code);
 /* In a forked child: nothing is off yet. */
 void budget_forget(void);
 

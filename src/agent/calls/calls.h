@@ -2,8 +2,8 @@
  *
  * The hooks that turn what the interpreter tells into events of the tree: calls_monitoring.c (sys.monitoring,
  * 3.12 on) or calls_profile.c (profile functions, before). One of the two is in an agent. */
-#ifndef AGENT_CALLS_H
-#define AGENT_CALLS_H
+#ifndef AGENT_CALLS_CALLS_H
+#define AGENT_CALLS_CALLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

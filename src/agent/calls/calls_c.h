@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Which C function a CALL event of sys.monitoring is about. */
-#ifndef AGENT_CALLS_C_H
-#define AGENT_CALLS_C_H
+#ifndef AGENT_CALLS_CALLS_C_H
+#define AGENT_CALLS_CALLS_C_H
 
-#include "agent/compat.h"
+#include "agent/core/compat.h"
 
 /* The C function behind what is called, NULL when it is something else: classes, Python functions and
  * objects with __call__ are seen by what they call. As cProfile sees it. */

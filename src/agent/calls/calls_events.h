@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the hooks of calls do with an event, by the kind of tracing, which is a constant where they are compiled. */
-#ifndef AGENT_CALLS_EVENTS_H
-#define AGENT_CALLS_EVENTS_H
+#ifndef AGENT_CALLS_CALLS_EVENTS_H
+#define AGENT_CALLS_CALLS_EVENTS_H
 
-#include "agent/timeline.h"
-#include "agent/tree.h"
+#include "agent/calls/timeline.h"
+#include "agent/calls/tree.h"
 
 enum calls_mode {
 	CALLS_TIMED,

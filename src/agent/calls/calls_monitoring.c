@@ -3,18 +3,19 @@
  * interpreter calls through its vectorcall slot, with the code object first and the offset second; for calls
  * the callable and its first argument follow. Nothing is ever disabled: every call counts, unless there is a
  * budget (budget.h). */
-#include "agent/calls.h"
+#include "agent/calls/calls.h"
 
 #include <stdio.h>
 
-#include "agent/args.h"
-#include "agent/budget.h"
-#include "agent/calls_c.h"
-#include "agent/calls_events.h"
-#include "agent/monitor.h"
-#include "agent/greenlets.h"
-#include "agent/seed.h"
-#include "agent/tree.h"
+#include "agent/calls/args.h"
+#include "agent/calls/budget.h"
+#include "agent/calls/calls_c.h"
+#include "agent/calls/calls_events.h"
+#include "agent/calls/monitor.h"
+#include "agent/calls/greenlets.h"
+#include "agent/core/link.h"
+#include "agent/core/stack_seed.h"
+#include "agent/calls/tree.h"
 
 static struct monitor monitor = MONITOR_INIT;
 static PyObject *missing; /* sys.monitoring.MISSING, owned */
@@ -23,8 +24,8 @@ static bool with_args; /* functions' arguments are looked at */
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* None is immortal: no reference to count. */
-#define CALLBACK(name, begins, kind, ...)                                                \
+/* None is immortal: no reference to count. counts: whether a node would count the event. */
+#define CALLBACK(name, begins, counts, kind, ...)                                        \
 	static PyObject *name(                                                           \
 		PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) \
 	{                                                                                \
@@ -34,8 +35,10 @@ static bool with_args; /* functions' arguments are looked at */
 		(void)self;                                                              \
 		(void)nargsf;                                                            \
 		(void)kwnames;                                                           \
-		if (likely(t != NULL) || (t = seed_attach_at(begins))) {                 \
+		if (likely(t != NULL) || (t = stack_seed_attach_at(begins))) {           \
 			__VA_ARGS__;                                                     \
+		} else if (counts) {                                                     \
+			leadline_link_missed(false);                                     \
 		}                                                                        \
 		return Py_None;                                                          \
 	}
@@ -58,15 +61,20 @@ static inline void leave_c(struct tracer *t, PyObject *const *args, enum calls_m
 		calls_leave(t, def, mode);
 }
 
-#define CALLBACKS(suffix, kind)                                                     \
-	CALLBACK(on_start##suffix, true, kind, calls_enter(t, args[0], NULL, mode)) \
-	CALLBACK(on_return##suffix, false, kind, calls_leave(t, args[0], mode))     \
-	CALLBACK(on_resume##suffix, true, kind,                                     \
-		calls_resume(t, args[0], compat_activation(), mode))                \
-	CALLBACK(on_yield##suffix, false, kind,                                     \
-		calls_suspend(t, args[0], compat_activation(), mode))               \
-	CALLBACK(on_c_call##suffix, false, kind, enter_c(t, args, mode))            \
-	CALLBACK(on_c_return##suffix, false, kind, leave_c(t, args, mode))
+static bool is_c_call(PyObject *const *args)
+{
+	return c_function(args[2], args[3], missing) != NULL;
+}
+
+#define CALLBACKS(suffix, kind)                                                           \
+	CALLBACK(on_start##suffix, true, true, kind, calls_enter(t, args[0], NULL, mode)) \
+	CALLBACK(on_return##suffix, false, false, kind, calls_leave(t, args[0], mode))    \
+	CALLBACK(on_resume##suffix, true, true, kind,                                     \
+		calls_resume(t, args[0], compat_activation(), mode))                      \
+	CALLBACK(on_yield##suffix, false, false, kind,                                    \
+		calls_suspend(t, args[0], compat_activation(), mode))                     \
+	CALLBACK(on_c_call##suffix, false, is_c_call(args), kind, enter_c(t, args, mode)) \
+	CALLBACK(on_c_return##suffix, false, false, kind, leave_c(t, args, mode))
 
 CALLBACKS(_timed, CALLS_TIMED)
 CALLBACKS(_counted, CALLS_COUNTED)
@@ -137,7 +145,7 @@ static bool watch_all(void)
 
 /* ---- waiting for the end of site ------------------------------------------------------------- */
 
-static struct seed_site site;
+static struct stack_seed_site site;
 
 static PyObject *on_site_return(
 	PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -149,7 +157,7 @@ static PyObject *on_site_return(
 	(void)nargsf;
 	(void)kwnames;
 	if (frame)
-		seed_site_leave(&site, frame);
+		stack_seed_site_leave(&site, frame);
 	return Py_None;
 }
 
@@ -158,7 +166,7 @@ static PyObject *on_site_start(
 {
 	PyFrameObject *frame = PyEval_GetFrame();
 
-	if (!frame || !seed_site_enter(&site, frame))
+	if (!frame || !stack_seed_site_enter(&site, frame))
 		return Py_None;
 	watch_all();
 	return (budget_is_set() ? budget_events[0].callback : callback_of(0))(

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * See calls.h: up to 3.11, a profile function in every thread. The interpreter calls it for Python functions
  * that begin, go on, are suspended or end, and around calls of C functions from Python. */
-#include "agent/calls.h"
+#include "agent/calls/calls.h"
 
-#include "agent/args.h"
-#include "agent/budget.h"
-#include "agent/calls_events.h"
-#include "agent/compat.h"
-#include "agent/exclude.h"
-#include "agent/greenlets.h"
-#include "agent/seed.h"
-#include "agent/tree.h"
+#include "agent/calls/args.h"
+#include "agent/calls/budget.h"
+#include "agent/calls/calls_events.h"
+#include "agent/calls/exclude.h"
+#include "agent/calls/greenlets.h"
+#include "agent/calls/tree.h"
+#include "agent/core/compat.h"
+#include "agent/core/link.h"
+#include "agent/core/stack_seed.h"
 
 static enum calls_mode how;
 static bool with_args; /* functions' arguments are looked at */
@@ -40,12 +41,14 @@ static inline void on_return(struct tracer *t, PyFrameObject *frame, enum calls_
 }
 
 /* The first event of a thread. A call is not on the stack yet. */
-static struct tracer *attach(PyFrameObject *frame, int what)
+static __attribute__((noinline, cold)) struct tracer *attach(PyFrameObject *frame, int what)
 {
 	PyFrameObject *back = what == PyTrace_CALL ? compat_frame_back(frame) : NULL;
-	struct tracer *t = seed_attach(what == PyTrace_CALL ? back : frame);
+	struct tracer *t = stack_seed_attach(what == PyTrace_CALL ? back : frame);
 
 	Py_XDECREF(back);
+	if (!t && (what == PyTrace_CALL || what == PyTrace_C_CALL))
+		leadline_link_missed(false);
 	return t;
 }
 
@@ -130,11 +133,11 @@ static void watch_all(void)
 
 static int profile_site(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
 {
-	static struct seed_site site;
+	static struct stack_seed_site site;
 
 	if (what == PyTrace_RETURN)
-		seed_site_leave(&site, frame);
-	if (what != PyTrace_CALL || !seed_site_enter(&site, frame))
+		stack_seed_site_leave(&site, frame);
+	if (what != PyTrace_CALL || !stack_seed_site_enter(&site, frame))
 		return 0;
 	PyEval_SetProfile(NULL, NULL);
 	watch_all();
@@ -143,7 +146,11 @@ static int profile_site(PyObject *obj, PyFrameObject *frame, int what, PyObject 
 
 bool calls_start(bool after_site, bool with_clock, char *ret_why, size_t n_why)
 {
-	if (PyThreadState_Get()->c_profilefunc) {
+	Py_tracefunc there = PyThreadState_Get()->c_profilefunc;
+
+	if (there && there == ours()) /* another interpreter, whose threads have been seen */
+		return true;
+	if (there) {
 		snprintf(ret_why, n_why, "the program has set a profile function of its own");
 		return false;
 	}
@@ -176,4 +183,9 @@ void budget_set(unsigned percent, const struct trace_cost *cost)
 
 void budget_forget(void)
 {
+}
+
+void budget_died(const void *code)
+{
+	(void)code;
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * See exclude.h. */
-#include "agent/exclude.h"
+#include "agent/calls/exclude.h"
 
 #include <stdio.h>
 
-#include "agent/codes.h"
-#include "agent/select.h"
-#include "agent/tree.h"
+#include "agent/calls/tree.h"
+#include "agent/core/codes.h"
+#include "agent/lines/line_select.h"
 
 enum { TEXT_MOST = 4096 }; /* bytes of a path, longer ones are cut off */
 
 bool exclude_is_set;
 
-static struct select chosen;
+static struct line_select chosen;
 
 bool exclude_set(const char *patterns)
 {
@@ -25,7 +25,7 @@ bool exclude_set(const char *patterns)
 bool exclude_means(const char *file, size_t n_file, const char *name, size_t n_name)
 {
 	char path[TEXT_MOST], called[TEXT_MOST];
-	struct select_subject subject = { .file = path, .module = "", .name = called };
+	struct line_select_subject subject = { .file = path, .module = "", .name = called };
 
 	if (!exclude_is_set || tree_is_rehearsing()) /* calibration's functions have names, too */
 		return false;

@@ -6,8 +6,8 @@
  *
  *	exclude_set("vendored_?.py,parse.py");	before the first event
  *	if (unlikely(exclude_is_set) && exclude_has(code)) … */
-#ifndef AGENT_EXCLUDE_H
-#define AGENT_EXCLUDE_H
+#ifndef AGENT_CALLS_EXCLUDE_H
+#define AGENT_CALLS_EXCLUDE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 extern bool exclude_is_set;
 
-/* Patterns as in select.h, of files and functions. False: more than fit. */
+/* Patterns as in line_select.h, of files and functions. False: more than fit. */
 bool exclude_set(const char *patterns);
 /* By what is known of a code object: the texts need not end in a 0. */
 bool exclude_means(const char *file, size_t n_file, const char *name, size_t n_name);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * See greenlets.h. */
-#include "agent/greenlets.h"
+#include "agent/calls/greenlets.h"
 
 #include <string.h>
 
-#include "agent/compat.h"
-#include "agent/link.h"
-#include "agent/memory.h"
-#include "agent/timeline.h"
-#include "agent/tree.h"
+#include "agent/calls/timeline.h"
+#include "agent/calls/tree.h"
+#include "agent/core/compat.h"
+#include "agent/core/link.h"
+#include "agent/core/memory.h"
 
 enum {
 	STACK_FIRST = 128, /* activations: a page */

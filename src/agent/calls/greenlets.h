@@ -5,8 +5,8 @@
  * ours, as if ours were not there. Each greenlet has a shadow stack of its own then, that begins below the thread: while a
  * greenlet waits no time is its functions'. Without the hook (a program that sets its own trace function later) stacks are
  * found again as after any missing event, and counted (tree_resync). */
-#ifndef AGENT_GREENLETS_H
-#define AGENT_GREENLETS_H
+#ifndef AGENT_CALLS_GREENLETS_H
+#define AGENT_CALLS_GREENLETS_H
 
 #include <stdbool.h>
 

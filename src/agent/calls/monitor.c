@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * See monitor.h. */
-#include "agent/monitor.h"
+#include "agent/calls/monitor.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/exclude.h"
+#include "agent/calls/exclude.h"
 
 enum {
 	TOOL_IDS_FIRST = 3,

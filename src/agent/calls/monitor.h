@@ -6,13 +6,13 @@
  * must not raise.
  *
  * All functions need the GIL and leave no Python error behind. */
-#ifndef AGENT_MONITOR_H
-#define AGENT_MONITOR_H
+#ifndef AGENT_CALLS_MONITOR_H
+#define AGENT_CALLS_MONITOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/compat.h"
+#include "agent/core/compat.h"
 
 typedef PyObject *monitor_fn(
 	PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * See timeline.h. */
-#include "agent/timeline.h"
+#include "agent/calls/timeline.h"
 
 #include <string.h>
 
-#include "agent/link.h"
-#include "agent/memory.h"
+#include "agent/core/link.h"
+#include "agent/core/memory.h"
 
 enum { MARKS_FIRST = 4096 };
 
@@ -33,14 +33,16 @@ static void block_send(struct timeline *l)
 {
 	uint32_t n_bytes = (uint32_t)(l->at - bytes_of(l->block));
 
-	if (!tree_is_rehearsing() &&
-		!leadline_link_emit(
+	if (tree_is_rehearsing() ||
+		leadline_link_emit(
 			TRACE_RECORD_EVENTS, l->block, (uint32_t)sizeof *l->block + n_bytes))
+		l->block->n_lost = 0;
+	else
 		l->block->n_lost += l->n_events;
 	block_begin(l);
 }
 
-struct timeline *timeline_new(const struct tracer *t, uint64_t min_ns)
+struct timeline *timeline_new(const struct tracer *t, uint32_t number, uint64_t min_ns)
 {
 	struct trace_granule *g = tree_area(TRACE_GRANULE_BYTES);
 	struct timeline *l = g ? memory_map(sizeof *l) : NULL;
@@ -53,7 +55,7 @@ struct timeline *timeline_new(const struct tracer *t, uint64_t min_ns)
 		? (uint64_t)(((unsigned __int128)min_ns << 32) / tree_ns_per_tick)
 		: min_ns;
 	l->block = (struct event_block *)(void *)(g + 1);
-	l->block->thread = t->number;
+	l->block->thread = number;
 	l->block->tid = t->tid;
 	l->last = t->last;
 	block_begin(l);
@@ -71,6 +73,29 @@ void timeline_free(struct timeline *l)
 		return;
 	memory_unmap(l->marks, l->n_marks);
 	memory_unmap(l, sizeof *l);
+}
+
+void timeline_leave(struct tracer *t)
+{
+	if (!t->timeline)
+		return;
+	timeline_reset(t);
+	if (t->timeline->n_events)
+		block_send(t->timeline);
+}
+
+/* Blocks are counted by thread, and what of one was lost and not told is told by the next. */
+void timeline_take_over(struct tracer *t, uint32_t number)
+{
+	struct timeline *l = t->timeline;
+	struct event_block *b = l->block;
+
+	b->thread = number;
+	b->tid = t->tid;
+	b->sequence = 0;
+	l->last = t->last;
+	l->last_ref = 0;
+	block_begin(l);
 }
 
 bool timeline_grow(struct timeline *l, size_t depth)

@@ -7,11 +7,11 @@
  *	depth = timeline_depth(t); tree_leave(t, …); timeline_end(t, depth);
  *
  * No lock, no system call but when a block is full and goes to the tool: then a thread may have to wait for
- * room (agent/link.h), and what nobody takes is counted. */
-#ifndef AGENT_TIMELINE_H
-#define AGENT_TIMELINE_H
+ * room (agent/core/link.h), and what nobody takes is counted. */
+#ifndef AGENT_CALLS_TIMELINE_H
+#define AGENT_CALLS_TIMELINE_H
 
-#include "agent/tree.h"
+#include "agent/calls/tree.h"
 #include "wire/events.h"
 
 #pragma GCC visibility push(hidden)
@@ -28,9 +28,12 @@ struct timeline {
 	size_t n_marks;
 };
 
-/* NULL: no memory. min_ns: shorter calls are left out. */
-struct timeline *timeline_new(const struct tracer *t, uint64_t min_ns);
+/* NULL: no memory. number: of the thread, among all that have one. min_ns: shorter calls are left out. */
+struct timeline *timeline_new(const struct tracer *t, uint32_t number, uint64_t min_ns);
 void timeline_free(struct timeline *l);
+/* The thread ends: what it has not sent yet goes to the tool. Another goes on with its memory. */
+void timeline_leave(struct tracer *t);
+void timeline_take_over(struct tracer *t, uint32_t number);
 /* The stack is about to be found anew: what is open ends. */
 void timeline_reset(struct tracer *t);
 

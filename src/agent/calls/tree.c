@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See tree.h: threads, nodes, and what happens when something is seen for the first time. */
-#include "agent/tree.h"
+#include "agent/calls/tree.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,16 +8,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/greenlets.h"
-#include "agent/link.h"
-#include "agent/memory.h"
-#include "agent/pace.h"
-#include "agent/timeline.h"
+#include "agent/calls/greenlets.h"
+#include "agent/calls/timeline.h"
+#include "agent/core/cpu_speed.h"
+#include "agent/core/link.h"
+#include "agent/core/memory.h"
 #include "wire/session_layout.h"
 
 enum {
 	STACK_FIRST = 1024, /* activations */
 	EDGES_LOG2_FIRST = 11,
+	TREES_APART =
+		512, /* threads that have one each; from then on, one goes on with that of one that has ended */
+	AREA_APART = 4,        /* … or when this part of the area is in use */
 	EDGES_LOG2_ROOMY = 17, /* up to that, one place in eight is in use at most */
 	SUSPENDED_LOG2_FIRST = 8,
 	SUSPENDED_LOG2_MOST = 20,
@@ -34,8 +37,10 @@ static struct {
 	pthread_key_t key; /* its destructor frees a thread's tracer */
 	bool has_key;
 	struct suspensions suspended; /* of all threads, guarded by the GIL */
-	_Atomic uint32_t n_threads;
-	const unsigned char *area; /* the sparse area */
+	uint32_t epoch;               /* of the link in which … */
+	_Atomic uint32_t n_threads;   /* … so many threads have a tree of their own */
+	_Atomic uint32_t n_timelines; /* all */
+	const unsigned char *area;    /* the sparse area */
 	uint64_t area_bytes;
 	unsigned char *rehearsal; /* takes its place; NULL: none now */
 	uint32_t n_rehearsal;     /* bytes of it in use */
@@ -43,9 +48,13 @@ static struct {
 	struct trace_cost cost;   /* calibrated; all 0: not known */
 	pthread_mutex_t lock;     /* of the list, which threads enter once and leave once */
 	struct tracer *tracers;   /* of all threads */
+	struct tracer *ended;     /* of none: for the next thread */
 } process = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static const double SLOWER_MOST = 4; /* more is not believed */
+static const double SLOWER_MOST = 4;    /* more is not believed */
+static const uint64_t RARE_NS = 250000; /* so long after a look is due no event came */
+static const uint64_t LOOK_PACES =
+	8; /* times the piece of work that tells the pace; it is done thrice */
 
 /* Without the GIL each thread keeps its own. */
 static bool is_free_threaded;
@@ -367,19 +376,30 @@ static void set_costs(struct tracer *t, uint64_t pace)
 		*all[i].at = (uint64_t)((double)all[i].calibrated * slower);
 }
 
-/* It is the tracing's own time, and in that of the function that has just begun. */
+/* What a look took, of the function's time that has just begun. Where the CPU was taken away meanwhile, that is a wait like any
+ * other, and no cost. */
+static void charge_look(struct tracer *t, uint64_t now, uint64_t pace)
+{
+	uint64_t took = clock_read(tree_clock) - now,
+		 most = LOOK_PACES * (pace ? pace : process.cost.pace);
+
+	t->top->node->cost += (most && took > most ? most : took) << 8;
+}
+
+/* Where events are rare what they cost is next to nothing at any pace, and a look at it would cost a hundred times as much. */
 void tree_check(struct tracer *t, uint64_t now)
 {
-	uint64_t pace = now && t->first ? pace_measure(tree_clock) : 0;
+	bool is_rare = now > t->check_at && tree_ns(now - t->check_at) > RARE_NS;
+	uint64_t pace = now && t->first && !is_rare ? cpu_speed_measure(tree_clock) : 0;
 
 	if (pace) {
 		t->first->paces += pace;
 		t->first->n_paces++;
 		set_costs(t, pace);
 	}
-	t->check_at = quiet_check(now);
+	t->check_at = detach_check(now);
 	if (now)
-		t->top->node->cost += (clock_read(tree_clock) - now) << 8;
+		charge_look(t, now, pace);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -403,6 +423,7 @@ static void list_remove(struct tracer *t)
 		if (t->next)
 			t->next->previous = t->previous;
 	}
+	t->previous = NULL;
 	pthread_mutex_unlock(&process.lock);
 }
 
@@ -423,6 +444,71 @@ static void tracer_free(void *tracer)
 	memory_unmap(t, sizeof *t);
 }
 
+/* Programs that make a thread for each piece of work never stop: its tree is the next one's, so that memory, here, in the tool
+ * and in the recording, is what threads need that run at the same time. The first ones are told apart. */
+static bool is_for_the_next(const struct tracer *t)
+{
+	return t->epoch == leadline_link_epoch() && !process.rehearsal &&
+		(atomic_load(&process.n_threads) > TREES_APART ||
+			leadline_link_offset(t->granule) > process.area_bytes / AREA_APART);
+}
+
+/* Its stack is empty, nothing of its thread's is left. */
+static void put_by(struct tracer *t)
+{
+	if (tree_mine == t)
+		tree_mine = NULL;
+	list_remove(t);
+	timeline_leave(t);
+	greenlets_drop(t);
+	t->top = t->bottom;
+	pthread_mutex_lock(&process.lock);
+	t->next = process.ended;
+	process.ended = t;
+	pthread_mutex_unlock(&process.lock);
+}
+
+static void thread_end(void *tracer)
+{
+	struct tracer *t = tracer;
+
+	if (is_for_the_next(t))
+		put_by(t);
+	else
+		tracer_free(t);
+}
+
+static struct tracer *take_ended(void)
+{
+	struct tracer *t;
+
+	pthread_mutex_lock(&process.lock);
+	t = process.ended;
+	if (t)
+		process.ended = t->next;
+	pthread_mutex_unlock(&process.lock);
+	return t;
+}
+
+/* The tree of a thread that has ended; NULL: there is none. */
+static struct tracer *take_over(void)
+{
+	struct tracer *t = take_ended();
+
+	for (; t && t->epoch != leadline_link_epoch(); t = take_ended())
+		tracer_free(t);
+	if (!t)
+		return NULL;
+	t->tid = (int32_t)syscall(SYS_gettid);
+	t->last = clock_read(tree_clock);
+	t->n_off = 0;
+	t->off_seen = UINT32_MAX;
+	t->first->n_threads++;
+	if (t->timeline)
+		timeline_take_over(t, atomic_fetch_add(&process.n_timelines, 1) + 1);
+	return t;
+}
+
 static bool fill(struct tracer *t)
 {
 	t->bottom = memory_map(STACK_FIRST * sizeof *t->bottom);
@@ -439,8 +525,11 @@ static bool fill(struct tracer *t)
 	t->suspended = is_free_threaded ? &t->own : &process.suspended;
 	t->bottom->node = node_new(t, 0, NULL);
 	t->first = t->granule;
+	if (t->first)
+		t->first->n_threads = 1;
 	if (tree_has_timeline && t->first)
-		t->timeline = timeline_new(t, process.timeline_min_ns);
+		t->timeline = timeline_new(
+			t, atomic_fetch_add(&process.n_timelines, 1) + 1, process.timeline_min_ns);
 	return t->bottom->node && (!tree_has_timeline || t->timeline);
 }
 
@@ -463,6 +552,19 @@ static struct tracer *attach_again(void)
 	return tree_mine = t;
 }
 
+static struct tracer *tracer_new(void)
+{
+	struct tracer *t = take_over();
+
+	if (t)
+		return t;
+	t = memory_map(sizeof *t);
+	if (!t || fill(t))
+		return t;
+	tracer_free(t);
+	return NULL;
+}
+
 struct tracer *tree_attach(void)
 {
 	static _Thread_local uint32_t n_refused;
@@ -472,12 +574,11 @@ struct tracer *tree_attach(void)
 		return t;
 	if (n_refused && ++n_refused % 1024)
 		return NULL;
-	t = leadline_link_is_live() && leadline_link_thread() ? memory_map(sizeof *t) : NULL;
-	if (!t || !fill(t)) {
-		n_refused += !n_refused;
-		quiet_check(0);
-		if (t)
-			tracer_free(t);
+	t = leadline_link_is_live() && leadline_link_thread() ? tracer_new() : NULL;
+	if (!t) {
+		if (!n_refused++)
+			leadline_link_missed(true);
+		detach_check(0);
 		return NULL;
 	}
 	t->epoch = leadline_link_epoch();
@@ -496,9 +597,14 @@ bool tree_start(bool without_gil)
 	struct session_layout l;
 
 	if (!h || !session_layout_init(&l, h->n_slots, h->ring_bytes, h->sparse_bytes) ||
-		(!process.has_key && pthread_key_create(&process.key, tracer_free) != 0))
+		(!process.has_key && pthread_key_create(&process.key, thread_end) != 0))
 		return false;
 	process.has_key = true;
+	if (process.epoch != leadline_link_epoch()) {
+		process.epoch = leadline_link_epoch();
+		atomic_store(&process.n_threads, 0);
+		atomic_store(&process.n_timelines, 0);
+	}
 	process.area = (const unsigned char *)h + l.sparse_offset;
 	process.area_bytes = l.sparse_bytes;
 	is_free_threaded = without_gil;
@@ -538,6 +644,7 @@ void tree_rehearsed(void)
 	memory_unmap(process.rehearsal, REHEARSAL_BYTES);
 	process.rehearsal = NULL;
 	atomic_store(&process.n_threads, 0);
+	atomic_store(&process.n_timelines, 0);
 }
 
 const struct trace_node *tree_rehearsal_find(uint64_t calls)
@@ -547,7 +654,7 @@ const struct trace_node *tree_rehearsal_find(uint64_t calls)
 	for (uint32_t at = 0; at < process.n_rehearsal; at += TRACE_GRANULE_BYTES) {
 		struct trace_granule *g = (struct trace_granule *)(void *)(process.rehearsal + at);
 
-		for (uint64_t i = 0; i < g->n; i++)
+		for (uint32_t i = 0; i < g->n; i++)
 			if (nodes_of(g)[i].calls >= calls)
 				newest = &nodes_of(g)[i];
 	}
@@ -580,10 +687,11 @@ void tree_pause(void)
 void tree_forget(void)
 {
 	pthread_mutex_init(&process.lock, NULL);
-	process.tracers = NULL;
+	process.tracers = process.ended = NULL;
 	tree_mine = NULL;
 	if (process.has_key)
 		pthread_setspecific(process.key, NULL);
 	memset(&process.suspended, 0, sizeof process.suspended);
 	atomic_store(&process.n_threads, 0);
+	atomic_store(&process.n_timelines, 0);
 }

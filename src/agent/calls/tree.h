@@ -18,16 +18,19 @@
  *
  * When there is no room for another node, a context is folded: into the nearest caller that is the same
  * function (a recursive call then), else into the function's node directly below the thread's own. Counts and
- * times per function stay exact, contexts do not, and the thread's n_folded tells how often. */
-#ifndef AGENT_TREE_H
-#define AGENT_TREE_H
+ * times per function stay exact, contexts do not, and the thread's n_folded tells how often. Where not even a thread has room, its
+ * events are counted as missed (leadline_link_missed).
+ *
+ * A thread that ends leaves its tree to the next that begins, once there have been many: what they called is counted together then. */
+#ifndef AGENT_CALLS_TREE_H
+#define AGENT_CALLS_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/codes.h"
-#include "agent/quiet.h"
+#include "agent/core/codes.h"
+#include "agent/core/detach.h"
 #include "wire/clock.h"
 #include "wire/trace.h"
 
@@ -82,7 +85,7 @@ struct tracer {
 	uint64_t last;           /* stamp of the event before */
 	uint64_t check_at;       /* when to ask whether anybody listens … */
 	uint64_t n_entered;      /* … by events, where no clock is read */
-	struct tree_costs costs; /* at the pace at which the CPU was last found (pace.h) */
+	struct tree_costs costs; /* at the pace at which the CPU was last found (cpu_speed.h) */
 	struct edge *edges;
 	uint32_t edges_log2, n_edges;
 	struct shadow *bottom, *limit; /* of the stack's memory; limit: one behind */

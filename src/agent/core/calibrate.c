@@ -3,15 +3,15 @@
  * event costs in all comes from loops like those of real programs, whose calls are specialised by the interpreter as
  * long as nobody watches. How much of it is between a call's two stamps is read off the tree in loops of empty functions,
  * less half of what such a call costs untraced: the other half is before and after the stamps also in a traced one. */
-#include "agent/calibrate.h"
+#include "agent/core/calibrate.h"
 
 #include <time.h>
 
-#include "agent/calls.h"
-#include "agent/compat.h"
-#include "agent/middle.h"
-#include "agent/pace.h"
-#include "agent/tree.h"
+#include "agent/calls/calls.h"
+#include "agent/calls/tree.h"
+#include "agent/core/compat.h"
+#include "agent/core/cpu_speed.h"
+#include "agent/core/median.h"
 
 enum {
 	FROM = 1000, /* smaller numbers exist once and need no memory: programs have others, too */
@@ -19,7 +19,8 @@ enum {
 	CALLS = 400,
 	FIBS = 3193,
 	FARS = CALLS,
-	MIXES = CALLS,
+	FUNCTIONS = 4, /* of C that a turn calls, and methods */
+	METHODS_OF_C = 3,
 	ITEMS = 4 * CALLS,
 	OTHERS = 2 * CALLS,
 	ROUNDS = 9,
@@ -27,8 +28,9 @@ enum {
 	TRIES = 3
 };
 
-#define STEADY      1.1 /* paces may differ so much */
-#define SURE_ENOUGH 0.1 /* else there are more rounds */
+#define DEAREST     0.25 /* of the piece of work that tells the pace: no event is dearer */
+#define STEADY      1.1  /* paces may differ so much */
+#define SURE_ENOUGH 0.1  /* else there are more rounds */
 
 static const char source[] = "def f(): pass\n"
 			     "def empty(r):\n"
@@ -47,13 +49,17 @@ static const char source[] = "def f(): pass\n"
 			     "def recursion(r): fib(16 if len(r) > 64 else 8)\n"
 			     "def methods(r, p=P()):\n"
 			     "    for i in r: p.far(i)\n"
-			     "def builtins(r, word='calibrate', table={1: 2}):\n"
+			     "def builtins(r):\n"
 			     "    items = [0] * 300\n"
 			     "    for i in r:\n"
-			     "        items.append(ord('a'))\n"
+			     "        ord('a')\n"
 			     "        len(items)\n"
 			     "        abs(i)\n"
 			     "        isinstance(i, int)\n"
+			     "def bound(r, word='calibrate', table={1: 2}):\n"
+			     "    items = [0] * 300\n"
+			     "    for i in r:\n"
+			     "        items.append(i)\n"
 			     "        table.get(i)\n"
 			     "        word.startswith('c')\n"
 			     "def numbers(r):\n"
@@ -78,6 +84,7 @@ enum shape {
 	RECURSION,
 	METHODS,
 	MANY_BUILTINS,
+	MANY_BOUND, /* methods of C types: interpreters before 3.12 make an object for the event of each */
 	MANY_RESUMES,
 	MANY_OTHERS,
 	CODE,
@@ -93,7 +100,8 @@ static const struct {
 	[BUILTIN] = { "builtin", CALLS },
 	[RECURSION] = { "recursion", FIBS },
 	[METHODS] = { "methods", FARS * 3 },
-	[MANY_BUILTINS] = { "builtins", MIXES * 7 },
+	[MANY_BUILTINS] = { "builtins", CALLS *FUNCTIONS },
+	[MANY_BOUND] = { "bound", CALLS *METHODS_OF_C },
 	[MANY_RESUMES] = { "resumes", 2 * ITEMS },
 	[MANY_OTHERS] = { "others", OTHERS },
 	[CODE] = { "code", 0 },
@@ -146,10 +154,10 @@ static double run_paced(struct bench *b, enum shape shape, bool is_traced, doubl
 	run_once(b, shape, b->warm, NULL);
 	for (int i = 0; i < TRIES; i++) {
 		const struct trace_node *node = is_traced ? tree_rehearsal_find(WARM) : NULL;
-		double before = (double)pace_measure(tree_clock), after, apart;
+		double before = (double)cpu_speed_measure(tree_clock), after, apart;
 		struct timed now = run_once(b, shape, b->range, node);
 
-		after = (double)pace_measure(tree_clock);
+		after = (double)cpu_speed_measure(tree_clock);
 		apart = (before > after ? before / after : after / before) + now.is_torn;
 		if (i == 0 || apart < off) {
 			best = now;
@@ -203,7 +211,7 @@ static bool prepare(struct bench *b)
 /* ---- what the rounds say --------------------------------------------------------------------- */
 
 /* What a loop takes, less what it takes untraced, for each of its events; in units of the pace. */
-static struct middle added(const struct bench *b, enum shape shape)
+static struct median added(const struct bench *b, enum shape shape)
 {
 	double each[ROUNDS_MOST];
 
@@ -212,23 +220,35 @@ static struct middle added(const struct bench *b, enum shape shape)
 
 		each[i] = more > 0 ? more / (double)shapes[shape].n : 0;
 	}
-	return middle_of(each, b->n_rounds);
+	return median_of(each, b->n_rounds);
 }
 
 /* Of the ways to call a Python function the middle one: in some processes one of them costs half as much again, by where its memory
  * lies, which says nothing of the program's functions. */
-static struct middle added_by_calls(const struct bench *b)
+static struct median added_by_calls(const struct bench *b)
 {
-	struct middle a = added(b, PYTHON), c = added(b, METHODS), m = added(b, RECURSION);
+	struct median a = added(b, PYTHON), c = added(b, METHODS), m = added(b, RECURSION);
 
 	if ((m.value > a.value) == (m.value > c.value)) /* it is the least or the most */
 		m = (a.value > m.value) == (a.value > c.value) ? c : a;
 	return m;
 }
 
-static struct middle added_by(const struct bench *b, enum shape shape)
+/* Of functions and methods of C together. */
+static struct median added_by_c(const struct bench *b)
 {
-	return shape == RECURSION ? added_by_calls(b) : added(b, shape);
+	struct median f = added(b, MANY_BUILTINS), m = added(b, MANY_BOUND);
+
+	return (struct median){ (FUNCTIONS * f.value + METHODS_OF_C * m.value) /
+			(FUNCTIONS + METHODS_OF_C),
+		f.error > m.error ? f.error : m.error };
+}
+
+static struct median added_by(const struct bench *b, enum shape shape)
+{
+	return shape == RECURSION        ? added_by_calls(b)
+		: shape == MANY_BUILTINS ? added_by_c(b)
+					 : added(b, shape);
 }
 
 /* … and the part of `all` that is between the stamps, by a loop of empty functions. */
@@ -239,7 +259,7 @@ static double between(const struct bench *b, enum shape shape, double all)
 	for (size_t i = 0; i < b->n_rounds; i++)
 		each[i] = (b->inside[shape][i] - (b->plain[shape][i] - b->plain[EMPTY][i]) / 2) /
 			CALLS;
-	inside = middle_of(each, b->n_rounds).value;
+	inside = median_of(each, b->n_rounds).value;
 	return inside < 0 ? 0 : inside < all ? inside : all;
 }
 
@@ -250,7 +270,7 @@ static double slower(const struct bench *b)
 
 	for (size_t i = 0; i < b->n_rounds; i++)
 		each[i] = b->traced[CODE][i] / b->plain[CODE][i];
-	return middle_of(each, b->n_rounds).value;
+	return median_of(each, b->n_rounds).value;
 }
 
 static double error(const struct bench *b)
@@ -278,7 +298,7 @@ static bool run_all(struct bench *b)
 
 static void conclude(struct bench *b, struct trace_cost *ret)
 {
-	struct middle pace = middle_of(b->pace, b->n_paces);
+	struct median pace = median_of(b->pace, b->n_paces);
 	const struct {
 		enum shape many, empty;
 		uint64_t *inside, *outside;
@@ -288,12 +308,16 @@ static void conclude(struct bench *b, struct trace_cost *ret)
 
 	ret->pace = (uint64_t)pace.value;
 	ret->other_outside = (uint64_t)(added(b, MANY_OTHERS).value * pace.value * 256);
+	ret->c_function = (uint64_t)(added(b, MANY_BUILTINS).value * pace.value * 256);
+	ret->c_method = (uint64_t)(added(b, MANY_BOUND).value * pace.value * 256);
 	ret->slower_permille = (uint64_t)(slower(b) * 1000);
 	ret->error_permille = (uint64_t)(error(b) * 1000);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		double all = added_by(b, kinds[i].many).value;
 		double inside = between(b, kinds[i].empty, all);
 
+		if (all > DEAREST) /* whatever was measured, it was no event */
+			ret->error_permille = 1000;
 		*kinds[i].inside = (uint64_t)(inside * pace.value * 256);
 		*kinds[i].outside = (uint64_t)((all - inside) * pace.value * 256);
 	}
@@ -302,7 +326,7 @@ static void conclude(struct bench *b, struct trace_cost *ret)
 bool calibrate(struct trace_cost *ret)
 {
 	struct bench b = { 0 };
-	bool is_measured = pace_start() && prepare(&b) && run_all(&b);
+	bool is_measured = cpu_speed_start() && prepare(&b) && run_all(&b);
 
 	if (is_measured)
 		conclude(&b, ret);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a traced call costs in this interpreter on this machine, measured by tracing small functions for some
- * milliseconds. Reports subtract it. It is told together with the pace (pace.h) at which it was measured: the program may
+ * milliseconds. Reports subtract it. It is told together with the pace (cpu_speed.h) at which it was measured: the program may
  * run at another. */
-#ifndef AGENT_CALIBRATE_H
-#define AGENT_CALIBRATE_H
+#ifndef AGENT_CORE_CALIBRATE_H
+#define AGENT_CORE_CALIBRATE_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See code_words.h. */
-#include "agent/code_words.h"
+#include "agent/core/code_words.h"
 
 #include <string.h>
 

@@ -3,10 +3,10 @@
  * What the instructions of a code object name, in words, for whoever shows its bytecode later: constants as repr() has
  * them, names, locals, and up to 3.10 cell and free variables. Runs no code of the program: only constants
  * of the interpreter's own types are written out. */
-#ifndef AGENT_CODE_WORDS_H
-#define AGENT_CODE_WORDS_H
+#ifndef AGENT_CORE_CODE_WORDS_H
+#define AGENT_CORE_CODE_WORDS_H
 
-#include "agent/compat.h"
+#include "agent/core/compat.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * See codes.h. Two tables: by address, and by content (which functions are the same). Both are only looked
  * at when a calling context is new, so a lock is all they need; nothing of Python is called under it. */
-#include "agent/codes.h"
+#include "agent/core/codes.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#include "agent/code_words.h"
-#include "agent/compat.h"
-#include "agent/exclude.h"
-#include "agent/greenlets.h"
-#include "agent/link.h"
-#include "agent/memory.h"
-#include "agent/name_text.h"
+#include "agent/calls/budget.h"
+#include "agent/calls/exclude.h"
+#include "agent/calls/greenlets.h"
+#include "agent/core/code_words.h"
+#include "agent/core/compat.h"
+#include "agent/core/link.h"
+#include "agent/core/memory.h"
+#include "agent/core/name_text.h"
 #include "wire/trace.h"
 
 enum { PIECE_BYTES = 64 << 10, LOG2_FIRST = 10 };
@@ -25,11 +26,15 @@ struct table { /* of functions, open addressing */
 
 static struct {
 	pthread_mutex_t lock;
+	/* without the GIL: each function is told once. Nothing of Python is called under it */
+	pthread_mutex_t telling;
 	struct table by_key, by_content;
 	struct function *piece; /* room for the next ones */
 	uint32_t n_piece;
 	uint32_t n_numbers;
-} all = { .lock = PTHREAD_MUTEX_INITIALIZER, .by_content.is_by_content = true };
+} all = { .lock = PTHREAD_MUTEX_INITIALIZER,
+	.telling = PTHREAD_MUTEX_INITIALIZER,
+	.by_content.is_by_content = true };
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
@@ -155,6 +160,7 @@ static void on_death(const void *code)
 	if (f)
 		f->key = NULL;
 	pthread_mutex_unlock(&all.lock);
+	budget_died(code);
 }
 
 /* ---- telling the tool ------------------------------------------------------------------------ */
@@ -329,26 +335,39 @@ static void warn_of_profilers(const struct text *name)
 			leadline_link_emit(TRACE_RECORD_NOTE, note, sizeof note - 1);
 }
 
-static bool tell_builtin(uint32_t number, PyObject *callable)
+/* Whether the function, or another of the same content, has been told meanwhile. Under `telling`. */
+static bool is_told_by_now(struct function *f)
+{
+	pthread_mutex_lock(&all.lock);
+	for (const struct function *same = find_content(f->content); same && !f->is_told;
+		same = same->next_same)
+		f->is_told = same->is_told;
+	pthread_mutex_unlock(&all.lock);
+	return f->is_told;
+}
+
+static void tell_builtin(struct function *f, PyObject *callable)
 {
 	enum { ROOM = NAME_TEXT_BYTES(NAME_CHARS_MOST) };
 	unsigned char record[sizeof(struct trace_builtin) + ROOM];
-	struct trace_builtin head = { .function = number };
+	struct trace_builtin head = { .function = f->number };
 	PyObject *name = PyCFunction_Check(callable)
 		? name_of_bound((const PyCFunctionObject *)callable)
 		: PyObject_Repr(callable);
 	struct text t = name_of(name, NAME_CHARS_MOST);
 	uint32_t n = t.n < ROOM ? t.n : ROOM;
-	bool is_told;
 
 	memcpy(record, &head, sizeof head);
 	memcpy(record + sizeof head, t.p, n);
 	warn_of_profilers(&t);
-	is_told = leadline_link_emit(TRACE_RECORD_BUILTIN, record, (uint32_t)sizeof head + n);
+	pthread_mutex_lock(&all.telling);
+	if (!is_told_by_now(f))
+		f->is_told =
+			leadline_link_emit(TRACE_RECORD_BUILTIN, record, (uint32_t)sizeof head + n);
+	pthread_mutex_unlock(&all.telling);
 	Py_XDECREF(t.owner);
 	Py_XDECREF(name);
 	PyErr_Clear();
-	return is_told;
 }
 
 /* ---- the interface --------------------------------------------------------------------------- */
@@ -386,7 +405,10 @@ static const struct function *get_python(PyCodeObject *code)
 		f->is_told = true;
 	if (f && !f->is_told) {
 		texts[TEXT_WORDS] = text_of_own(code_words(code));
-		f->is_told = tell_code(f->number, code->co_firstlineno, texts);
+		pthread_mutex_lock(&all.telling);
+		if (!is_told_by_now(f))
+			f->is_told = tell_code(f->number, code->co_firstlineno, texts);
+		pthread_mutex_unlock(&all.telling);
 	}
 	texts_done(texts);
 	return f;
@@ -400,7 +422,7 @@ const struct function *codes_get(const void *key, void *callable)
 		return get_python((PyCodeObject *)(uintptr_t)key);
 	f = find_or_add(key, mix((uintptr_t)key), true);
 	if (f && !f->is_told)
-		f->is_told = tell_builtin(f->number, callable);
+		tell_builtin(f, callable);
 	return f;
 }
 
@@ -419,5 +441,6 @@ static void forget_told(struct table *t)
 void codes_forget(void)
 {
 	pthread_mutex_init(&all.lock, NULL);
+	pthread_mutex_init(&all.telling, NULL);
 	forget_told(&all.by_content);
 }

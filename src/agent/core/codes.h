@@ -3,8 +3,8 @@
  * The functions of this process by address, numbered, and told to the tool once each. Code objects are not
  * kept alive: when one dies its address counts no more. A code object with the same file, name, line and
  * line table as an earlier one (exec in a loop) gets that one's number. */
-#ifndef AGENT_CODES_H
-#define AGENT_CODES_H
+#ifndef AGENT_CORE_CODES_H
+#define AGENT_CORE_CODES_H
 
 #include <stdbool.h>
 #include <stdint.h>

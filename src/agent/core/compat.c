@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: MIT
  * The variables of compat.h, which differ by version as it does. */
 #define COMPAT_VARIABLES
-#include "agent/compat.h"
+#include "agent/core/compat.h"

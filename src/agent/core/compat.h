@@ -3,8 +3,8 @@
  * Everything that differs between the CPython versions an agent is built for: the one place where
  * PY_VERSION_HEX is looked at. Which of the two kinds of hooks is compiled in (calls_profile.c up to 3.11,
  * calls_monitoring.c after) is decided in meson.build; this header says what each needs. */
-#ifndef AGENT_COMPAT_H
-#define AGENT_COMPAT_H
+#ifndef AGENT_CORE_COMPAT_H
+#define AGENT_CORE_COMPAT_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -46,6 +46,17 @@ static inline void compat_module_made(PyObject *module)
 		PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
 #else
 	(void)module;
+#endif
+}
+
+/* Whether the hooks can be told of what the calling thread's interpreter runs. Up to 3.11 they are its threads'; from 3.12 on each interpreter
+ * has its own sys.monitoring, and we are in the first one's. */
+static inline bool compat_is_ours(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+	return PyThreadState_Get()->interp == PyInterpreterState_Main();
+#else
+	return true;
 #endif
 }
 
@@ -210,6 +221,16 @@ static inline PyThreadState *compat_thread(void)
 	return PyThreadState_GetUnchecked();
 #else
 	return _PyThreadState_UncheckedGet();
+#endif
+}
+
+/* The interpreter the program began in, not one that it made. */
+static inline bool compat_is_first(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+	return compat_is_ours();
+#else
+	return compat_thread()->interp == PyInterpreterState_Main();
 #endif
 }
 
@@ -823,6 +844,113 @@ static inline void compat_set_trace(PyThreadState *thread, Py_tracefunc function
 #endif
 }
 #endif
+
+/* ---- whether all of this is so: proof.h ------------------------------------------------------- */
+
+/* What is read of code objects, under the names they have as attributes; what is not here lies between two of them. */
+#if PY_VERSION_HEX >= 0x030B0000
+#define COMPAT_CODE_OBJECTS(F) \
+	F(co_consts)           \
+	F(co_names) F(co_exceptiontable) F(co_filename) F(co_name) F(co_qualname) F(co_linetable)
+#define COMPAT_CODE_NUMBERS(F) \
+	F(co_flags) F(co_argcount) F(co_kwonlyargcount) F(co_firstlineno) F(co_nlocals)
+#else
+#if PY_VERSION_HEX >= 0x030A0000
+#define COMPAT_CODE_LINES(F) F(co_linetable)
+#else
+#define COMPAT_CODE_LINES(F) F(co_lnotab)
+#endif
+#define COMPAT_CODE_OBJECTS(F) \
+	F(co_code)             \
+	F(co_consts)           \
+	F(co_names)            \
+	F(co_varnames) F(co_freevars) F(co_cellvars) F(co_filename) F(co_name) COMPAT_CODE_LINES(F)
+#define COMPAT_CODE_NUMBERS(F) \
+	F(co_flags) F(co_argcount) F(co_kwonlyargcount) F(co_firstlineno) F(co_nlocals)
+#endif
+
+/* Before a version's first release its structs change without notice: then only the very same will do. */
+static inline bool compat_is_release(void)
+{
+	enum { CANDIDATE = 0xC0, LEVEL = 0xF0 };
+	PyObject *said = PySys_GetObject("hexversion");
+	long hex = said && PyLong_Check(said) ? PyLong_AsLong(said) : 0;
+
+	return hex == PY_VERSION_HEX ||
+		(hex >> 16 == PY_VERSION_HEX >> 16 && (hex & LEVEL) >= CANDIDATE &&
+			(PY_VERSION_HEX & LEVEL) >= CANDIDATE);
+}
+
+/* The calling thread's, by the interpreter's own word. */
+static inline PyInterpreterState *compat_interpreter(void)
+{
+#if PY_VERSION_HEX >= 0x03090000
+	return PyInterpreterState_Get();
+#else
+	return _PyInterpreterState_Get();
+#endif
+}
+
+static inline bool compat_is_thread_id(PyThreadState *thread)
+{
+#if PY_VERSION_HEX >= 0x03090000
+	return thread->id == PyThreadState_GetID(thread);
+#else
+	(void)thread; /* which nobody tells */
+	return true;
+#endif
+}
+
+/* Whether both are the same activation. */
+static inline bool compat_is_frame(PyFrameObject *frame, compat_frame *leaf)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+	(void)frame; /* is never looked into */
+	return leaf == compat_activation();
+#elif PY_VERSION_HEX >= 0x030B0000
+	return frame->f_frame == leaf;
+#else
+	return frame == leaf;
+#endif
+}
+
+/* What compat_local() takes for the running frame. */
+static inline const void *compat_activation_of(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+	(void)frame;
+	return compat_activation();
+#else
+	return frame;
+#endif
+}
+
+/* A number's digits; or up to 3.11 where a generator keeps its frame. */
+static inline bool compat_are_parts_good(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+	PyObject *seven = PyLong_FromLong(7);
+	bool is_good = seven && compat_small_int(seven) == 7;
+
+	Py_XDECREF(seven);
+	return is_good;
+#elif PY_VERSION_HEX >= 0x030B0000
+	PyObject *space = PyDict_New();
+	PyObject *generator =
+		space ? PyRun_String("(_ for _ in ())", Py_eval_input, space, space) : NULL;
+	PyObject *frame = generator ? PyObject_GetAttrString(generator, "gi_frame") : NULL;
+	bool is_good = frame &&
+		(void *)((PyFrameObject *)frame)->f_frame ==
+			(void *)((PyGenObject *)generator)->gi_iframe;
+
+	Py_XDECREF(frame);
+	Py_XDECREF(generator);
+	Py_XDECREF(space);
+	return is_good;
+#else
+	return true;
+#endif
+}
 
 #pragma GCC visibility pop
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * See pace.h. */
-#include "agent/pace.h"
+ * See cpu_speed.h. */
+#include "agent/core/cpu_speed.h"
 
-#include "agent/compat.h"
+#include "agent/core/compat.h"
 
 enum { TURNS = 40 };
 
 static PyObject *whole, *part, *names, *name; /* owned, for good */
 
-bool pace_start(void)
+bool cpu_speed_start(void)
 {
 	if (names)
 		return true;
@@ -44,7 +44,7 @@ static uint64_t once(enum clock_mode clock)
 }
 
 /* The first makes warm what is cold; of two more the lesser, as the CPU may be taken away during one. */
-uint64_t pace_measure(enum clock_mode clock)
+uint64_t cpu_speed_measure(enum clock_mode clock)
 {
 	uint64_t first, second;
 

@@ -4,10 +4,10 @@
  * Python code, no event). It grows to twice its length while the core's other hyperthread is busy, and what tracing
  * costs grows alike; so costs are kept in units of it (calibrate.h), and hooks measure it now and then.
  *
- *	pace_start();
- *	uint64_t ticks = pace_measure(clock);	some microseconds */
-#ifndef AGENT_PACE_H
-#define AGENT_PACE_H
+ *	cpu_speed_start();
+ *	uint64_t ticks = cpu_speed_measure(clock);	some microseconds */
+#ifndef AGENT_CORE_CPU_SPEED_H
+#define AGENT_CORE_CPU_SPEED_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,10 +17,10 @@
 #pragma GCC visibility push(hidden)
 
 /* Once, with the GIL. False: no memory; then every measurement is 0. */
-bool pace_start(void);
+bool cpu_speed_start(void);
 
 /* With the GIL, where there is one; any thread. 0: not now, as an exception is on its way. */
-uint64_t pace_measure(enum clock_mode clock);
+uint64_t cpu_speed_measure(enum clock_mode clock);
 
 #pragma GCC visibility pop
 

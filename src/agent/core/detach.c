@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * See quiet.h. */
-#include "agent/quiet.h"
+ * See detach.h. */
+#include "agent/core/detach.h"
 
 #include <stdatomic.h>
 
-#include "agent/calls.h"
-#include "agent/compat.h"
-#include "agent/line_hooks.h"
-#include "agent/link.h"
-#include "agent/tree.h"
+#include "agent/calls/calls.h"
+#include "agent/calls/tree.h"
+#include "agent/core/compat.h"
+#include "agent/core/link.h"
+#include "agent/lines/line_hooks.h"
 
 static void take_hooks_out(void)
 {
@@ -22,7 +22,7 @@ static void take_hooks_out(void)
 }
 
 /* Without the GIL several threads may find out at once: one of them does it. */
-uint64_t quiet_check(uint64_t now)
+uint64_t detach_check(uint64_t now)
 {
 	static _Atomic bool is_being_done;
 

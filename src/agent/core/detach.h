@@ -4,12 +4,12 @@
  * runs as if it had never been traced. Hooks ask now and then, by the time they have read anyway, or by counting:
  *
  *	if (unlikely(now >= t->check_at))
- *		t->check_at = quiet_check(now);
+ *		t->check_at = detach_check(now);
  *
  * Whichever thread sees it first takes the hooks of all threads out, on the spot: others may wait in a C function, or run a
  * loop that calls nothing, for as long as the program lives. */
-#ifndef AGENT_QUIET_H
-#define AGENT_QUIET_H
+#ifndef AGENT_CORE_DETACH_H
+#define AGENT_CORE_DETACH_H
 
 #include <stdint.h>
 
@@ -22,7 +22,7 @@ enum {
 
 /* When to ask again, in the session's clock. In a hook, with the GIL where there is one; any thread. When nobody listens,
  * all hooks are out when it returns; what they work on is there still. */
-uint64_t quiet_check(uint64_t now);
+uint64_t detach_check(uint64_t now);
 
 #pragma GCC visibility pop
 

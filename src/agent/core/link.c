@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See link.h. Runs inside other people's programs: includes wire/ and libc only. The file-scope
  * state is the process's one link; what a forked child must forget lies in a page of its own. */
-#include "agent/link.h"
+#include "agent/core/link.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -14,12 +14,12 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "agent/core/atfork.h"
 #include "wire/clock.h"
 #include "wire/session_layout.h"
 
@@ -37,7 +37,17 @@ enum link_state {
 	LINK_QUIET,
 };
 
-/* The page the kernel wipes in a forked child. Written while OPENING, then only `state`. */
+struct thread {
+	uint32_t epoch;            /* of the link in which it was last asked for a slot */
+	volatile uint32_t busy;    /* between reserve and commit: keep out, signal handlers */
+	struct session_slot *slot; /* NULL: it shares the crowd's */
+	struct ring_writer ring;
+	bool is_ending;      /* its destructor has been called once */
+	bool is_stuck;       /* the last wait brought nothing … */
+	uint64_t stuck_head; /* … and this is where the consumer was */
+};
+
+/* The page the kernel wipes in a forked child. Written while OPENING, then only `state` and what the crowd's lock guards. */
 struct link {
 	_Atomic uint32_t state; /* enum link_state */
 	uint32_t epoch;
@@ -49,7 +59,11 @@ struct link {
 	pid_t pid;
 	struct session_layout layout;
 	struct agent_options options;
+	pthread_mutex_t crowd_lock; /* all 0 is unlocked: PTHREAD_MUTEX_INITIALIZER */
+	struct thread crowd;        /* the slot of all threads that found none of their own */
 };
+
+_Static_assert(sizeof(struct link) <= SESSION_PAGE_BYTES, "link: one page");
 
 /* What a forked child keeps. Written before `link` is set, or while OPENING. */
 static struct {
@@ -66,16 +80,6 @@ static struct {
 } kept;
 
 static struct link *_Atomic link_page;
-
-struct thread {
-	uint32_t epoch;         /* of the link `slot` belongs to */
-	volatile uint32_t busy; /* between reserve and commit: keep out, signal handlers */
-	struct session_slot *slot;
-	struct ring_writer ring;
-	uint32_t released_seen; /* without a slot: n_released when last tried */
-	bool is_stuck;          /* the last wait brought nothing … */
-	uint64_t stuck_head;    /* … and this is where the consumer was */
-};
 
 /* initial-exec: no allocation at a thread's first access, as in a malloc hook or signal handler. */
 static _Thread_local struct thread self __attribute__((tls_model("initial-exec")));
@@ -267,11 +271,11 @@ static bool is_header_good(const struct session_header *h, uint64_t map_bytes)
 static bool map_memory(struct link *l, int fd, uint64_t map_bytes)
 {
 	bool is_again = kept.map && kept.map_bytes == map_bytes;
-	struct stat st;
 	void *map;
 
-	if (fstat(fd, &st) < 0 || (uint64_t)st.st_size != map_bytes ||
-		map_bytes < SESSION_PAGE_BYTES || map_bytes > SESSION_MAP_BYTES_MAX)
+	/* lseek: fstat is in no C library that an agent could find at run time before glibc 2.33 */
+	if (map_bytes < SESSION_PAGE_BYTES || map_bytes > SESSION_MAP_BYTES_MAX ||
+		lseek(fd, 0, SEEK_END) != (off_t)map_bytes)
 		return false;
 	map = mmap(is_again ? kept.map : NULL, map_bytes, PROT_READ | PROT_WRITE,
 		MAP_SHARED | (is_again ? MAP_FIXED : 0), fd, 0);
@@ -353,10 +357,15 @@ static void wipe_in_child(void)
 		memset(l, 0, sizeof *l);
 }
 
-static void end_of_thread(void *unused)
+/* Other destructors may have something to tell still, in whichever order they are called: the second round ends it. */
+static void end_of_thread(void *thread)
 {
-	(void)unused;
-	leadline_link_thread_end();
+	struct thread *t = thread;
+
+	if (!t->is_ending && pthread_setspecific(kept.key, t) == 0)
+		t->is_ending = true;
+	else
+		leadline_link_thread_end();
 }
 
 static int set_address(void)
@@ -390,7 +399,7 @@ static int set_up(const char *build)
 		return -errno;
 	result = pthread_key_create(&kept.key, end_of_thread);
 	if (result == 0 && madvise(l, SESSION_PAGE_BYTES, MADV_WIPEONFORK) < 0)
-		result = pthread_atfork(NULL, NULL, wipe_in_child);
+		result = atfork_child(wipe_in_child);
 	if (result) {
 		munmap(l, SESSION_PAGE_BYTES);
 		return -result;
@@ -443,12 +452,17 @@ static bool take(struct session_slot *slot)
 		atomic_compare_exchange_strong(&slot->state, &expected, SESSION_SLOT_TAKEN);
 }
 
+/* The last slot is the crowd's. */
+static uint32_t n_own_slots(const struct link *l)
+{
+	return l->layout.n_slots - 1;
+}
+
 /* A slot given back is better than a fresh one: its ring's pages are there already. */
 static struct session_slot *find_slot(struct link *l, uint32_t *ret_index)
 {
 	struct session_header *h = l->header;
-	uint32_t n = atomic_load(&h->n_claimed),
-		 limit = n < l->layout.n_slots ? n : l->layout.n_slots;
+	uint32_t n = atomic_load(&h->n_claimed), limit = n < n_own_slots(l) ? n : n_own_slots(l);
 
 	if (atomic_load(&h->n_released))
 		for (uint32_t i = 0; i < limit; i++)
@@ -456,10 +470,10 @@ static struct session_slot *find_slot(struct link *l, uint32_t *ret_index)
 				*ret_index = i;
 				return session_slot_at(&l->layout, h, i);
 			}
-	while (atomic_load(&h->n_claimed) < l->layout.n_slots) {
+	while (atomic_load(&h->n_claimed) < n_own_slots(l)) {
 		uint32_t i = atomic_fetch_add(&h->n_claimed, 1);
 
-		if (i < l->layout.n_slots && take(session_slot_at(&l->layout, h, i))) {
+		if (i < n_own_slots(l) && take(session_slot_at(&l->layout, h, i))) {
 			*ret_index = i;
 			return session_slot_at(&l->layout, h, i);
 		}
@@ -467,42 +481,47 @@ static struct session_slot *find_slot(struct link *l, uint32_t *ret_index)
 	return NULL;
 }
 
+static void begin_slot(
+	struct link *l, struct thread *t, struct session_slot *slot, uint32_t i, int32_t tid)
+{
+	t->slot = slot;
+	t->is_stuck = t->is_ending = false;
+	ring_writer_init(&t->ring, &slot->ring, session_ring_at(&l->layout, l->header, i),
+		l->layout.ring_bytes);
+	atomic_store_explicit(&slot->tid, tid, memory_order_relaxed);
+	atomic_store_explicit(&slot->start, clock_read(l->clock_mode), memory_order_relaxed);
+	atomic_store_explicit(&slot->state, SESSION_SLOT_LIVE, memory_order_release);
+}
+
+/* One that finds none stays with the crowd: what it tells through two rings would not come in order. */
 static void claim(struct link *l, struct thread *t)
 {
-	uint32_t released = atomic_load(&l->header->n_released), i = 0;
+	uint32_t i = 0;
 	struct session_slot *slot = find_slot(l, &i);
 
 	t->epoch = l->epoch;
-	t->slot = slot;
-	t->released_seen = released;
-	t->is_stuck = false;
+	t->slot = NULL;
 	if (!slot)
 		return;
-	ring_writer_init(&t->ring, &slot->ring, session_ring_at(&l->layout, l->header, i),
-		l->layout.ring_bytes);
-	atomic_store_explicit(&slot->tid, (int32_t)syscall(SYS_gettid), memory_order_relaxed);
-	atomic_store_explicit(&slot->start, clock_read(l->clock_mode), memory_order_relaxed);
-	atomic_store_explicit(&slot->state, SESSION_SLOT_LIVE, memory_order_release);
+	begin_slot(l, t, slot, i, (int32_t)syscall(SYS_gettid));
 	pthread_setspecific(kept.key, t);
 }
 
-/* The calling thread has no slot of this link: its first call, the first after a fork, or none was
- * free. `busy` keeps a malloc hook out meanwhile, signals are off. */
+/* The calling thread is new to this link: its first call, or the first after a fork. `busy` keeps a malloc hook out meanwhile,
+ * signals are off. False: it is none of this process's. */
 static bool claim_slowly(struct link *l, struct thread *t)
 {
 	struct calm calm;
 
-	if (t->epoch == l->epoch && atomic_load(&l->header->n_released) == t->released_seen)
-		return false;
 	calm_begin(&calm);
 	/* Another pid without a wiped page is a vfork child: the memory is its parent's. */
-	if (!has_slot(l, t) && getpid() == l->pid) {
+	if (t->epoch != l->epoch && getpid() == l->pid) {
 		t->busy = 1;
 		claim(l, t);
 		t->busy = 0;
 	}
 	calm_end(&calm);
-	return has_slot(l, t);
+	return t->epoch == l->epoch;
 }
 
 /* The link, open and listened to; NULL otherwise. Opens it anew in a forked child. */
@@ -527,7 +546,7 @@ bool leadline_link_thread(void)
 {
 	struct link *l = live_link();
 
-	return l && (has_slot(l, &self) || claim_slowly(l, &self));
+	return l && (self.epoch == l->epoch || claim_slowly(l, &self));
 }
 
 void leadline_link_thread_end(void)
@@ -581,24 +600,13 @@ static bool emit_unlinked(void)
 	return false;
 }
 
-bool leadline_link_emit(uint16_t kind, const void *payload, uint32_t n_bytes)
+/* One record into the thread's ring, or a drop that is counted. The caller keeps others out. */
+static bool put(
+	struct link *l, struct thread *t, uint16_t kind, const void *payload, uint32_t n_bytes)
 {
-	struct link *l = live_link();
-	struct thread *t = &self;
+	void *room = ring_reserve(&t->ring, kind, 0, n_bytes);
 	bool is_written = false;
-	void *room;
 
-	if (unlikely(!l))
-		return emit_unlinked();
-	if (unlikely(!has_slot(l, t)) && !claim_slowly(l, t))
-		return emit_homeless(l);
-	if (unlikely(t->busy || kind == RING_KIND_PAD)) {
-		ring_drop(&t->ring);
-		return false;
-	}
-	t->busy = 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	room = ring_reserve(&t->ring, kind, 0, n_bytes);
 	if (unlikely(!room))
 		room = wait_for_room(l, t, kind, n_bytes);
 	if (likely(room)) {
@@ -611,6 +619,65 @@ bool leadline_link_emit(uint16_t kind, const void *payload, uint32_t n_bytes)
 	} else {
 		ring_drop(&t->ring);
 	}
+	return is_written;
+}
+
+/* Its slot counts as claimed for the tool to look at. */
+static bool open_crowd(struct link *l)
+{
+	struct session_header *h = l->header;
+	uint32_t i = n_own_slots(l), n = atomic_load(&h->n_claimed);
+	struct session_slot *slot = session_slot_at(&l->layout, h, i);
+
+	if (l->crowd.slot)
+		return true;
+	if (!take(slot))
+		return false;
+	begin_slot(l, &l->crowd, slot, i, 0);
+	while (n <= i && !atomic_compare_exchange_weak(&h->n_claimed, &n, i + 1))
+		;
+	return true;
+}
+
+/* There are more threads than slots: those without one share a ring, under a lock that signals and cancellation cannot leave
+ * behind. Few records are told so: functions, where counters lie, blocks of events. */
+static bool emit_in_crowd(struct link *l, uint16_t kind, const void *payload, uint32_t n_bytes)
+{
+	bool is_written = false;
+	struct calm calm;
+
+	calm_begin(&calm);
+	pthread_mutex_lock(&l->crowd_lock);
+	if (open_crowd(l))
+		is_written = put(l, &l->crowd, kind, payload, n_bytes);
+	else
+		emit_homeless(l);
+	pthread_mutex_unlock(&l->crowd_lock);
+	calm_end(&calm);
+	return is_written;
+}
+
+bool leadline_link_emit(uint16_t kind, const void *payload, uint32_t n_bytes)
+{
+	struct link *l = live_link();
+	struct thread *t = &self;
+	bool is_written;
+
+	if (unlikely(!l))
+		return emit_unlinked();
+	if (unlikely(t->busy || kind == RING_KIND_PAD)) {
+		if (!has_slot(l, t))
+			return emit_homeless(l);
+		ring_drop(&t->ring);
+		return false;
+	}
+	if (unlikely(t->epoch != l->epoch) && !claim_slowly(l, t))
+		return emit_homeless(l);
+	if (unlikely(!t->slot))
+		return emit_in_crowd(l, kind, payload, n_bytes);
+	t->busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	is_written = put(l, t, kind, payload, n_bytes);
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy = 0;
 	return is_written;
@@ -643,6 +710,18 @@ uint64_t leadline_link_offset(const void *p)
 	if (!l)
 		return 0;
 	return (uint64_t)((uintptr_t)p - (uintptr_t)l->header) - l->layout.sparse_offset;
+}
+
+void leadline_link_missed(bool is_thread)
+{
+	struct link *l = live_link();
+
+	if (!l)
+		return;
+	if (is_thread)
+		atomic_fetch_add_explicit(&l->header->n_threads_missed, 1, memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(&l->header->n_events_missed, 1, memory_order_relaxed);
 }
 
 bool leadline_link_is_live(void)

@@ -9,7 +9,8 @@
  *
  * Cost. emit writes one record into the calling thread's own ring: no lock, no malloc, no system
  * call. Exceptions: a thread's first emit claims its slot; the first in a forked child says hello
- * again (SESSION_CONNECT_MS at most); a full ring of an exact session waits, bounded and counted.
+ * again (SESSION_CONNECT_MS at most); a full ring of an exact session waits, bounded and counted; threads
+ * beyond the session's slots share one ring, under a lock.
  *
  * Quiet. When the tool has died, asked to stop, or could not be reached, every call returns at once
  * and nothing is counted. Only leadline_link_reopen changes that.
@@ -25,8 +26,8 @@
  *
  * Two agents in one process have a link each: all symbols are hidden. An agent library must be
  * linked with -z nodelete, because threads run its destructor when they end. */
-#ifndef AGENT_LINK_H
-#define AGENT_LINK_H
+#ifndef AGENT_CORE_LINK_H
+#define AGENT_CORE_LINK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,8 +47,8 @@ int leadline_link_open(const char *build);
  * quiet. No other thread may emit meanwhile. -ENOENT when there was none before. */
 int leadline_link_reopen(void);
 
-/* Claims a slot for the calling thread, as its first emit would. False: quiet, or no slot is free
- * (emit tries again when the tool has given one back). */
+/* Claims a slot for the calling thread, as its first emit would; where none is free it shares one with all that found none,
+ * for good. False: quiet. */
 bool leadline_link_thread(void);
 
 /* Ends the calling thread's part; its slot can go to another thread. Done by itself when a thread
@@ -63,6 +64,9 @@ bool leadline_link_emit(uint16_t kind, const void *payload, uint32_t n_bytes);
 void *leadline_link_alloc(uint32_t n_bytes);
 /* Where p lies in the sparse area. */
 uint64_t leadline_link_offset(const void *p);
+
+/* There was no room for a thread, or for an event of one: the tool tells the user how many. */
+void leadline_link_missed(bool is_thread);
 
 /* Whether somebody listens. Registers a forked child. */
 bool leadline_link_is_live(void);

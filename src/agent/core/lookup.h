@@ -5,13 +5,13 @@
  *	for (uint32_t i = lookup_first(&l, hash); (x = lookup_at(&l, &i, hash));)
  *		if (is_it(x)) …
  *	lookup_add(&l, hash, pool_take(&pool, sizeof *x)); */
-#ifndef AGENT_LOOKUP_H
-#define AGENT_LOOKUP_H
+#ifndef AGENT_CORE_LOOKUP_H
+#define AGENT_CORE_LOOKUP_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/memory.h"
+#include "agent/core/memory.h"
 
 enum { LOOKUP_LOG2_FIRST = 10, POOL_PIECE_BYTES = 256 << 10 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See middle.h. */
-#include "agent/middle.h"
+ * See median.h. */
+#include "agent/core/median.h"
 
 #include <stdlib.h>
 
@@ -32,9 +32,9 @@ static double root(size_t n)
 	return (double)r;
 }
 
-struct middle middle_of(double *v, size_t n)
+struct median median_of(double *v, size_t n)
 {
-	struct middle m = { 0 };
+	struct median m = { 0 };
 
 	if (n == 0)
 		return m;

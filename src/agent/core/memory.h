@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Memory of the agent's own, straight from the kernel: the program's allocator stays out of it, whatever
  * hooks it has. Zeroed. */
-#ifndef AGENT_MEMORY_H
-#define AGENT_MEMORY_H
+#ifndef AGENT_CORE_MEMORY_H
+#define AGENT_CORE_MEMORY_H
 
 #include <stddef.h>
 #include <sys/mman.h>

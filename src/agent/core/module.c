@@ -7,26 +7,28 @@
  *	attach()		True when the session LEADLINE_SESSION names has answered; a former one is left
  *	start(after_site)	True when tracing has begun, or will when site is done; else why not
  *	why()			after either: an errno, or 0; EPROTO when the tool is of another version
- *	stop()			takes the hooks out; what was counted stays the tool's, start() goes on */
+ *	stop()			takes the hooks out; what was counted stays the tool's, start() goes on
+ *	is_ours()		False in an interpreter that cannot be traced, where none of the above does anything */
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/args.h"
-#include "agent/budget.h"
-#include "agent/calibrate.h"
-#include "agent/calls.h"
-#include "agent/codes.h"
-#include "agent/compat.h"
-#include "agent/exclude.h"
-#include "agent/line_codes.h"
-#include "agent/line_module.h"
-#include "agent/link.h"
-#include "agent/ops.h"
-#include "agent/places.h"
-#include "agent/torch_module.h"
-#include "agent/tree.h"
+#include "agent/calls/args.h"
+#include "agent/calls/budget.h"
+#include "agent/calls/calls.h"
+#include "agent/calls/exclude.h"
+#include "agent/calls/tree.h"
+#include "agent/core/atfork.h"
+#include "agent/core/calibrate.h"
+#include "agent/core/codes.h"
+#include "agent/core/compat.h"
+#include "agent/core/link.h"
+#include "agent/core/proof.h"
+#include "agent/lines/line_codes.h"
+#include "agent/lines/line_module.h"
+#include "agent/torch/ops.h"
+#include "agent/torch/places.h"
+#include "agent/torch/torch_module.h"
 #include "wire/session_layout.h"
 #include "wire/trace.h"
 
@@ -64,8 +66,7 @@ static bool begin(void)
 	snprintf(build, sizeof build, "cpython %.16s" COMPAT_BUILD_SUFFIX, PY_VERSION);
 	result = leadline_link_open(build);
 	failed_with = result == -EALREADY ? failed_with : -result;
-	if (result < 0 || !leadline_link_thread() || !codes_start() ||
-		pthread_atfork(NULL, NULL, in_child) != 0)
+	if (result < 0 || !leadline_link_thread() || !codes_start() || atfork_child(in_child) != 0)
 		return false;
 	return has_begun = true;
 }
@@ -77,11 +78,17 @@ static PyObject *attach(PyObject *self, PyObject *unused)
 
 	(void)self;
 	(void)unused;
+	if (!compat_is_ours()) {
+		failed_with = ENOTSUP;
+		Py_RETURN_FALSE;
+	}
 	if (has_begun) {
 		calls_stop();
 		tree_pause();
 		codes_forget();
-		line_codes_forget();
+		args_forget();
+		line_codes_pause(leadline_link_now());
+		budget_forget();
 		result = leadline_link_reopen();
 		failed_with = -result;
 		is_attached = result == 0 && leadline_link_thread();
@@ -92,13 +99,13 @@ static PyObject *attach(PyObject *self, PyObject *unused)
 	return PyBool_FromLong(is_attached);
 }
 
-/* Measured once, told to each session. With other threads about it is not possible. */
+/* Measured once, told to each session. With other threads about, or other interpreters, it is not possible. */
 static const struct trace_cost *tell_cost(void)
 {
 	static struct trace_cost cost;
 	static bool is_known;
 
-	if (!is_known &&
+	if (!is_known && compat_is_first() &&
 		!PyThreadState_Next(PyInterpreterState_ThreadHead(PyThreadState_Get()->interp)))
 		is_known = calibrate(&cost);
 	if (is_known)
@@ -129,6 +136,8 @@ static PyObject *start(PyObject *self, PyObject *after_site)
 	bool is_started, is_timed;
 
 	(void)self;
+	if (!compat_is_ours())
+		return PyUnicode_FromString("this interpreter is not the one the program began in");
 	if (!begin() || !leadline_link_is_live() || !tree_start(COMPAT_IS_FREE_THREADED)) {
 		PyErr_Clear();
 		Py_RETURN_FALSE;
@@ -165,10 +174,19 @@ static PyObject *stop(PyObject *self, PyObject *unused)
 {
 	(void)self;
 	(void)unused;
-	calls_stop();
-	tree_pause();
+	if (compat_is_ours()) {
+		calls_stop();
+		tree_pause();
+	}
 	PyErr_Clear();
 	Py_RETURN_NONE;
+}
+
+static PyObject *is_ours(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	return PyBool_FromLong(compat_is_ours());
 }
 
 static PyObject *exclude(PyObject *self, PyObject *patterns)
@@ -189,6 +207,7 @@ static PyMethodDef methods[] = {
 	{ "start", start, METH_O, "start(after_site): begin to trace" },
 	{ "why", why_not, METH_NOARGS, "why(): the errno with which it failed" },
 	{ "stop", stop, METH_NOARGS, "stop(): end it" },
+	{ "is_ours", is_ours, METH_NOARGS, "is_ours(): whether this interpreter can be traced" },
 	LINE_MODULE_METHODS,
 	TORCH_MODULE_METHODS,
 	{ 0 },
@@ -207,8 +226,17 @@ PyMODINIT_FUNC PyInit__leadline_agent(void);
 
 PyMODINIT_FUNC PyInit__leadline_agent(void)
 {
-	PyObject *m = PyModule_Create(&module);
+	const char *problem = proof_problem();
+	PyObject *m;
 
+	if (problem) {
+		PyErr_Format(PyExc_ImportError,
+			"it was built with the headers of CPython " PY_VERSION
+			" and does not fit this interpreter (%s)",
+			problem);
+		return NULL;
+	}
+	m = PyModule_Create(&module);
 	compat_module_made(m);
 	return m;
 }

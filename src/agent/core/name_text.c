@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See name_text.h. */
-#include "agent/name_text.h"
+#include "agent/core/name_text.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * A name as UTF-8, cut as wire/name.h says, without asking Python for anything: no memory, no copy kept with the str. */
-#ifndef AGENT_NAME_TEXT_H
-#define AGENT_NAME_TEXT_H
+#ifndef AGENT_CORE_NAME_TEXT_H
+#define AGENT_CORE_NAME_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/compat.h"
+#include "agent/core/compat.h"
 #include "wire/name.h"
 
 /* Room for the longest one. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * See seed.h. */
-#include "agent/seed.h"
+ * See stack_seed.h. */
+#include "agent/core/stack_seed.h"
 
-#include "agent/exclude.h"
-#include "agent/tree.h"
+#include "agent/calls/exclude.h"
+#include "agent/calls/tree.h"
 
 enum { FRAMES_MOST = 1 << 20 };
 
@@ -34,7 +34,7 @@ static void seed(struct tracer *t, PyFrameObject *innermost)
 	PyErr_Clear();
 }
 
-struct tracer *seed_attach(PyFrameObject *innermost)
+struct tracer *stack_seed_attach(PyFrameObject *innermost)
 {
 	struct tracer *t = tree_attach();
 
@@ -43,15 +43,15 @@ struct tracer *seed_attach(PyFrameObject *innermost)
 	return t;
 }
 
-struct tracer *seed_attach_at(bool begins)
+struct tracer *stack_seed_attach_at(bool begins)
 {
 	PyFrameObject *frame = PyEval_GetFrame(), *back;
 	struct tracer *t;
 
 	if (!begins || !frame)
-		return seed_attach(frame);
+		return stack_seed_attach(frame);
 	back = compat_frame_back(frame);
-	t = seed_attach(back);
+	t = stack_seed_attach(back);
 	Py_XDECREF(back);
 	return t;
 }
@@ -64,12 +64,12 @@ static bool is_outermost(PyFrameObject *frame)
 	return !back;
 }
 
-void seed_site_leave(struct seed_site *s, PyFrameObject *frame)
+void stack_seed_site_leave(struct stack_seed_site *s, PyFrameObject *frame)
 {
 	s->is_over |= is_outermost(frame);
 }
 
-bool seed_site_enter(const struct seed_site *s, PyFrameObject *frame)
+bool stack_seed_site_enter(const struct stack_seed_site *s, PyFrameObject *frame)
 {
 	PyObject *file;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * See blocks.h. */
-#include "agent/blocks.h"
+ * See basic_blocks.h. */
+#include "agent/lines/basic_blocks.h"
 
-#include "agent/compat.h"
+#include "agent/core/compat.h"
 
 struct blocks {
 	unsigned char *begins;
@@ -71,7 +71,7 @@ static void find_handlers(struct blocks *b, const unsigned char *p, uint32_t n)
 	}
 }
 
-void blocks_find(const unsigned char *code, uint32_t n_units, const unsigned char *handlers,
+void basic_blocks_find(const unsigned char *code, uint32_t n_units, const unsigned char *handlers,
 	uint32_t n_handlers, unsigned char *ret_begins)
 {
 	struct blocks b = { ret_begins, n_units };

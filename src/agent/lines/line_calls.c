@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * See line_calls.h. */
-#include "agent/line_calls.h"
+#include "agent/lines/line_calls.h"
 
-#include "agent/compat.h"
-#include "agent/link.h"
-#include "agent/tree.h"
+#include "agent/calls/tree.h"
+#include "agent/core/compat.h"
+#include "agent/core/link.h"
 
 /* Own time of the context up to now, whichever of the two hooks was told of this event first. */
 static uint64_t self_now(const struct trace_node *node, uint64_t now)

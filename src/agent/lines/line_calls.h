@@ -2,10 +2,10 @@
  *
  * Lines and calls traced together: a line's own time is what its function's calling context counts as its own (tree.h), so that the functions it
  * calls are told apart whether their lines are counted or not. */
-#ifndef AGENT_LINE_CALLS_H
-#define AGENT_LINE_CALLS_H
+#ifndef AGENT_LINES_LINE_CALLS_H
+#define AGENT_LINES_LINE_CALLS_H
 
-#include "agent/lines.h"
+#include "agent/lines/lines.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  * See line_codes.h. The file-scope state is the process's one selection. Adding to it and judging
  * by it is done under a lock of our own, which no hook holds while Python code could run. */
-#include "agent/line_codes.h"
+#include "agent/lines/line_codes.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/blocks.h"
-#include "agent/compat.h"
-#include "agent/line_calls.h"
-#include "agent/line_names.h"
-#include "agent/link.h"
-#include "agent/quiet.h"
-#include "agent/memory.h"
-#include "agent/select.h"
+#include "agent/lines/basic_blocks.h"
+#include "agent/core/compat.h"
+#include "agent/lines/line_calls.h"
+#include "agent/lines/line_names.h"
+#include "agent/core/link.h"
+#include "agent/core/detach.h"
+#include "agent/core/memory.h"
+#include "agent/lines/line_select.h"
 #include "wire/line_area.h"
 #include "wire/trace.h"
 
@@ -27,34 +27,138 @@ enum {
 	ADDED_MAX = 4096, /* code objects a program may name itself */
 	CODES_LOG2_MIN = 6,
 	CODES_LOG2_MAX = 20,
+	THREADS_APART = 512, /* that have counters of their own, whatever became of others */
 };
 
 static struct {
-	struct select select;
+	struct line_select select;
 	char library[1024];
 	const struct function *added[ADDED_MAX];
 	uint32_t n_added;
 	pthread_mutex_t lock;
-	pthread_key_t key; /* its destructor frees a thread's part */
+	pthread_key_t key; /* its destructor ends a thread's part */
 	bool has_key;
+	uint32_t epoch;              /* of the link in which … */
+	uint32_t n_threads;          /* … so many have counters of their own */
+	struct line_thread *threads; /* all */
+	struct line_thread *ended;   /* of none: for the next thread */
 } chosen = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* ---- the selection --------------------------------------------------------------------------- */
+/* ---- threads come and go --------------------------------------------------------------------- */
 
-static void thread_end(void *arg)
+static void list_add(struct line_thread *m)
 {
-	struct line_thread *m = arg;
+	pthread_mutex_lock(&chosen.lock);
+	m->next = chosen.threads;
+	m->previous = &chosen.threads;
+	if (m->next)
+		m->next->previous = &m->next;
+	chosen.threads = m;
+	pthread_mutex_unlock(&chosen.lock);
+}
 
-	line_mine = NULL;
-	leadline_lines_close_all(&m->t, *m->t.last);
+static void list_remove(struct line_thread *m)
+{
+	pthread_mutex_lock(&chosen.lock);
+	if (m->previous) {
+		*m->previous = m->next;
+		if (m->next)
+			m->next->previous = m->previous;
+	}
+	m->previous = NULL;
+	pthread_mutex_unlock(&chosen.lock);
+}
+
+static void thread_free(struct line_thread *m)
+{
 	leadline_lines_done(&m->t);
 	memory_unmap(m->codes, sizeof *m->codes << m->codes_log2);
 	memory_unmap(m, sizeof *m);
 }
 
+/* Counters of a former session are not touched: its memory is another's now. */
+static void thread_end(void *arg)
+{
+	struct line_thread *m = arg;
+
+	line_mine = NULL;
+	list_remove(m);
+	if (m->epoch != leadline_link_epoch()) {
+		thread_free(m);
+		return;
+	}
+	leadline_lines_close_all(&m->t, *m->t.last);
+	pthread_mutex_lock(&chosen.lock);
+	if (chosen.n_threads > THREADS_APART) {
+		m->next = chosen.ended;
+		chosen.ended = m;
+		m = NULL;
+	}
+	pthread_mutex_unlock(&chosen.lock);
+	if (m)
+		thread_free(m);
+}
+
+void line_codes_pause(uint64_t now)
+{
+	pthread_mutex_lock(&chosen.lock);
+	for (struct line_thread *m = chosen.threads; m; m = m->next) {
+		/* Without the GIL another may be counting still: it does that itself. */
+		if (*m->mine && m->epoch == leadline_link_epoch() &&
+			(!COMPAT_IS_FREE_THREADED || m == line_mine))
+			leadline_lines_close_all(&m->t, now);
+		*m->mine = NULL;
+	}
+	pthread_mutex_unlock(&chosen.lock);
+}
+
+/* After a pause. The hooks begin anew: so do the events of each code object. */
+static struct line_thread *attach_again(void)
+{
+	struct line_thread *m = pthread_getspecific(chosen.key);
+
+	if (!m)
+		return NULL;
+	if (m->epoch != leadline_link_epoch()) {
+		pthread_setspecific(chosen.key, NULL);
+		list_remove(m);
+		thread_free(m);
+		return NULL;
+	}
+	leadline_lines_close_all(&m->t, *m->t.last);
+	for (uint32_t i = 0; i < 1u << m->codes_log2; i++)
+		m->codes[i].is_armed = false;
+	return line_mine = m;
+}
+
+static struct line_thread *take_ended(void)
+{
+	struct line_thread *m;
+
+	pthread_mutex_lock(&chosen.lock);
+	m = chosen.ended;
+	if (m)
+		chosen.ended = m->next;
+	pthread_mutex_unlock(&chosen.lock);
+	return m;
+}
+
+/* The counters of a thread that has ended; NULL: there are none. */
+static struct line_thread *take_over(void)
+{
+	struct line_thread *m = take_ended();
+
+	for (; m && m->epoch != leadline_link_epoch(); m = take_ended())
+		thread_free(m);
+	return m;
+}
+
+/* ---- the selection --------------------------------------------------------------------------- */
+
 bool line_codes_start(const char *patterns, const char *library, unsigned wants)
 {
 	chosen.n_added = 0;
+	line_codes_version++; /* what was judged before is judged anew */
 	line_wants = wants;
 	strncpy(chosen.library, library, sizeof chosen.library - 1);
 	if (!chosen.has_key)
@@ -67,6 +171,7 @@ void line_codes_forget(void)
 	static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
 
 	chosen.lock = fresh; /* its holder may not have come along */
+	chosen.threads = chosen.ended = NULL;
 	if (chosen.has_key)
 		pthread_setspecific(chosen.key, NULL);
 	line_mine = NULL; /* its memory is lost: it may be in use up the stack */
@@ -122,7 +227,7 @@ static bool is_chosen(PyCodeObject *code, uint64_t *ret_patterns)
 {
 	struct compat_error error = compat_error_take();
 	PyObject *globals = PyEval_GetGlobals(); /* borrowed */
-	struct select_subject subject = { .file = text_of(code->co_filename),
+	struct line_select_subject subject = { .file = text_of(code->co_filename),
 		.module = text_of(globals ? PyDict_GetItemString(globals, "__name__") : NULL),
 		.name = text_of(compat_code_name(code)) };
 	char qualified[512];
@@ -163,7 +268,7 @@ static void *take(struct line_thread *m, uint32_t n_bytes)
 		if (!m->run)
 			return NULL;
 		m->run->kind = TRACE_GRANULE_LINES;
-		m->run->tid = (int32_t)syscall(SYS_gettid);
+		m->run->tid = m->tid;
 		m->run->n = n_granules;
 		__atomic_store_n(&m->run->magic, TRACE_GRANULE_MAGIC, __ATOMIC_RELEASE);
 		m->run_used = head;
@@ -174,33 +279,58 @@ static void *take(struct line_thread *m, uint32_t n_bytes)
 	return p;
 }
 
-struct line_thread *line_thread_attach(void)
+static struct line_thread *thread_new(void)
 {
-	struct line_thread *m;
+	struct line_thread *m = memory_map(sizeof *m);
 	uint64_t *last;
 
-	if (line_mine)
-		return line_mine;
-	if (!leadline_link_thread()) {
-		quiet_check(0);
-		return NULL;
-	}
-	m = memory_map(sizeof *m);
 	if (!m)
 		return NULL;
+	m->tid = (int32_t)syscall(SYS_gettid);
 	m->codes_log2 = CODES_LOG2_MIN;
 	m->codes = memory_map(sizeof *m->codes << m->codes_log2);
 	last = take(m, sizeof *last);
-	if (!m->codes || !last || !leadline_lines_init(&m->t, last) ||
-		pthread_setspecific(chosen.key, m) != 0) {
-		leadline_lines_done(&m->t);
-		memory_unmap(m->codes, sizeof *m->codes << m->codes_log2);
-		memory_unmap(m, sizeof *m);
+	if (!m->codes || !last || !leadline_lines_init(&m->t, last)) {
+		thread_free(m);
 		return NULL;
 	}
 	m->t.calls = line_calls();
-	line_mine = m;
+	pthread_mutex_lock(&chosen.lock);
+	if (chosen.epoch != leadline_link_epoch()) {
+		chosen.epoch = leadline_link_epoch();
+		chosen.n_threads = 0;
+	}
+	chosen.n_threads++;
+	pthread_mutex_unlock(&chosen.lock);
 	return m;
+}
+
+struct line_thread *line_thread_attach(void)
+{
+	static _Thread_local bool is_missed; /* and told */
+	struct line_thread *m;
+
+	if (line_mine || attach_again())
+		return line_mine;
+	if (!leadline_link_thread()) {
+		detach_check(0);
+		return NULL;
+	}
+	m = take_over();
+	if (!m)
+		m = thread_new();
+	if (!m || pthread_setspecific(chosen.key, m) != 0) {
+		if (m)
+			thread_free(m);
+		if (!is_missed)
+			leadline_link_missed(true);
+		is_missed = true;
+		return NULL;
+	}
+	m->epoch = leadline_link_epoch();
+	m->mine = &line_mine;
+	list_add(m);
+	return line_mine = m;
 }
 
 struct span {
@@ -222,9 +352,10 @@ static void take_units(struct line_thread *m, struct line_code *c, PyCodeObject 
 {
 	PyObject *bytes = compat_code_bytes(code), *handlers = compat_code_handlers(code);
 	uint32_t n = bytes && PyBytes_Check(bytes) ? (uint32_t)(PyBytes_GET_SIZE(bytes) / 2) : 0;
-	struct opcode_block block = {
-		.code = c->function->number, .n_units = n, .is_derived = COMPAT_HAS_BLOCKS
-	};
+	struct opcode_block block = { .code = c->function->number,
+		.n_units = n,
+		.is_derived = COMPAT_HAS_BLOCKS,
+		.tid = m->tid };
 	uint64_t *hits =
 		n && n <= OPCODE_UNITS_MAX ? take(m, (uint32_t)opcode_block_bytes(n)) : NULL;
 
@@ -232,7 +363,7 @@ static void take_units(struct line_thread *m, struct line_code *c, PyCodeObject 
 		unsigned char *begins = (unsigned char *)(hits + 2 * n);
 
 		if (COMPAT_HAS_BLOCKS)
-			blocks_find((const unsigned char *)PyBytes_AS_STRING(bytes), n,
+			basic_blocks_find((const unsigned char *)PyBytes_AS_STRING(bytes), n,
 				(const unsigned char *)PyBytes_AS_STRING(handlers),
 				(uint32_t)PyBytes_GET_SIZE(handlers), begins);
 		block.offset = leadline_link_offset(hits);
@@ -249,7 +380,7 @@ static void take_units(struct line_thread *m, struct line_code *c, PyCodeObject 
 
 static void judge(struct line_thread *m, struct line_code *c, PyCodeObject *code)
 {
-	struct line_block block = { 0 };
+	struct line_block block = { .tid = m->tid };
 	struct span span = { .first = UINT32_MAX };
 
 	*c = (struct line_code){ .key = code,

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
  * Which code objects have their lines counted, and where each thread counts them. A code object is
- * judged once, when it is first seen: by the patterns of the user (select.h) or because the program
+ * judged once, when it is first seen: by the patterns of the user (line_select.h) or because the program
  * named it itself (@profile). Then each thread that runs it gets counters of its own in the
- * session's memory (wire/line_area.h) and tells the tool where they lie.
+ * session's memory (wire/line_area.h) and tells the tool where they lie. A thread that ends leaves them to the next that begins,
+ * once there have been many (as tree.h has it).
  *
  * All functions but line_code_find() are slow paths; they run no Python code. They need the GIL
  * where there is one. */
-#ifndef AGENT_LINE_CODES_H
-#define AGENT_LINE_CODES_H
+#ifndef AGENT_LINES_LINE_CODES_H
+#define AGENT_LINES_LINE_CODES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/codes.h"
-#include "agent/compat.h"
-#include "agent/lines.h"
-#include "agent/quiet.h"
+#include "agent/core/codes.h"
+#include "agent/core/compat.h"
+#include "agent/core/detach.h"
+#include "agent/lines/lines.h"
 
 enum { LINE_PLACES = 8 };
 
@@ -53,12 +54,16 @@ struct line_code {
 
 struct line_thread {
 	struct lines_thread t; /* first: the hot path needs hardly more */
-	uint64_t check_at;     /* when to ask whether anybody listens (quiet.h) … */
+	uint64_t check_at;     /* when to ask whether anybody listens (detach.h) … */
 	uint64_t n_events;     /* … by events, where no clock is read */
 	struct line_code *codes;
 	uint32_t n_codes, codes_log2;
 	struct trace_granule *run; /* where the next counters go */
 	uint32_t run_used, run_bytes;
+	int32_t tid;                          /* of the first thread that counted here */
+	uint32_t epoch;                       /* of the link its counters belong to */
+	struct line_thread **mine;            /* its thread's line_mine */
+	struct line_thread *next, **previous; /* all of the process */
 };
 
 #pragma GCC visibility push(hidden)
@@ -70,11 +75,14 @@ extern _Atomic uint32_t line_codes_version;
 
 extern unsigned line_wants; /* enum line_want */
 
-/* The patterns (select.h), the folder of the interpreter's own library, and enum line_want. False when the
+/* The patterns (line_select.h), the folder of the interpreter's own library, and enum line_want. False when the
  * patterns are too many. */
 bool line_codes_start(const char *patterns, const char *library, unsigned wants);
 /* In a forked child: the counters were the parent's. */
 void line_codes_forget(void);
+/* The hooks are out: what is open ends now, and each thread's next event finds its counters anew. They go on as long as the link is
+ * the same. */
+void line_codes_pause(uint64_t now);
 
 /* The program asks for this one. */
 bool line_codes_add(PyCodeObject *code);
@@ -122,7 +130,7 @@ static inline struct line_code *line_code_known(
 static inline void line_thread_check(struct line_thread *m)
 {
 	if (__builtin_expect(++m->n_events % QUIET_CHECK_EVENTS == 0, 0))
-		quiet_check(0);
+		detach_check(0);
 }
 
 /* Whether instructions are counted, and this is one of them. */

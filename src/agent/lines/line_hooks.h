@@ -7,19 +7,19 @@
  *	lines_monitoring.c	from 3.12 on: local events of the selected code objects only
  *
  * All need the GIL where there is one, and leave no Python error behind. */
-#ifndef AGENT_LINE_HOOKS_H
-#define AGENT_LINE_HOOKS_H
+#ifndef AGENT_LINES_LINE_HOOKS_H
+#define AGENT_LINES_LINE_HOOKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/compat.h"
+#include "agent/core/compat.h"
 
 #pragma GCC visibility push(hidden)
 
 /* Begins. On failure ret_why says what is in the way, for the user. */
 bool line_hooks_start(char *ret_why, size_t n_why);
-/* Ends either; what is open in the calling thread is closed. */
+/* Ends either; what is open is closed. */
 void line_hooks_stop(void);
 
 /* Instead of counting: calls look() at events of all code, also in a loop that calls nothing. It must be cheap, and may end this

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See line_module.h. */
-#include "agent/line_module.h"
+#include "agent/lines/line_module.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -8,12 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/calls.h"
-#include "agent/line_codes.h"
-#include "agent/line_hooks.h"
-#include "agent/link.h"
-#include "agent/quiet.h"
-#include "agent/tree.h"
+#include "agent/calls/calls.h"
+#include "agent/calls/tree.h"
+#include "agent/core/detach.h"
+#include "agent/core/link.h"
+#include "agent/lines/line_codes.h"
+#include "agent/lines/line_hooks.h"
 #include "wire/trace.h"
 
 enum { NEAR_BYTES = 400 };
@@ -143,7 +143,7 @@ PyObject *line_module_start(PyObject *self, PyObject *args)
 	char why[WHY_BYTES];
 
 	(void)self;
-	if (!PyArg_ParseTuple(args, "ss", &patterns, &library))
+	if (!PyArg_ParseTuple(args, "ss", &patterns, &library) || !compat_is_ours())
 		return answer(false);
 	if (start(patterns, library, why))
 		return answer(true);
@@ -188,7 +188,7 @@ static void look(void)
 	now = leadline_link_now();
 	if ((now && now < wait.look_at) || atomic_exchange(&wait.is_looked_at, true))
 		return;
-	wait.look_at = quiet_check(now);
+	wait.look_at = detach_check(now);
 	if (!leadline_link_is_over())
 		look_for_choice();
 	atomic_store(&wait.is_looked_at, false);
@@ -269,6 +269,7 @@ PyObject *line_module_stop(PyObject *self, PyObject *unused)
 {
 	(void)self;
 	(void)unused;
-	line_hooks_stop();
+	if (compat_is_ours())
+		line_hooks_stop();
 	return answer(true);
 }

@@ -9,12 +9,12 @@
  *	lines_found(i)			how many code objects pattern i chose, from 0; -1: no such
  *	lines_near(i, text)		what pattern i, which chose none, may have meant
  *	lines_stop()			ends */
-#ifndef AGENT_LINE_MODULE_H
-#define AGENT_LINE_MODULE_H
+#ifndef AGENT_LINES_LINE_MODULE_H
+#define AGENT_LINES_LINE_MODULE_H
 
 #include <stdbool.h>
 
-#include "agent/compat.h"
+#include "agent/core/compat.h"
 
 #pragma GCC visibility push(hidden)
 

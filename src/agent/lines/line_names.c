@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See line_names.h. */
-#include "agent/line_names.h"
+#include "agent/lines/line_names.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See select.h. Runs inside other people's programs: libc only, no allocation. */
-#include "agent/select.h"
+ * See line_select.h. Runs inside other people's programs: libc only, no allocation. */
+#include "agent/lines/line_select.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -17,11 +17,11 @@ static bool is_match(const char *pattern, const char *text)
 	return fnmatch(pattern, text, 0) == 0;
 }
 
-static void pattern_init(struct select_pattern *p, char *text)
+static void pattern_init(struct line_select_pattern *p, char *text)
 {
 	char *colon = strrchr(text, ':');
 
-	*p = (struct select_pattern){ 0 };
+	*p = (struct line_select_pattern){ 0 };
 	if (colon)
 		*colon = '\0';
 	p->is_file = strchr(text, '/') || ends_with(text, ".py");
@@ -35,7 +35,7 @@ static void pattern_init(struct select_pattern *p, char *text)
 	}
 }
 
-bool leadline_select_init(struct select *s, const char *text)
+bool leadline_select_init(struct line_select *s, const char *text)
 {
 	char *line = s->text;
 	bool fits = strlen(text) < sizeof s->text;
@@ -80,7 +80,7 @@ static bool means_file(const char *pattern, const char *file)
 }
 
 /* The script is __main__ to Python, and its file's name without .py to people. */
-static bool is_script_named(const char *pattern, const struct select_subject *s)
+static bool is_script_named(const char *pattern, const struct line_select_subject *s)
 {
 	const char *base = last_of(s->file, '/');
 	size_t n = strcspn(base, ".");
@@ -89,7 +89,7 @@ static bool is_script_named(const char *pattern, const struct select_subject *s)
 		strncmp(pattern, base, n) == 0;
 }
 
-static bool means_module(const char *pattern, const struct select_subject *s)
+static bool means_module(const char *pattern, const struct line_select_subject *s)
 {
 	size_t n = strlen(pattern);
 
@@ -128,7 +128,7 @@ static bool means_function(const char *pattern, const char *name)
 }
 
 /* "shop.orders.total": a module, a dot and a function. */
-static bool means_both(const char *pattern, const struct select_subject *s)
+static bool means_both(const char *pattern, const struct line_select_subject *s)
 {
 	size_t n = strlen(s->module);
 
@@ -136,7 +136,7 @@ static bool means_both(const char *pattern, const struct select_subject *s)
 		means_function(pattern + n + 1, s->name);
 }
 
-static bool means(const struct select_pattern *p, const struct select_subject *s)
+static bool means(const struct line_select_pattern *p, const struct line_select_subject *s)
 {
 	if (p->where && !(p->is_file ? means_file(p->where, s->file) : means_module(p->where, s)))
 		return false;
@@ -149,7 +149,7 @@ static bool means(const struct select_pattern *p, const struct select_subject *s
 	return !s->is_library && means_function(p->what, s->name);
 }
 
-uint64_t leadline_select_match(struct select *s, const struct select_subject *subject)
+uint64_t leadline_select_match(struct line_select *s, const struct line_select_subject *subject)
 {
 	uint64_t found = 0;
 
@@ -162,7 +162,7 @@ uint64_t leadline_select_match(struct select *s, const struct select_subject *su
 	return found;
 }
 
-bool leadline_select_may_mean(const struct select *s, const char *name)
+bool leadline_select_may_mean(const struct line_select *s, const char *name)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		const char *what = s->patterns[i].what;

@@ -7,17 +7,18 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "agent/select.h"
+#include "agent/lines/line_select.h"
 
-static const struct select_subject step = { "/home/u/shop/model.py", "shop.model", "Model.step",
-	false };
-static const struct select_subject inner = { "/home/u/run.py", "__main__", "main.<locals>.step",
-	false };
-static const struct select_subject library = { "/usr/lib/python3/sched.py", "sched", "step", true };
+static const struct line_select_subject step = { "/home/u/shop/model.py", "shop.model",
+	"Model.step", false };
+static const struct line_select_subject inner = { "/home/u/run.py", "__main__",
+	"main.<locals>.step", false };
+static const struct line_select_subject library = { "/usr/lib/python3/sched.py", "sched", "step",
+	true };
 
-static bool selects(const char *pattern, const struct select_subject *subject)
+static bool selects(const char *pattern, const struct line_select_subject *subject)
 {
-	struct select s;
+	struct line_select s;
 
 	assert_true(leadline_select_init(&s, pattern));
 	return leadline_select_match(&s, subject) != 0;
@@ -81,7 +82,7 @@ static void files(void **state)
 
 static void patterns_in_turn(void **state)
 {
-	struct select s;
+	struct line_select s;
 
 	(void)state;
 	assert_true(leadline_select_init(&s, "\nnothing\n,Model.step,step\n"));
@@ -98,7 +99,7 @@ static void patterns_in_turn(void **state)
 static void too_much_is_told(void **state)
 {
 	char text[SELECT_TEXT_MAX + 10];
-	struct select s;
+	struct line_select s;
 
 	(void)state;
 	memset(text, 'x', sizeof text);

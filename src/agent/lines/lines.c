@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See lines.h. The shadow stack is address space of its own: pages no recursion reaches cost
  * nothing, and nothing is allocated while the program runs. */
-#include "agent/lines.h"
+#include "agent/lines/lines.h"
 
 #include <sys/mman.h>
 

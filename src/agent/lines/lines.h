@@ -21,8 +21,8 @@
  *
  * Deeper than LINES_DEPTH_MAX, activations are not put on the stack, and their events look like
  * missing ones: hits stay exact, times do not. */
-#ifndef AGENT_LINES_H
-#define AGENT_LINES_H
+#ifndef AGENT_LINES_LINES_H
+#define AGENT_LINES_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,12 +6,12 @@
  *
  * The callbacks are objects with a vectorcall slot of their own: the cheapest the interpreter can
  * call. They return None, never raise and run no Python code. */
-#include "agent/line_hooks.h"
+#include "agent/lines/line_hooks.h"
 
-#include "agent/blocks.h"
-#include "agent/line_codes.h"
-#include "agent/monitor.h"
-#include "agent/tree.h"
+#include "agent/calls/monitor.h"
+#include "agent/calls/tree.h"
+#include "agent/lines/basic_blocks.h"
+#include "agent/lines/line_codes.h"
 
 static struct monitor monitor = MONITOR_INIT;
 static long local_events;
@@ -58,7 +58,7 @@ CALLBACK(on_line, {
 	if (likely(m && m->t.top->key == args[0])) {
 		lines_at(&m->t, line, now);
 		if (unlikely(now >= m->check_at))
-			m->check_at = quiet_check(now);
+			m->check_at = detach_check(now);
 	} else {
 		line_elsewhere(args[0], line, now);
 	}
@@ -77,7 +77,7 @@ static void count_begin(struct line_code *c, uint32_t unit)
 	if (!line_code_is_unit(c, unit))
 		return;
 	for (uint32_t i = 0; i <= unit; i++)
-		c->unit_hits[i] += (uint64_t)blocks_has(c->block_begins, i);
+		c->unit_hits[i] += (uint64_t)basic_blocks_has(c->block_begins, i);
 }
 
 /* Also the first call of every function there is: those not meant are switched off. */
@@ -86,7 +86,7 @@ static inline struct line_code *begin(struct line_thread **ret_mine, PyObject *c
 	struct line_code *c = counted(ret_mine, args[0]);
 
 	if (unlikely(!c)) {
-		quiet_check(0);
+		detach_check(0);
 		return NULL;
 	}
 	if (unlikely(!c->is_armed)) {
@@ -137,7 +137,7 @@ CALLBACK(on_instruction, {
 	struct line_code *c = counted(&m, args[0]);
 	uint32_t unit = compat_small_int(args[1]) / 2;
 
-	if (unlikely(!c || !line_code_is_unit(c, unit) || !blocks_has(c->block_begins, unit)))
+	if (unlikely(!c || !line_code_is_unit(c, unit) || !basic_blocks_has(c->block_begins, unit)))
 		return m ? disable() : Py_None;
 	c->unit_hits[unit]++;
 	line_thread_check(m);
@@ -285,16 +285,13 @@ bool line_hooks_start(char *ret_why, size_t n_why)
 	return false;
 }
 
+/* Any thread may have called it before anybody asked for it, and so have switched it off. */
 void line_hooks_arm(PyCodeObject *code)
 {
-	struct line_thread *m = line_mine;
-	const struct line_code *c = m ? line_code_slot(m, code) : NULL;
-
 	if (monitor.tool < 0)
 		return;
 	monitor_set_local_events(&monitor, code, local_events);
-	if (c && c->key == code && !c->is_counted)
-		monitor_restart(&monitor); /* it was called before anybody asked for it */
+	monitor_restart(&monitor);
 }
 
 bool line_hooks_are_replaced(void)
@@ -305,6 +302,5 @@ bool line_hooks_are_replaced(void)
 void line_hooks_stop(void)
 {
 	monitor_release(&monitor);
-	if (line_mine)
-		leadline_lines_close_all(&line_mine->t, clock_read(tree_clock));
+	line_codes_pause(clock_read(tree_clock));
 }

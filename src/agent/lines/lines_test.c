@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "agent/lines.h"
+#include "agent/lines/lines.h"
 
 /* Two functions of ten lines: f from line 10 on, g from line 50 on. */
 struct rig {

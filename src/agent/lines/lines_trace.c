@@ -2,10 +2,10 @@
  * Line events up to 3.11: a trace function in every thread, known by its address alone, so that
  * sys.gettrace() still says None. It is called for the lines of all functions; those not meant are
  * told by their frame not being the top of the shadow stack. */
-#include "agent/line_hooks.h"
+#include "agent/lines/line_hooks.h"
 
-#include "agent/line_codes.h"
-#include "agent/tree.h"
+#include "agent/calls/tree.h"
+#include "agent/lines/line_codes.h"
 
 static bool is_on;
 
@@ -119,7 +119,7 @@ static int trace(PyObject *obj, PyFrameObject *frame, int what, PyObject *arg)
 		else
 			line_elsewhere(m, frame, now);
 		if (unlikely(now >= m->check_at))
-			m->check_at = quiet_check(now);
+			m->check_at = detach_check(now);
 		break;
 	case PyTrace_CALL:
 		on_call(m, frame);
@@ -211,6 +211,5 @@ void line_hooks_stop(void)
 		if (thread->c_tracefunc == ours())
 			compat_set_trace(thread, NULL);
 	wait_look = NULL;
-	if (line_mine)
-		leadline_lines_close_all(&line_mine->t, clock_read(tree_clock));
+	line_codes_pause(clock_read(tree_clock));
 }

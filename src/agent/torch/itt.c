@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * See itt.h. The shapes of what is passed are those of the public interface, version 3. */
-#include "agent/itt.h"
+#include "agent/torch/itt.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/link.h"
-#include "agent/ops.h"
+#include "agent/core/link.h"
+#include "agent/torch/ops.h"
 
 enum {
 	FUNCTIONS_MOST = 4096,

@@ -3,8 +3,8 @@
  * The collector of ITT, the interface by which PyTorch tells of its operators: the agent's library is named in
  * INTEL_LIBITTNOTIFY64 when torch begins its first range, and puts its own functions into torch's table of them. Only what
  * torch tells under its own name ("PyTorch") is taken. */
-#ifndef AGENT_ITT_H
-#define AGENT_ITT_H
+#ifndef AGENT_TORCH_ITT_H
+#define AGENT_TORCH_ITT_H
 
 #include <stdbool.h>
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * See ops.h. */
-#include "agent/ops.h"
+#include "agent/torch/ops.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/link.h"
-#include "agent/lookup.h"
-#include "agent/memory.h"
-#include "agent/places.h"
-#include "agent/tree.h"
+#include "agent/core/link.h"
+#include "agent/core/lookup.h"
+#include "agent/core/memory.h"
+#include "agent/torch/places.h"
+#include "agent/calls/tree.h"
 #include "wire/name.h"
 #include "wire/clock.h"
 #include "wire/op_area.h"
@@ -45,6 +45,8 @@ struct ops {
 	struct op_row *rows;
 	uint32_t depth;
 	uint32_t life;
+	bool is_rehearsing;
+	uint64_t n_rehearsed; /* in blocks that were full */
 	struct ops *next_free;
 	struct places places;
 	struct open_op open[OPS_DEPTH];
@@ -219,7 +221,9 @@ static void send_block(struct ops *t)
 	struct op_block *b = t->block;
 	uint64_t n = b->n;
 
-	if (n &&
+	if (t->is_rehearsing)
+		t->n_rehearsed += n;
+	else if (n &&
 		!leadline_link_emit(
 			TRACE_RECORD_OPS, b, (uint32_t)(sizeof *b + n * sizeof *t->rows)))
 		b->n_lost += n;
@@ -344,6 +348,31 @@ void ops_add(const struct ops_name *name, uint64_t start)
 
 	if (t || (t = attach()))
 		put_row(t, &(struct open_op){ .start = start, .name = name->number }, now);
+}
+
+/* ---- rehearsals ------------------------------------------------------------------------------ */
+
+bool ops_rehearse(void)
+{
+	struct ops *t = mine;
+
+	if (!t && !(t = attach()))
+		return false;
+	send_block(t); /* so that all of what is in the block from now on is rehearsed */
+	t->is_rehearsing = true;
+	t->n_rehearsed = 0;
+	return true;
+}
+
+uint64_t ops_rehearsed(void)
+{
+	struct ops *t = mine;
+
+	if (!t || !t->is_rehearsing)
+		return 0;
+	send_block(t);
+	t->is_rehearsing = false;
+	return t->n_rehearsed;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

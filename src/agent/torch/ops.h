@@ -6,10 +6,10 @@
  *	ops_end();
  *
  * Any thread may, with or without the GIL. No lock and no system call but in a thread's first operator, at a name or a
- * place that is new, and when a block is full and goes to the tool: then a thread may have to wait for room (agent/link.h).
+ * place that is new, and when a block is full and goes to the tool: then a thread may have to wait for room (agent/core/link.h).
  * An end without a beginning is ignored, operators nested deeper than OPS_DEPTH are counted as lost. */
-#ifndef AGENT_OPS_H
-#define AGENT_OPS_H
+#ifndef AGENT_TORCH_OPS_H
+#define AGENT_TORCH_OPS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,6 +40,11 @@ void ops_begin(const struct ops_name *name);
 void ops_end(void);
 /* A span of another kind that began at `start` and ends now. */
 void ops_add(const struct ops_name *name, uint64_t start);
+
+/* What the calling thread runs from now on is not kept, only counted; false: it cannot be. */
+bool ops_rehearse(void);
+/* It is again; returns how many were not. */
+uint64_t ops_rehearsed(void);
 
 /* In a forked child: what was is the parent's. */
 void ops_forget(void);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * See places.h. */
-#include "agent/places.h"
+#include "agent/torch/places.h"
 
 #include <pthread.h>
 #include <string.h>
 
-#include "agent/compat.h"
-#include "agent/link.h"
-#include "agent/lookup.h"
-#include "agent/name_text.h"
-#include "agent/ops.h"
-#include "agent/tree.h"
+#include "agent/calls/tree.h"
+#include "agent/core/compat.h"
+#include "agent/core/link.h"
+#include "agent/core/lookup.h"
+#include "agent/core/name_text.h"
+#include "agent/torch/ops.h"
 #include "wire/op_area.h"
 
 /* A code object, or with `code` a place in it. */
@@ -199,8 +199,11 @@ uint32_t places_here(struct places *p, const struct place_mark *mark)
 		return 0;
 	who = whose(p, compat_leaf_code(f));
 	flags = who == CODE_REGION ? OP_IS_REGION : 0;
-	for (int i = 0; who != CODE_PROGRAM && i < PLACES_FRAMES && (f = compat_leaf_up(f)); i++)
+	for (int i = 0; who != CODE_PROGRAM && i < PLACES_FRAMES && (f = compat_leaf_up(f)); i++) {
 		who = whose(p, compat_leaf_code(f));
+		if (i == 0 && who == CODE_REGION) /* through torch.ops, whose call is one frame */
+			flags = OP_IS_REGION;
+	}
 	leaf = compat_leaf(who == CODE_PROGRAM ? f : mark->frame);
 	key = key_of(&leaf);
 	c = &p->places[hash_of(&key) & (PLACES_CACHED - 1)];

@@ -6,8 +6,8 @@
  *
  * A code object that took a dead one's address and has its file, line table and first line at the same addresses, too,
  * is taken for that one. */
-#ifndef AGENT_PLACES_H
-#define AGENT_PLACES_H
+#ifndef AGENT_TORCH_PLACES_H
+#define AGENT_TORCH_PLACES_H
 
 #include <stdint.h>
 
@@ -35,8 +35,8 @@ struct place_cached {
 /* Whose a code object is. As little as tells them apart: one is asked for at each frame on the way to the program's own. */
 struct place_owner {
 	const void *code;
-	uintptr_t
-		file_and_owner; /* its co_filename's address, and an enum place_code in its lowest bits */
+	/* its co_filename's address, and an enum place_code in its lowest bits */
+	uintptr_t file_and_owner;
 };
 
 /* One thread's: all zero is empty. */
@@ -52,7 +52,7 @@ struct place_mark {
 };
 
 struct place_mark places_mark(void);
-/* The number, with OP_IS_REGION where the innermost frame is record_function's. 0: no Python there, or too many places. */
+/* The number, with OP_IS_REGION where the innermost frame, or the one that called it, is record_function's. 0: no Python there, or too many places. */
 uint32_t places_here(struct places *p, const struct place_mark *mark);
 
 /* The folder torch lies in, without a slash at its end; borrowed for good. */

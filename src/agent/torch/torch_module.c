@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * See torch_module.h. */
-#include "agent/torch_module.h"
+#include "agent/torch/torch_module.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/itt.h"
-#include "agent/link.h"
-#include "agent/ops.h"
-#include "agent/places.h"
+#include "agent/core/link.h"
+#include "agent/torch/itt.h"
+#include "agent/torch/ops.h"
+#include "agent/torch/places.h"
 #include "wire/op_area.h"
 
 static const char variable[] = "INTEL_LIBITTNOTIFY64";
@@ -91,6 +91,30 @@ PyObject *torch_module_compiled(PyObject *self, PyObject *text)
 	PyErr_Clear();
 	return PyBool_FromLong(json && n <= OP_COMPILED_BYTES &&
 		leadline_link_emit(TRACE_RECORD_OP_COMPILED, json, (uint32_t)n));
+}
+
+PyObject *torch_module_rehearse(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	return PyBool_FromLong(ops_rehearse());
+}
+
+PyObject *torch_module_rehearsed(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	return PyLong_FromUnsignedLongLong(ops_rehearsed());
+}
+
+PyObject *torch_module_cost(PyObject *self, PyObject *ns)
+{
+	struct op_cost cost = { .ns = (uint32_t)PyLong_AsUnsignedLongMask(ns) };
+
+	(void)self;
+	if (PyErr_Occurred())
+		return NULL;
+	return PyBool_FromLong(leadline_link_emit(TRACE_RECORD_OP_COST, &cost, sizeof cost));
 }
 
 /* Pending calls run in the main thread, between two of its instructions. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See around.h. */
-#include "agent/around.h"
+ * See wrap.h. */
+#include "agent/torch/wrap.h"
 
 struct around {
 	PyObject ob_base;
@@ -135,7 +135,7 @@ static PyObject *or_null(PyObject *o)
 	return o == Py_None ? NULL : o;
 }
 
-PyObject *around_make(PyObject *self, PyObject *args)
+PyObject *wrap_make(PyObject *self, PyObject *args)
 {
 	PyObject *original, *before, *after;
 
@@ -145,9 +145,9 @@ PyObject *around_make(PyObject *self, PyObject *args)
 	return around_new(original, or_null(before), or_null(after));
 }
 
-PyObject *around_make_thread(PyObject *self, PyObject *args)
+PyObject *wrap_make_thread(PyObject *self, PyObject *args)
 {
-	PyObject *made = around_make(self, args);
+	PyObject *made = wrap_make(self, args);
 
 	if (made)
 		((struct around *)made)->starts_thread = 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See benchmarks.h. */
-#include "analyze/benchmarks.h"
+ * See recorded_results.h. */
+#include "analyze/bench/recorded_results.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ struct builder {
 	struct map by_run, by_name; /* to indexes of the two */
 };
 
-bool benchmarks_are_in(const struct reader *r)
+bool recorded_results_are_in(const struct reader *r)
 {
 	for (size_t i = 0; i < r->n_chunks; i++)
 		if (r->chunks[i].kind == RECORD_bench)
@@ -179,7 +179,7 @@ static void add_series(struct builder *b, const struct row *row, struct series *
 	vec_done(&all);
 }
 
-static void read_meta(struct builder *b, struct benchmarks *to)
+static void read_meta(struct builder *b, struct recorded_results *to)
 {
 	const struct {
 		const char *key, **to;
@@ -201,10 +201,10 @@ static void read_meta(struct builder *b, struct benchmarks *to)
 	record_iter_done(&it);
 }
 
-const struct benchmarks *benchmarks_build(struct arena *a, struct tables *t)
+const struct recorded_results *recorded_results_build(struct arena *a, struct tables *t)
 {
 	struct builder b = { .a = a, .t = t };
-	struct benchmarks *all = arena_new(a, struct benchmarks);
+	struct recorded_results *all = arena_new(a, struct recorded_results);
 
 	read_runs(&b);
 	read_values(&b);

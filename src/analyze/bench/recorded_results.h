@@ -2,19 +2,19 @@
  *
  * Benchmark results out of a recording (`bench -o x.lead`): the same series that were measured, and what is known of the machine. The
  * recording is hostile: what makes no sense is left out, series without a value too. */
-#ifndef ANALYZE_BENCHMARKS_H
-#define ANALYZE_BENCHMARKS_H
+#ifndef ANALYZE_BENCH_RECORDED_RESULTS_H
+#define ANALYZE_BENCH_RECORDED_RESULTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/series.h"
+#include "analyze/stats/series.h"
 
 struct arena;
 struct reader;
 struct tables;
 
-struct benchmarks {
+struct recorded_results {
 	struct series *v; /* in the order measured */
 	size_t n;
 	/* "" where not told */
@@ -23,9 +23,9 @@ struct benchmarks {
 };
 
 /* Whether a recording holds any. */
-bool benchmarks_are_in(const struct reader *r);
+bool recorded_results_are_in(const struct reader *r);
 
 /* Everything lives in the arena. */
-const struct benchmarks *benchmarks_build(struct arena *a, struct tables *t);
+const struct recorded_results *recorded_results_build(struct arena *a, struct tables *t);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * See arguments.h. */
-#include "analyze/arguments.h"
+#include "analyze/calls/arguments.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/exact.h"
-#include "analyze/frames.h"
+#include "analyze/calls/exact.h"
+#include "analyze/code/frames.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/units.h"

@@ -6,8 +6,8 @@
  * Of more different arguments than fit the sketch the number is an estimate: hashes are sampled, each with all its calls, so
  * calls ÷ (mean calls of a sampled hash) is how many there are; those seen most often are known apart, and are not
  * left to chance. The interval is of 95 %. */
-#ifndef ANALYZE_ARGUMENTS_H
-#define ANALYZE_ARGUMENTS_H
+#ifndef ANALYZE_CALLS_ARGUMENTS_H
+#define ANALYZE_CALLS_ARGUMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,9 +24,9 @@ struct argument_row {
 	uint32_t first_line;
 	uint64_t calls;  /* of the function, as counted */
 	uint64_t probed; /* calls whose arguments were looked at */
-	uint64_t
-		opaque; /* of them: what was passed is not known in full, so equal ones may differ */
-	bool is_exact;  /* distinct is counted, not estimated */
+	/* of them: what was passed is not known in full, so equal ones may differ */
+	uint64_t opaque;
+	bool is_exact; /* distinct is counted, not estimated */
 	double distinct, distinct_low, distinct_high;
 	double repeated, repeated_low, repeated_high; /* share of the probed calls */
 	double repeated_s; /* at most: that share of the function's total time; unknown without a clock */

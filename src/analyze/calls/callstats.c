@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * See callstats.h: rows and edges; callstats_sort.c has orders and restrictions. */
-#include "analyze/callstats.h"
+#include "analyze/calls/callstats.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/exact.h"
+#include "analyze/calls/exact.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/intern.h"

@@ -11,8 +11,8 @@
  *	callstats_restrict(&a, s, &l, "10");
  *	callstats_restrict(&a, s, &l, "json");
  */
-#ifndef ANALYZE_CALLSTATS_H
-#define ANALYZE_CALLSTATS_H
+#ifndef ANALYZE_CALLS_CALLSTATS_H
+#define ANALYZE_CALLS_CALLSTATS_H
 
 #include <stdbool.h>
 #include <stddef.h>

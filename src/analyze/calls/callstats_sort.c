@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/callstats.h"
+#include "analyze/calls/callstats.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/callstats.h"
-#include "analyze/exact.h"
-#include "analyze/frames.h"
-#include "analyze/stacks_rig.h"
+#include "analyze/calls/callstats.h"
+#include "analyze/calls/exact.h"
+#include "analyze/code/frames.h"
+#include "analyze/samples/stacks_rig.h"
 #include "base/err.h"
 #include "wire/records.h"
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * See exact.h. */
-#include "analyze/exact.h"
+#include "analyze/calls/exact.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "analyze/exact_estimates.h"
-#include "analyze/frames.h"
-#include "analyze/neighbours.h"
+#include "analyze/calls/exact_estimates.h"
+#include "analyze/code/frames.h"
 #include "analyze/origin.h"
-#include "analyze/profile.h"
+#include "analyze/samples/neighbours.h"
+#include "analyze/samples/profile.h"
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/map.h"
 #include "base/saturate.h"
 #include "base/units.h"
@@ -21,15 +23,22 @@
 
 static const uint32_t NO_EDGE = UINT32_MAX;
 
+/* Activations on the path looked at. */
+struct active {
+	uint32_t n;
+	/* without those that ran already when tracing began: whose calls nobody saw */
+	uint32_t n_counted;
+};
+
 struct row {
 	struct exact_function out;
 	uint64_t histogram[NODE_BUCKETS];
-	uint32_t active; /* activations on the path looked at */
+	struct active active;
 };
 
 struct link {
 	struct exact_edge out;
-	uint32_t active;
+	struct active active;
 };
 
 struct builder {
@@ -39,7 +48,9 @@ struct builder {
 	struct map links;     /* caller and callee → index */
 	VEC(struct row) rows;
 	VEC(struct link) edges;
-	uint32_t *rows_of; /* by node + 1: the index of its function; owned */
+	/* By node + 1, owned: */
+	uint32_t *rows_of, *edges_of; /* the index of its function, and of its edge */
+	unsigned char *outer;         /* exact_estimates.h */
 };
 
 static uint32_t row_of(struct builder *b, uint32_t function)
@@ -75,45 +86,76 @@ static uint32_t edge_of(struct builder *b, uint32_t caller, uint32_t callee)
 
 /* ---- from contexts --------------------------------------------------------------------------- */
 
-static void add_cost(struct exact_cost *to, const struct node *n, bool is_outermost)
+static bool is_counted(const struct node *n)
+{
+	return n->calls || n->resumes;
+}
+
+/* Times of what ran already hold those of what it calls; its call is none that was counted. */
+static void add_cost(struct exact_cost *to, const struct node *n, const struct active *active)
 {
 	saturated_add(&to->calls, n->calls);
 	saturated_add(&to->resumes, n->resumes);
 	to->raw.self_s += n->raw.self_s;
 	to->self += n->raw.self_s - n->cost.self_s;
-	if (!is_outermost)
-		return;
-	saturated_add(&to->primitive_calls, n->calls - n->recursive_calls);
-	saturated_add(&to->primitive_resumes, n->resumes);
-	to->raw.total_s += n->raw.total_s;
-	to->total += n->raw.total_s - n->cost.total_s;
+	to->low.self_s += n->raw.self_s - n->cost_most.self_s;
+	to->high.self_s += n->raw.self_s - n->cost_least.self_s;
+	if (!active->n_counted) {
+		saturated_add(&to->primitive_calls, n->calls - n->recursive_calls);
+		saturated_add(&to->primitive_resumes, n->resumes);
+	}
+	if (!active->n) {
+		to->raw.total_s += n->raw.total_s;
+		to->total += n->raw.total_s - n->cost.total_s;
+		to->low.total_s += n->raw.total_s - n->cost_most.total_s;
+		to->high.total_s += n->raw.total_s - n->cost_least.total_s;
+	}
 }
 
-static void enter(struct builder *b, const struct node *n, uint32_t row, uint32_t edge)
+static void add_activation(struct exact_cost *to, const struct node *n, struct active *active)
 {
+	add_cost(to, n, active);
+	active->n++;
+	active->n_counted += is_counted(n);
+}
+
+static void end_activation(const struct node *n, struct active *active)
+{
+	active->n--;
+	active->n_counted -= is_counted(n);
+}
+
+/* Returns whether it is the outermost one of its function, and of its edge. */
+static unsigned char enter(struct builder *b, const struct node *n, uint32_t row, uint32_t edge)
+{
+	unsigned char outer = 0;
 	struct row *r;
 
 	if (n->is_thread)
-		return; /* it has no row, and there may be none at all */
+		return 0; /* it has no row, and there may be none at all */
 	r = &b->rows.v[row];
-	add_cost(&r->out.cost, n, r->active++ == 0);
+	outer |= r->active.n == 0 ? EXACT_OUTERMOST : 0;
+	add_activation(&r->out.cost, n, &r->active);
 	r->out.awaited_s += n->awaited_s;
 	if (n->calls) { /* a context that was only resumed has no whole call to tell of */
 		r->out.min_s = fmin(r->out.min_s, n->min_s);
 		r->out.max_s = fmax(r->out.max_s, n->max_s);
 	}
 	node_add_histogram(n, r->histogram);
-	if (edge != NO_EDGE)
-		add_cost(&b->edges.v[edge].out.cost, n, b->edges.v[edge].active++ == 0);
+	if (edge != NO_EDGE) {
+		outer |= b->edges.v[edge].active.n == 0 ? EXACT_OUTERMOST_EDGE : 0;
+		add_activation(&b->edges.v[edge].out.cost, n, &b->edges.v[edge].active);
+	}
+	return outer;
 }
 
 static void leave(struct builder *b, const struct node *n, uint32_t row, uint32_t edge)
 {
 	if (n->is_thread)
 		return;
-	b->rows.v[row].active--;
+	end_activation(n, &b->rows.v[row].active);
 	if (edge != NO_EDGE)
-		b->edges.v[edge].active--;
+		end_activation(n, &b->edges.v[edge].active);
 }
 
 static bool is_called(const struct nodes *nodes, const struct node *n)
@@ -128,6 +170,7 @@ static void walk(struct builder *b)
 	size_t n = b->nodes->n, at = 0;
 	uint32_t *next = xcalloc(n + 2, sizeof *next), *sibling = xcalloc(n + 2, sizeof *sibling),
 		 *rows = xcalloc(n + 2, sizeof *rows), *edges = xcalloc(n + 2, sizeof *edges);
+	unsigned char *outer = xcalloc(n + 2, 1);
 
 	for (size_t i = n; i-- > 0;) {
 		sibling[i + 1] = next[b->nodes->v[i].parent];
@@ -146,7 +189,7 @@ static void walk(struct builder *b)
 		if (child) {
 			next[at] = sibling[child];
 			at = child;
-			enter(b, &b->nodes->v[at - 1], rows[at], edges[at]);
+			outer[at] = enter(b, &b->nodes->v[at - 1], rows[at], edges[at]);
 		} else if (at) {
 			leave(b, &b->nodes->v[at - 1], rows[at], edges[at]);
 			at = b->nodes->v[at - 1].parent;
@@ -157,7 +200,8 @@ static void walk(struct builder *b)
 	free(next);
 	free(sibling);
 	b->rows_of = rows;
-	free(edges);
+	b->edges_of = edges;
+	b->outer = outer;
 }
 
 /* ---- from totals ----------------------------------------------------------------------------- */
@@ -226,39 +270,76 @@ static int by_callee(const void *a, const void *b)
 
 static void finish(struct arena *a, struct builder *b, struct tables *t, struct exact *x)
 {
+	static const struct node_times nobody_knows = { UNITS_UNKNOWN, UNITS_UNKNOWN };
 	struct exact_function *functions = arena_new_n(a, struct exact_function, b->rows.n);
 	struct exact_edge *edges = arena_new_n(a, struct exact_edge, b->edges.n);
 
 	for (size_t i = 0; i < b->rows.n; i++) {
 		struct exact_function *f = &functions[i];
-		double cost;
 
 		*f = b->rows.v[i].out;
+		if (!b->nodes->is_calibrated)
+			f->cost.low = f->cost.high = nobody_knows;
 		f->p50_s = quantile(b->rows.v[i].histogram, 0.5, f->min_s, f->max_s);
 		f->p99_s = quantile(b->rows.v[i].histogram, 0.99, f->min_s, f->max_s);
-		cost = f->cost.raw.self_s - f->cost.self;
-		f->is_doubtful = cost > f->cost.raw.self_s / 2;
 	}
-	for (size_t i = 0; i < b->edges.n; i++)
+	for (size_t i = 0; i < b->edges.n; i++) {
 		edges[i] = b->edges.v[i].out;
-	x->n_estimated = exact_estimates_apply(&(struct exact_estimates){ functions, b->rows.n,
-						       edges, b->edges.n, b->nodes, b->rows_of },
+		if (!b->nodes->is_calibrated)
+			edges[i].cost.low = edges[i].cost.high = nobody_knows;
+	}
+	x->n_estimated = exact_estimates_apply(
+		&(struct exact_estimates){ functions, b->rows.n, edges, b->edges.n, b->nodes,
+			b->rows_of, b->edges_of, b->outer },
 		t, b->frames);
 	for (size_t i = 0; i < b->rows.n; i++) {
 		const struct exact_function *f = &functions[i];
 
+		x->n_calls_estimated += f->range.are_calls_estimated;
 		saturated_add(&x->calls, f->cost.calls);
 		saturated_add(&x->primitive_calls, f->cost.primitive_calls);
 		saturated_add(&x->resumes, f->cost.resumes);
 		x->self += f->cost.self;
 		x->raw_self += f->cost.raw.self_s;
 	}
+	x->self_interval = (struct interval){ UNITS_UNKNOWN, UNITS_UNKNOWN };
+	if (b->nodes->is_calibrated && !x->n_estimated)
+		x->self_interval = (struct interval){ fmin(x->raw_self - b->nodes->most_s, x->self),
+			fmax(x->raw_self - b->nodes->least_s, x->self) };
 	if (b->edges.n)
 		qsort(edges, b->edges.n, sizeof *edges, by_callee);
 	x->functions = functions;
 	x->n_functions = b->rows.n;
 	x->edges = edges;
 	x->n_edges = b->edges.n;
+}
+
+/* Of the contexts that are left, when library code is part of what called it. */
+static uint64_t count_events(const struct nodes *nodes)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < nodes->n; i++)
+		saturated_add(&n, saturated_sum(nodes->v[i].calls, nodes->v[i].resumes));
+	return n;
+}
+
+/* What the agents counted and no context has; 0 where that cannot be told. */
+static uint64_t read_missing(struct tables *t, const struct nodes *nodes)
+{
+	struct record_iter it = record_iter(t, RECORD_meta);
+	uint64_t n = 0;
+
+	for (const struct rec_meta *m; (m = record_next(&it));) {
+		char text[24] = "";
+
+		if (strcmp(tables_string(t, m->key), "trace_counted") != 0)
+			continue;
+		memcpy(text, m->value.p, m->value.n < sizeof text ? m->value.n : sizeof text - 1);
+		n = strtoull(text, NULL, 10);
+	}
+	record_iter_done(&it);
+	return nodes->is_of_all && n > nodes->n_events ? n - nodes->n_events : 0;
 }
 
 const struct exact *exact_build(
@@ -270,14 +351,19 @@ const struct exact *exact_build(
 	x->nodes = b.nodes;
 	x->unit = origin_build(a, t).unit;
 	x->n_events = b.nodes->n_events;
+	x->n_missing = read_missing(t, b.nodes);
 	x->cost_s = b.nodes->cost_s;
+	x->event_s = b.nodes->n_events ? b.nodes->event_s / (double)b.nodes->n_events : 0;
 	x->is_calibrated = b.nodes->is_calibrated;
 	x->has_contexts = b.nodes->n > 0;
 	walk(&b);
 	read_totals(&b, t);
+	x->n_left_out = b.nodes->n_events - count_events(b.nodes);
 	finish(a, &b, t, x);
 	x->is_timed = x->raw_self > 0;
 	free(b.rows_of);
+	free(b.edges_of);
+	free(b.outer);
 	map_done(&b.functions);
 	map_done(&b.links);
 	vec_done(&b.rows);
@@ -285,18 +371,33 @@ const struct exact *exact_build(
 	return x->n_functions ? x : NULL;
 }
 
+struct interval exact_self(const struct exact_function *f)
+{
+	const struct exact_range *r = &f->range;
+
+	return r->is_estimated || f->is_mixed
+		? (struct interval){ r->self_low_s, r->self_high_s }
+		: (struct interval){ f->cost.low.self_s, f->cost.high.self_s };
+}
+
+struct interval exact_total(const struct exact_function *f)
+{
+	return f->range.is_estimated
+		? (struct interval){ UNITS_UNKNOWN, UNITS_UNKNOWN }
+		: (struct interval){ f->cost.low.total_s, f->cost.high.total_s };
+}
+
+bool exact_is_bound(struct interval of)
+{
+	return units_is_known(of.low) && units_is_known(of.high) &&
+		of.high - of.low > EXACT_WIDE * (of.high + of.low);
+}
+
 size_t exact_callers(const struct exact *x, uint32_t callee, const struct exact_edge **ret)
 {
-	size_t low = 0, high = x->n_edges, n = 0;
+	size_t low = bisect(i, x->n_edges, x->edges[i].callee < callee);
+	size_t n = 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (x->edges[middle].callee < callee)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	while (low + n < x->n_edges && x->edges[low + n].callee == callee)
 		n++;
 	*ret = x->edges + low;
@@ -313,7 +414,7 @@ const struct profile *exact_profile(struct arena *a, const struct exact *x)
 
 	for (size_t i = 0; i < x->n_functions; i++) {
 		const struct exact_function *f = &x->functions[i];
-		bool has_range = f->range.is_estimated || f->is_mixed;
+		struct interval self = exact_self(f), total = exact_total(f);
 
 		functions[i] = (struct profile_function){ .name = f->name,
 			.file = f->file,
@@ -325,9 +426,8 @@ const struct profile *exact_profile(struct arena *a, const struct exact *x)
 			.primitive_calls = f->cost.primitive_calls,
 			.cost = { .self_value = f->cost.self,
 				.total_value = f->cost.total,
-				.self = { has_range ? f->range.self_low_s : UNITS_UNKNOWN,
-					has_range ? f->range.self_high_s : UNITS_UNKNOWN },
-				.total = { UNITS_UNKNOWN, UNITS_UNKNOWN } } };
+				.self = self,
+				.total = total } };
 	}
 	p.functions = functions;
 	p.n_functions = x->n_functions;
@@ -339,7 +439,9 @@ static struct neighbour neighbour_of(
 {
 	return (struct neighbour){ .function = x->functions[other].function,
 		.n = saturated_sum(c->calls, c->resumes),
-		.value = c->total };
+		.value = c->total,
+		.interval = { c->low.total_s, c->high.total_s },
+		.raw = c->raw.total_s };
 }
 
 const struct neighbours *exact_neighbours(struct arena *a, const struct exact *x, uint32_t function)
@@ -361,8 +463,10 @@ const struct neighbours *exact_neighbours(struct arena *a, const struct exact *x
 		if (x->edges[i].caller == at)
 			callees[r->n_callees++] =
 				neighbour_of(x, x->edges[i].callee, &x->edges[i].cost);
-	callees[r->n_callees++] =
-		(struct neighbour){ .is_none = true, .value = x->functions[at].cost.self };
+	callees[r->n_callees++] = (struct neighbour){ .is_none = true,
+		.value = x->functions[at].cost.self,
+		.interval = exact_self(&x->functions[at]),
+		.raw = x->functions[at].cost.raw.self_s };
 	neighbours_sort(callers, r->n_callers);
 	neighbours_sort(callees, r->n_callees);
 	r->function = function;

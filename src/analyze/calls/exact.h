@@ -7,34 +7,45 @@
  *
  * Calls are entries; that a generator or coroutine goes on is a resumption, counted apart. Recursion is
  * counted as pstats does: a call is primitive when its function was not active yet, and the total time
- * of a function (or of a caller's calls of it) is that of its outermost activations.
+ * of a function (or of a caller's calls of it) is that of its outermost activations. One that ran already when tracing began has no call
+ * that was counted: what it calls of itself is primitive.
  *
- * Times are corrected by what tracing cost where that was calibrated; `raw` are the times as stamped. A row whose
- * self time was cost for more than half is doubtful. */
-#ifndef ANALYZE_EXACT_H
-#define ANALYZE_EXACT_H
+ * Counts are exact when the books balance: meta "trace_counted" holds what the agents counted in all processes, and all contexts
+ * together must come to that (n_missing).
+ *
+ * Times are corrected by what tracing cost where that was calibrated; `raw` are the times as stamped. A corrected time has an
+ * interval, low ≤ corrected ≤ high ≤ raw, which holds the time that the program takes untraced in nine of ten cases; where it is wide
+ * (exact_is_bound) its ends are all that is known, and the time as stamped is to be told before them. */
+#ifndef ANALYZE_CALLS_EXACT_H
+#define ANALYZE_CALLS_EXACT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/nodes.h"
+#include "analyze/calls/nodes.h"
+#include "analyze/stats/interval.h"
 #include "base/units.h"
 
 struct arena;
 struct frames;
 struct tables;
 
+#define EXACT_WIDE \
+	0.15 /* half an interval, as a part of its middle, from which on its ends are bounds */
+
 struct exact_cost {
 	uint64_t calls, primitive_calls;
 	uint64_t resumes, primitive_resumes;
 	double self, total; /* corrected; in the unit of struct exact */
 	struct node_times raw;
+	struct node_times low, high; /* the interval of what is corrected; else unknown */
 };
 
 /* Of a function that a budget had switched off for some time: it did what was seen and what is estimated. */
 struct exact_range {
-	bool is_estimated;              /* else the figures are exact, and these mean nothing */
+	bool is_estimated; /* its times; else the figures are exact, and these mean nothing */
+	bool are_calls_estimated;       /* … and its calls; else they were counted all the time */
 	double calls_low, calls_high;   /* high may be unknown */
 	double self_low_s, self_high_s; /* of a function that is_mixed, too */
 };
@@ -44,7 +55,6 @@ struct exact_function {
 	const char *name, *file; /* "" file for C functions */
 	uint32_t first_line;
 	bool is_builtin;
-	bool is_doubtful;
 	struct exact_cost cost;
 	struct exact_range range;
 	bool is_mixed; /* its own time is what is left of a time shared with functions that are estimated */
@@ -55,8 +65,8 @@ struct exact_function {
 
 struct exact_edge {
 	uint32_t caller, callee; /* indices in functions */
-	struct exact_cost
-		cost; /* self is not known from files that tell inclusive costs of calls only */
+	/* self is not known from files that tell inclusive costs of calls only */
+	struct exact_cost cost;
 };
 
 struct exact {
@@ -66,13 +76,18 @@ struct exact {
 	size_t n_edges;
 	uint64_t calls, primitive_calls, resumes; /* of all */
 	double self, raw_self;                    /* of all */
+	struct interval self_interval;            /* unknown where nothing is corrected */
 	uint64_t n_events;                        /* that tracing had to handle */
-	double cost_s;                            /* of them */
+	uint64_t n_left_out; /* of library code, where only the user's counts: no row has them */
+	uint64_t n_missing;  /* that the agents counted and the recording does not hold */
+	double cost_s;       /* of them */
+	double event_s;      /* of one, as calibrated */
 	bool is_calibrated, has_contexts;
-	size_t n_estimated; /* functions */
-	bool is_timed;      /* else calls were counted without a clock */
-	enum unit
-		unit; /* of the costs: another tool may have counted something else than seconds (origin.h) */
+	size_t n_estimated;       /* functions */
+	size_t n_calls_estimated; /* … of which calls are, too, not only times */
+	bool is_timed;            /* else calls were counted without a clock */
+	/* of the costs: another tool may have counted something else than seconds (origin.h) */
+	enum unit unit;
 	const struct nodes *nodes;
 };
 
@@ -85,6 +100,12 @@ const struct profile *exact_profile(struct arena *a, const struct exact *x);
 /* Callers and callees of a function, by its number; times are those of the calls between the two. */
 const struct neighbours *exact_neighbours(
 	struct arena *a, const struct exact *x, uint32_t function);
+
+/* Of a function's own time and of the time with what it calls; unknown where nothing is corrected or estimated. */
+struct interval exact_self(const struct exact_function *f);
+struct interval exact_total(const struct exact_function *f);
+/* Whether a corrected time is known by its bounds only. Not where there is no interval. */
+bool exact_is_bound(struct interval of);
 
 /* The function's edges: those to its callers are neighbours in x->edges. */
 size_t exact_callers(const struct exact *x, uint32_t callee, const struct exact_edge **ret);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * See exact_lines.h. */
-#include "analyze/exact_lines.h"
+#include "analyze/calls/exact_lines.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/frames.h"
-#include "analyze/profile.h"
+#include "analyze/code/frames.h"
+#include "analyze/samples/profile.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/saturate.h"
@@ -173,11 +173,32 @@ static bool has_traced_calls(struct tables *t)
 	return found;
 }
 
+bool exact_lines_has_any(const struct exact_lines *l)
+{
+	for (size_t i = 0; i < l->n_functions; i++)
+		if (l->functions[i].n_lines)
+			return true;
+	return false;
+}
+
+static bool has_losses(struct tables *t)
+{
+	static const char *const kinds[] = { "agent records", "threads without room",
+		"lines without room" };
+	struct record_iter it = record_iter(t, RECORD_loss);
+	bool found = false;
+
+	for (const struct rec_loss *l; !found && (l = record_next(&it));)
+		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+			found |= strcmp(tables_string(t, l->what), kinds[i]) == 0;
+	record_iter_done(&it);
+	return found;
+}
+
 const char *exact_lines_note(const struct exact_lines *l)
 {
-	return l->has_own && !l->has_all_callees ? "own time holds what callees took whose lines "
-						   "were not counted; run with --trace, "
-						   "too, to tell them apart"
+	return l->has_own && !l->has_all_callees ? "own time includes callees whose lines were not "
+						   "counted; add --trace to tell them apart"
 						 : "";
 }
 
@@ -192,6 +213,7 @@ const struct exact_lines *exact_lines_build(struct arena *a, struct tables *t, s
 		add(&b, record);
 	r = finish(&b);
 	r->has_all_callees = has_traced_calls(t);
+	r->is_incomplete = has_losses(t);
 	map_done(&b.functions);
 	map_done(&b.rows_by_key);
 	map_done(&b.latest);

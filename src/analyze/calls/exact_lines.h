@@ -7,8 +7,8 @@
  * A line's time is from its begin to the begin of the next, callees included; own is without what they
  * took, as far as they were watched: all of them where calls were traced, too, else those whose lines were counted. Time
  * suspended at an await or a yield is in neither. */
-#ifndef ANALYZE_EXACT_LINES_H
-#define ANALYZE_EXACT_LINES_H
+#ifndef ANALYZE_CALLS_EXACT_LINES_H
+#define ANALYZE_CALLS_EXACT_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,11 +44,15 @@ struct exact_lines {
 	bool is_timed;
 	bool has_own;         /* own time, that of callees and the longest hit are known */
 	bool has_all_callees; /* calls were traced, too */
+	bool is_incomplete; /* some counters found no room, or were lost on the way: hits are missing */
 };
 
 /* Threads that count, rows; NULL: all. NULL when the recording has no such lines. */
 const struct exact_lines *exact_lines_build(struct arena *a, struct tables *t, struct frames *f,
 	const uint32_t *threads, size_t n_threads);
+
+/* Whether a line was counted; instructions can be without. */
+bool exact_lines_has_any(const struct exact_lines *l);
 
 /* What own time holds that is not the line's own, and what to do about it: a sentence; "" where it holds nothing else. */
 const char *exact_lines_note(const struct exact_lines *l);

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/exact.h"
-#include "analyze/frames.h"
-#include "analyze/neighbours.h"
-#include "analyze/stacks_rig.h"
+#include "analyze/calls/exact.h"
+#include "analyze/code/frames.h"
+#include "analyze/samples/neighbours.h"
+#include "analyze/samples/stacks_rig.h"
 #include "store/writer.h"
 #include "wire/records.h"
 
@@ -112,6 +112,63 @@ static void recursive_time_counts_once_per_outermost_activation(void **state)
 	assert_int_equal(edge(x, "m", "f")->calls, 2);
 	assert_ms(edge(x, "m", "f")->total, 90);
 	rig_done(&m);
+}
+
+/* f ran already when tracing began, with calls of its own on the stack: its first call that was counted is primitive, and its time is
+ * in that of the activation nobody saw begin. */
+static void what_ran_already_is_no_call(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	rig_node(&m, 0, 'f',
+		(struct rec_node){ .id = 1, .inclusive_ns = 90 * MS, .self_ns = 20 * MS });
+	rig_node(&m, 0, 'f',
+		(struct rec_node){
+			.id = 2, .parent = 1, .inclusive_ns = 70 * MS, .self_ns = 30 * MS });
+	rig_node(&m, 0, 'f',
+		(struct rec_node){ .id = 3,
+			.parent = 2,
+			.calls = 4,
+			.inclusive_ns = 40 * MS,
+			.self_ns = 30 * MS });
+	rig_node(&m, 0, 'f',
+		(struct rec_node){ .id = 4,
+			.parent = 3,
+			.calls = 1,
+			.inclusive_ns = 10 * MS,
+			.self_ns = 10 * MS });
+	x = build(&m);
+	assert_int_equal(get(x, "f")->cost.calls, 5);
+	assert_int_equal(get(x, "f")->cost.primitive_calls, 4);
+	assert_ms(get(x, "f")->cost.total, 90);
+	assert_int_equal(edge(x, "f", "f")->primitive_calls, 4);
+	rig_done(&m);
+}
+
+static void what_the_agents_counted_and_no_row_has_is_missing(void **state)
+{
+	static const struct {
+		const char *counted;
+		uint64_t missing;
+	} cases[] = { { "10", 0 }, { "13", 3 }, { "7", 0 }, { "", 0 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct rig m;
+
+		rig_begin(&m);
+		add_recursion(&m);
+		writer_meta(m.w, "trace_counted", cases[i].counted);
+		assert_int_equal(build(&m)->n_missing, cases[i].missing);
+		/* Of some threads it cannot be told. */
+		assert_int_equal(build_again(&m, (struct nodes_options){ &m.threads[0], 1, false })
+					 ->n_missing,
+			0);
+		rig_done(&m);
+	}
 }
 
 static void mutual_recursion_is_recursion_of_both(void **state)
@@ -357,7 +414,7 @@ static void the_cost_of_tracing_is_taken_off(void **state)
 	assert_ms(get(x, "m")->cost.raw.self_s, 50);
 	assert_ms(get(x, "{built-in method builtins.len}")->cost.self, 49);
 	assert_ms(get(x, "m")->cost.total, 97);
-	assert_false(get(x, "m")->is_doubtful);
+	assert_false(exact_is_bound(exact_self(get(x, "m"))));
 	assert_int_equal(x->n_events, 11);
 	rig_done(&m);
 }
@@ -387,7 +444,7 @@ static void sums_of_the_agent_count_before_means(void **state)
 	assert_ms(get(x, "m")->cost.self, 45);
 	assert_ms(get(x, "f")->cost.self, 20);
 	assert_ms(get(x, "m")->cost.total, 65);
-	assert_true(get(x, "f")->is_doubtful);
+	assert_true(exact_is_bound(exact_self(get(x, "f"))));
 	rig_done(&m);
 }
 
@@ -461,7 +518,150 @@ static void slower_code_is_told_of_within_reason(void **state)
 	}
 }
 
-static void a_row_that_is_mostly_cost_is_doubtful(void **state)
+/* low ≤ corrected ≤ high ≤ as stamped, for whatever a function has. */
+static void assert_ordered(const struct exact_function *f)
+{
+	struct interval self = exact_self(f), total = exact_total(f);
+
+	assert_true(self.low >= 0 && self.low <= f->cost.self);
+	assert_true(f->cost.self <= self.high && self.high <= f->cost.raw.self_s);
+	assert_true(total.low >= 0 && total.low <= f->cost.total);
+	assert_true(f->cost.total <= total.high && total.high <= f->cost.raw.total_s);
+}
+
+static void a_corrected_time_has_an_interval(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	m.names['l'] = "<built-in method builtins.len>";
+	writer_meta(m.w, "trace_cost_ns", "10 50 20 30 10 40");
+	writer_meta(m.w, "trace_cost_error", "0.08 1.20");
+	rig_node(&m, 0, 'm',
+		(struct rec_node){
+			.id = 1, .calls = 1, .inclusive_ns = 100 * MS, .self_ns = 50 * MS });
+	rig_node(&m, 0, 'f', /* 60 ns of tracing a call, in 2 µs */
+		(struct rec_node){ .id = 2,
+			.parent = 1,
+			.calls = 10000,
+			.resumes = 10,
+			.inclusive_ns = 30 * MS,
+			.self_ns = 20 * MS });
+	rig_node(&m, 0, 'l', /* mostly tracing */
+		(struct rec_node){ .id = 3,
+			.parent = 2,
+			.calls = 200000,
+			.inclusive_ns = 10 * MS,
+			.self_ns = 10 * MS });
+	x = build(&m);
+	for (size_t i = 0; i < x->n_functions; i++)
+		assert_ordered(&x->functions[i]);
+	assert_false(exact_is_bound(exact_self(get(x, "m"))));
+	assert_true(exact_is_bound(exact_self(get(x, "{built-in method builtins.len}"))));
+	assert_true(x->self_interval.low < x->self && x->self < x->self_interval.high);
+	assert_true(x->self_interval.high <= x->raw_self);
+	/* The sum is known better than each of its parts: what is on the wrong side of a stamp is in it. */
+	assert_true(x->self_interval.high - x->self_interval.low <
+		exact_total(get(x, "m")).high - exact_total(get(x, "m")).low + 1e-6);
+	assert_true(edge(x, "m", "f")->low.total_s < edge(x, "m", "f")->total);
+	rig_done(&m);
+}
+
+static void what_is_not_corrected_has_no_interval(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	rig_node(&m, 0, 'f',
+		(struct rec_node){ .id = 1, .calls = 9, .inclusive_ns = MS, .self_ns = MS });
+	x = build(&m);
+	assert_false(units_is_known(exact_self(get(x, "f")).low));
+	assert_false(units_is_known(exact_total(get(x, "f")).high));
+	assert_false(exact_is_bound(exact_self(get(x, "f"))));
+	assert_false(units_is_known(x->self_interval.low));
+	rig_done(&m);
+}
+
+static void a_cost_that_is_not_known_leaves_bounds(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	writer_meta(m.w, "trace_cost_ns", "20000 0 0 0");
+	writer_meta(m.w, "trace_cost_error", "0.4 1.00");
+	rig_node(&m, 0, 'f',
+		(struct rec_node){
+			.id = 1, .calls = 200, .inclusive_ns = 10 * MS, .self_ns = 10 * MS });
+	x = build(&m);
+	assert_ms(get(x, "f")->cost.self, 10);
+	assert_ms(exact_self(get(x, "f")).high, 10);
+	/* 4 of its 10 ms may be tracing, and more */
+	assert_true(exact_self(get(x, "f")).low < 0.006);
+	assert_true(exact_is_bound(exact_self(get(x, "f"))));
+	rig_done(&m);
+}
+
+/* Each at what its kind costs, also where the agent has summed up the mean of both. */
+static void methods_of_c_types_cost_what_they_cost(void **state)
+{
+	(void)state;
+	for (int has_sums = 0; has_sums < 2; has_sums++) {
+		uint64_t sum_ns = has_sums ? 10 * MS : 0;
+		const struct exact *x;
+		struct rig m;
+
+		rig_begin(&m);
+		m.names['l'] = "<built-in method builtins.len>";
+		m.names['a'] = "<method 'append' of 'list' objects>";
+		writer_meta(m.w, "trace_cost_ns", "0 0 100 0");
+		writer_meta(m.w, "trace_cost_c", "0.6 1.5");
+		rig_node(&m, 0, 'l',
+			(struct rec_node){ .id = 1,
+				.calls = 100000,
+				.inclusive_ns = 30 * MS,
+				.self_ns = 30 * MS,
+				.cost_ns = sum_ns });
+		rig_node(&m, 0, 'a',
+			(struct rec_node){ .id = 2,
+				.calls = 100000,
+				.inclusive_ns = 30 * MS,
+				.self_ns = 30 * MS,
+				.cost_ns = sum_ns });
+		x = build(&m);
+		assert_ms(get(x, "{built-in method builtins.len}")->cost.self, 24);
+		assert_ms(get(x, "{method 'append' of 'list' objects}")->cost.self, 15);
+		rig_done(&m);
+	}
+}
+
+/* Looks at the CPU's pace are in what a node says its tracing cost; a call's cost is not more for that. */
+static void rare_calls_cost_what_a_call_costs(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	writer_meta(m.w, "trace_cost_ns", "20 60 20 40 20 40");
+	rig_node(&m, 0, 'f',
+		(struct rec_node){ .id = 1,
+			.calls = 100,
+			.inclusive_ns = 1000 * MS,
+			.self_ns = 1000 * MS,
+			.cost_ns = 1560000 });
+	x = build(&m);
+	assert_true(x->event_s < 100e-9);
+	assert_ms(x->cost_s, 1.56);
+	rig_done(&m);
+}
+
+static void a_row_that_is_mostly_cost_is_known_by_bounds(void **state)
 {
 	const struct exact *x;
 	struct rig m;
@@ -475,9 +675,9 @@ static void a_row_that_is_mostly_cost_is_doubtful(void **state)
 	rig_node(&m, 0, 'g',
 		(struct rec_node){ .id = 2, .calls = 1000, .inclusive_ns = 1000, .self_ns = 1000 });
 	x = build(&m);
-	assert_true(get(x, "f")->is_doubtful);
+	assert_true(exact_is_bound(exact_self(get(x, "f"))));
 	assert_ms(get(x, "f")->cost.self, 0.04);
-	assert_true(get(x, "g")->is_doubtful);
+	assert_true(exact_is_bound(exact_self(get(x, "g"))) || exact_self(get(x, "g")).high == 0);
 	assert_ms(get(x, "g")->cost.self, 0); /* never below */
 	rig_done(&m);
 }
@@ -572,6 +772,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(recursive_time_counts_once_per_outermost_activation),
+		cmocka_unit_test(what_ran_already_is_no_call),
+		cmocka_unit_test(what_the_agents_counted_and_no_row_has_is_missing),
 		cmocka_unit_test(mutual_recursion_is_recursion_of_both),
 		cmocka_unit_test(threads_have_stacks_of_their_own),
 		cmocka_unit_test(what_a_thread_does_outside_of_functions_is_nobodys),
@@ -585,7 +787,12 @@ int main(void)
 		cmocka_unit_test(a_cost_beyond_a_callees_time_is_its_callers),
 		cmocka_unit_test(a_cost_that_is_not_known_is_not_taken_off),
 		cmocka_unit_test(slower_code_is_told_of_within_reason),
-		cmocka_unit_test(a_row_that_is_mostly_cost_is_doubtful),
+		cmocka_unit_test(a_row_that_is_mostly_cost_is_known_by_bounds),
+		cmocka_unit_test(a_corrected_time_has_an_interval),
+		cmocka_unit_test(what_is_not_corrected_has_no_interval),
+		cmocka_unit_test(a_cost_that_is_not_known_leaves_bounds),
+		cmocka_unit_test(rare_calls_cost_what_a_call_costs),
+		cmocka_unit_test(methods_of_c_types_cost_what_they_cost),
 		cmocka_unit_test(quantiles_lie_in_their_bucket),
 		cmocka_unit_test(contexts_that_are_their_own_ancestors_are_left_out),
 		cmocka_unit_test(totals_of_other_tools_are_taken_as_they_are),

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * See opcode_counts.h. */
-#include "analyze/opcode_counts.h"
+#include "analyze/calls/opcode_counts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/frames.h"
-#include "analyze/instructions.h"
+#include "analyze/code/bytecode.h"
+#include "analyze/code/frames.h"
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "store/tables.h"
@@ -174,16 +175,8 @@ const struct opcode_counts *opcode_counts_build(struct arena *a, struct tables *
 
 const struct opcode_code *opcode_counts_find(const struct opcode_counts *c, uint32_t code)
 {
-	size_t low = 0, high = c ? c->n_codes : 0;
+	size_t low = bisect(i, c ? c->n_codes : 0, c->codes[i].code < code);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->codes[middle].code < code)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return c && low < c->n_codes && c->codes[low].code == code ? &c->codes[low] : NULL;
 }
 

@@ -5,8 +5,8 @@
  *
  *	const struct opcode_counts *c = opcode_counts_build(&a, tables, frames, NULL, 0);
  *	uint64_t n = opcode_counts_at(c, code_row, offset); */
-#ifndef ANALYZE_OPCODE_COUNTS_H
-#define ANALYZE_OPCODE_COUNTS_H
+#ifndef ANALYZE_CALLS_OPCODE_COUNTS_H
+#define ANALYZE_CALLS_OPCODE_COUNTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * See timeline.h. The bytes of a recording may say anything: every event is bounded by them, and what ends
  * without having begun is left out. */
-#include "analyze/timeline.h"
+#include "analyze/calls/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/frames.h"
+#include "analyze/code/frames.h"
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -34,8 +34,9 @@ struct timeline_source {
 
 struct open_call {
 	uint32_t function;
+	uint8_t how;
 	bool is_told;
-	uint64_t t_ns;
+	uint64_t t_ns, place;
 };
 
 /* One thread while its blocks are read. */
@@ -101,7 +102,9 @@ static void tell_begins(struct replay *r)
 		struct open_call *c = &r->open.v[r->n_told];
 
 		c->is_told = true;
-		if (c->function != HIDDEN)
+		if (c->function != HIDDEN && r->v->begin_at)
+			r->v->begin_at(r->v->ctx, c->place, c->how, c->t_ns);
+		else if (c->function != HIDDEN)
 			r->v->begin(r->v->ctx, c->function, c->t_ns);
 	}
 }
@@ -127,6 +130,8 @@ static void end_all(struct replay *r, uint64_t t_ns)
 
 static void begin_call(struct replay *r, uint32_t ref, unsigned how)
 {
+	uint64_t place = (uint64_t)r->image << 32 | ref;
+
 	if (r->sums) {
 		r->sums->n_calls += how == EVENT_CALL;
 		r->sums->n_resumes += how == EVENT_RESUME;
@@ -135,8 +140,9 @@ static void begin_call(struct replay *r, uint32_t ref, unsigned how)
 	if (r->open.n >= DEPTH_MOST)
 		return;
 	vec_push(&r->open,
-		((struct open_call){
-			.function = function_at(r->l->source, (uint64_t)r->image << 32 | ref),
+		((struct open_call){ .function = function_at(r->l->source, place),
+			.how = (uint8_t)how,
+			.place = place,
 			.t_ns = r->now_ns }));
 	if (r->sums && r->open.n > r->sums->deepest)
 		r->sums->deepest = (uint32_t)r->open.n;

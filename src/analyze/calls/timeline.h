@@ -10,8 +10,8 @@
  * coroutine are spans of their own. What had not ended when the recording did ends with its thread's last event. A
  * window is read from the thread's first event on, so that what began before it has its true begin; events are
  * decoded at some 10 ns each, one chunk of the recording is in memory at a time. */
-#ifndef ANALYZE_TIMELINE_H
-#define ANALYZE_TIMELINE_H
+#ifndef ANALYZE_CALLS_TIMELINE_H
+#define ANALYZE_CALLS_TIMELINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,6 +48,8 @@ struct timeline_window {
 struct timeline_visitor {
 	void *ctx;
 	void (*begin)(void *ctx, uint32_t function, uint64_t t_ns);
+	/* Instead of it: place of the context (rec_node) and how it began (wire/events.h). */
+	void (*begin_at)(void *ctx, uint64_t place, unsigned how, uint64_t t_ns);
 	void (*end)(void *ctx, uint32_t function, uint64_t t_ns);
 };
 

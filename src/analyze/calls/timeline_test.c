@@ -8,9 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/frames.h"
-#include "analyze/stacks_rig.h"
-#include "analyze/timeline.h"
+#include "analyze/calls/timeline.h"
+#include "analyze/code/frames.h"
+#include "analyze/samples/stacks_rig.h"
 #include "base/buf.h"
 #include "store/writer.h"
 #include "wire/events.h"
@@ -100,7 +100,7 @@ static const struct timeline *build(struct rig *m, struct told *t)
 static void assert_told(struct told *t, const struct timeline *l, size_t thread,
 	struct timeline_window w, const char *wanted)
 {
-	struct timeline_visitor v = { t, on_begin, on_end };
+	struct timeline_visitor v = { .ctx = t, .begin = on_begin, .end = on_end };
 
 	buf_clear(&t->text);
 	timeline_visit(l, l->threads[thread].row, &w, &v);
@@ -222,7 +222,7 @@ static void test_nonsense(void **state)
 	assert_int_equal(l->n_threads, 1);
 	assert_int_equal(l->threads[0].n_ends, 1);
 	timeline_visit(l, l->threads[0].row, &(struct timeline_window){ 0 },
-		&(struct timeline_visitor){ &t, on_begin, on_end });
+		&(struct timeline_visitor){ .ctx = &t, .begin = on_begin, .end = on_end });
 	buf_done(&t.text);
 	rig_done(&m);
 }

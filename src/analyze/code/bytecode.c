@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See instructions.h. */
-#include "analyze/instructions.h"
+ * See bytecode.h. */
+#include "analyze/code/bytecode.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * Instructions: the bytecode of a function as a recording holds it, which it does of code that many samples ended
  * in. */
-#ifndef ANALYZE_INSTRUCTIONS_H
-#define ANALYZE_INSTRUCTIONS_H
+#ifndef ANALYZE_CODE_BYTECODE_H
+#define ANALYZE_CODE_BYTECODE_H
 
 #include <stdint.h>
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * See disassembly.h. */
-#include "analyze/disassembly.h"
+#include "analyze/code/disassembly.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/exact_lines.h"
-#include "analyze/frames.h"
-#include "analyze/instructions.h"
-#include "analyze/opcode_counts.h"
-#include "analyze/stacks.h"
-#include "analyze/texts.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/calls/opcode_counts.h"
+#include "analyze/code/bytecode.h"
+#include "analyze/code/frames.h"
+#include "analyze/code/source_texts.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/vec.h"
@@ -22,7 +22,7 @@
 struct builder {
 	struct arena *a;
 	const struct stacks *s;
-	const struct texts *texts;
+	const struct source_texts *texts;
 	const struct exact_lines_function *counted; /* NULL: nothing was */
 	const struct opcode_code *opcodes;          /* NULL likewise */
 	double scale;
@@ -98,7 +98,7 @@ static const char *folded(
 	size_t n;
 
 	if (b->texts && value && f->column >= 0 && f->end_column > f->column)
-		line = texts_line(b->texts, f->file, f->line);
+		line = source_texts_line(b->texts, f->file, f->line);
 	if (!line.p || (size_t)f->end_column > line.n)
 		return "";
 	n = (size_t)(f->end_column - f->column);

@@ -2,8 +2,8 @@
  *
  * Disassembly: a function's instructions with the sampled time of each, what specialised forms they had, and what lies
  * on the value stack before them. */
-#ifndef ANALYZE_DISASSEMBLY_H
-#define ANALYZE_DISASSEMBLY_H
+#ifndef ANALYZE_CODE_DISASSEMBLY_H
+#define ANALYZE_CODE_DISASSEMBLY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ struct arena;
 struct exact_lines;
 struct opcode_counts;
 struct stacks;
-struct texts;
+struct source_texts;
 
 struct disassembly_row {
 	uint32_t offset;
@@ -32,8 +32,8 @@ struct disassembly_row {
 	int32_t target, depth;  /* −1: none, not known */
 	double self_s, total_s; /* samples that ended here, or stood here in a call */
 	const char *form;       /* the specialised one seen last, "" none */
-	const char *
-		folded; /* the expression of the source that the compiler made this constant of, "" none */
+	/* the expression of the source that the compiler made this constant of, "" none */
+	const char *folded;
 	const char *const *stack; /* before it, from the bottom on; NULL: not known */
 	size_t n_stack;
 };
@@ -58,7 +58,7 @@ struct disassembly {
 
 struct disassembly_options {
 	double lost_share;                   /* as in the profile */
-	const struct texts *texts;           /* may be NULL, as may … */
+	const struct source_texts *texts;    /* may be NULL, as may … */
 	const struct exact_lines *lines;     /* … what was counted: lines … */
 	const struct opcode_counts *opcodes; /* … and instructions */
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * See files.h. */
-#include "analyze/files.h"
+#include "analyze/code/files.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/frames.h"
+#include "analyze/code/frames.h"
 #include "base/xalloc.h"
 #include "analyze/recording.h"
 #include "store/tables.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Files: which functions of a recording are in which file, worked out once; a recording may have as many files as functions. */
-#ifndef ANALYZE_FILES_H
-#define ANALYZE_FILES_H
+#ifndef ANALYZE_CODE_FILES_H
+#define ANALYZE_CODE_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@ struct files {
 	VEC(uint32_t) first; /* by file: function + 1 */
 	uint32_t *next;      /* by function: the next one of its file, + 1; owned */
 	bool *has_bytecode;  /* by function; owned */
-	const char *
-		*file_of; /* by file: the pointer that all its functions have (frames.h); owned */
+	/* by file: the pointer that all its functions have (frames.h); owned */
+	const char **file_of;
 	size_t n_functions;
 };
 

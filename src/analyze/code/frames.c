@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * See frames.h. */
-#include "analyze/frames.h"
+#include "analyze/code/frames.h"
 
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/qualnames.h"
+#include "analyze/code/qualnames.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/hash.h"
@@ -16,8 +16,8 @@
 #include "wire/records.h"
 #include "base/banned.h"
 
-enum { UNKNOWN, LIBRARY, N_FIXED }; /* functions that every recording has */
-enum { BUILTIN = 255 };             /* beside enum frame_tag: a C function that was traced */
+enum { UNKNOWN, LIBRARY, LATE, STOPPED, N_FIXED }; /* functions that every recording has */
+enum { BUILTIN = 255 }; /* beside enum frame_tag: a C function that was traced */
 
 struct numbers { /* keys → 0, 1, 2 …; in the arena, open addressing */
 	struct number {
@@ -170,10 +170,15 @@ static uint32_t function_of(
 	struct frames *f, uint32_t file, uint32_t name, uint32_t line, unsigned tag)
 {
 	bool has_place = tag == FRAME_PY || (tag == FRAME_FOREIGN && file);
-	uint32_t function = N_FIXED +
+	uint32_t function;
+
+	/* The recorder knows of some stops, the analysis of others: they are one row. */
+	if (tag == FRAME_SYNTH &&
+		strcmp(tables_string(f->t, name), f->functions[STOPPED].name) == 0)
+		return STOPPED;
+	function = N_FIXED +
 		number(f->a, &f->function_numbers, (uint64_t)file << 32 | name,
 			(uint64_t)line << 8 | tag);
-
 	if (function == f->n_functions)
 		add_function(f,
 			(struct stack_function){ .name = tag == BUILTIN
@@ -279,15 +284,24 @@ struct stack_frame frames_library(struct frames *f)
 }
 
 /* Numbered as others are, by what no row can be. */
-struct stack_frame frames_left_out(struct frames *f)
+static struct stack_frame frame_named(struct frames *f, uint64_t key, const char *name)
 {
-	uint32_t function = N_FIXED + number(f->a, &f->function_numbers, UINT64_MAX, UINT64_MAX);
+	uint32_t function = N_FIXED + number(f->a, &f->function_numbers, UINT64_MAX, key);
 
 	if (function == f->n_functions)
 		add_function(f,
-			(struct stack_function){
-				.name = "[left out]", .file = "", .is_synthetic = true });
+			(struct stack_function){ .name = name, .file = "", .is_synthetic = true });
 	return frame_of(f, function);
+}
+
+struct stack_frame frames_left_out(struct frames *f)
+{
+	return frame_named(f, UINT64_MAX, "[left out]");
+}
+
+struct stack_frame frames_imports(struct frames *f)
+{
+	return frame_named(f, UINT64_MAX - 1, "[imports]");
 }
 
 struct stack_frame frames_of_function(const struct frames *f, uint32_t function)
@@ -358,16 +372,37 @@ struct stack_frame frames_get(struct frames *f, uint32_t frame_row)
 	return row->frame;
 }
 
+struct stack_frame frames_unseen(struct frames *f, uint32_t stack)
+{
+	return frame_of(f, stack == FRAMES_LATE ? LATE : STOPPED);
+}
+
+uint32_t frames_leaf(struct frames *f, uint32_t stack, uint32_t leaf_code, uint32_t leaf_offset)
+{
+	const struct rec_stack *row;
+
+	if (frames_is_unseen(stack))
+		return frames_unseen(f, stack).function;
+	if (leaf_code)
+		return frames_of_code(f, leaf_code, leaf_offset).function;
+	row = tables_row(f->t, RECORD_stack, stack);
+	return frames_get(f, row ? row->frame : 0).function;
+}
+
 struct frames *frames_new(struct arena *a, struct tables *t)
 {
+	static const char *const fixed[N_FIXED] = { [UNKNOWN] = "[unknown]",
+		[LIBRARY] = "[library]",
+		[LATE] = "[sampler late]",
+		[STOPPED] = "[stopped]" };
 	struct frames *f = arena_new(a, struct frames);
 
 	f->a = a;
 	f->t = t;
-	add_function(f,
-		(struct stack_function){ .name = "[unknown]", .file = "", .is_synthetic = true });
-	add_function(f,
-		(struct stack_function){ .name = "[library]", .file = "", .is_synthetic = true });
+	for (int i = 0; i < N_FIXED; i++)
+		add_function(f,
+			(struct stack_function){
+				.name = fixed[i], .file = "", .is_synthetic = true });
 	take_in(f);
 	return f;
 }

@@ -11,8 +11,8 @@
  * when its file is frozen (<frozen …>) or made by a library (<__array_function__ …>), or lies in
  * site-packages or dist-packages, or in the standard library (lib/pythonX.Y, pythonXY.zip). Everything
  * else is the user's own, what was typed or passed as text too (<stdin>, <string>, cells). */
-#ifndef ANALYZE_FRAMES_H
-#define ANALYZE_FRAMES_H
+#ifndef ANALYZE_CODE_FRAMES_H
+#define ANALYZE_CODE_FRAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,6 +29,9 @@ struct stack_function {
 	bool is_builtin;   /* a C function */
 	bool is_library;
 };
+
+/* Stacks that no row has: time in which a thread was there and nobody looked. */
+enum { FRAMES_LATE = UINT32_MAX, FRAMES_STOPPED = UINT32_MAX - 1 };
 
 struct stack_frame {
 	const char *name, *file; /* as in its function */
@@ -56,6 +59,17 @@ struct stack_frame frames_of_function(const struct frames *f, uint32_t function)
 /* The frames that stand for code that is not shown, and for those that a stack is too deep for. */
 struct stack_frame frames_library(struct frames *f);
 struct stack_frame frames_left_out(struct frames *f);
+/* The frame that stands for imports (imports.h). */
+struct stack_frame frames_imports(struct frames *f);
+
+/* "[sampler late]" or "[stopped]" of one of those stacks. */
+struct stack_frame frames_unseen(struct frames *f, uint32_t stack);
+static inline bool frames_is_unseen(uint32_t stack)
+{
+	return stack >= FRAMES_STOPPED;
+}
+/* The function a sample with these ends in (rows and bytes, as in rec_sample). */
+uint32_t frames_leaf(struct frames *f, uint32_t stack, uint32_t leaf_code, uint32_t leaf_offset);
 
 size_t frames_n_functions(const struct frames *f);
 const struct stack_function *frames_function(const struct frames *f, uint32_t function);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See pattern.h. */
-#include "analyze/pattern.h"
+#include "analyze/code/pattern.h"
 
 #include <inttypes.h>
 #include <regex.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/profile.h"
+#include "analyze/samples/profile.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
@@ -56,7 +56,7 @@ int pattern_new(struct pattern **ret, const char *text, struct err *e)
 	}
 	regerror(status, &p->regex, why, sizeof why);
 	free(p);
-	return err_set(e, ERR_USAGE, "'%s' is no regular expression: %s", text, why);
+	return err_set(e, ERR_USAGE, "'%s' is not a regular expression: %s", text, why);
 }
 
 void pattern_free(struct pattern *p)
@@ -145,8 +145,7 @@ int pattern_functions(struct arena *a, const struct profile *p, const char *text
 	pattern_free(pattern);
 	if (!found.n)
 		return err_set(e, ERR_USAGE,
-			"no function in it matches '%s'; leadline report --functions FILE "
-			"lists them",
+			"no function matches '%s'; leadline report --functions FILE lists them all",
 			text);
 	qsort_r(found.v, found.n, sizeof *found.v, by_total, (void *)p);
 	*ret = arena_copy(a, found.v, found.n * sizeof *found.v);

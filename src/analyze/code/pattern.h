@@ -2,8 +2,8 @@
  *
  * Patterns that choose functions and lines: POSIX extended regular expressions, searched for in
  * "qualname (file:line)". */
-#ifndef ANALYZE_PATTERN_H
-#define ANALYZE_PATTERN_H
+#ifndef ANALYZE_CODE_PATTERN_H
+#define ANALYZE_CODE_PATTERN_H
 
 #include <stdbool.h>
 #include <stddef.h>

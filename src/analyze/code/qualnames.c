@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See qualnames.h. */
-#include "analyze/qualnames.h"
+#include "analyze/code/qualnames.h"
 
 #include <ctype.h>
 #include <stdbool.h>

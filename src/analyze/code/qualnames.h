@@ -9,8 +9,8 @@
  * The text is looked at line by line, indentation being what makes scopes; strings and brackets that go on over
  * several lines are seen through. Nothing is found of lambdas and comprehensions, nor where the text is not recorded
  * or another function stands there now. */
-#ifndef ANALYZE_QUALNAMES_H
-#define ANALYZE_QUALNAMES_H
+#ifndef ANALYZE_CODE_QUALNAMES_H
+#define ANALYZE_CODE_QUALNAMES_H
 
 #include <stdint.h>
 

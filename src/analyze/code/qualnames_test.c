@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analyze/qualnames.h"
+#include "analyze/code/qualnames.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/stacks_rig.h"
+#include "analyze/samples/stacks_rig.h"
 #include "store/writer.h"
 
 /* The names that are asked for, by line, of one text. */

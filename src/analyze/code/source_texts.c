@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See texts.h. */
-#include "analyze/texts.h"
+ * See source_texts.h. */
+#include "analyze/code/source_texts.h"
 
 #include <string.h>
 
@@ -15,12 +15,12 @@ struct file {
 	const char *name, *text;
 	size_t n; /* bytes */
 	enum source_state state;
-	const uint32_t
-		*starts; /* byte at which each line begins, and the end; NULL: not counted yet */
+	/* byte at which each line begins, and the end; NULL: not counted yet */
+	const uint32_t *starts;
 	size_t n_lines;
 };
 
-struct texts {
+struct source_texts {
 	struct arena *a;
 	struct file *files;
 	size_t n, capacity;
@@ -29,7 +29,7 @@ struct texts {
 };
 
 /* The slot of that name, or the free one where it would be. */
-static uint32_t *slot_of(const struct texts *t, const char *name)
+static uint32_t *slot_of(const struct source_texts *t, const char *name)
 {
 	size_t at = hash_place_bytes(name, strlen(name)) & (t->n_slots - 1);
 
@@ -39,7 +39,7 @@ static uint32_t *slot_of(const struct texts *t, const char *name)
 }
 
 /* Of several with that name, the first that has a text: a program may have told what no file holds. */
-static void put_in(struct texts *t, size_t file)
+static void put_in(struct source_texts *t, size_t file)
 {
 	uint32_t *slot = slot_of(t, t->files[file].name);
 
@@ -47,7 +47,7 @@ static void put_in(struct texts *t, size_t file)
 		*slot = (uint32_t)file + 1;
 }
 
-static void index_files(struct texts *t)
+static void index_files(struct source_texts *t)
 {
 	t->n_slots = 16;
 	while (t->n_slots < 2 * t->capacity)
@@ -57,10 +57,10 @@ static void index_files(struct texts *t)
 		put_in(t, i);
 }
 
-struct texts *texts_load(struct arena *a, struct tables *t)
+struct source_texts *source_texts_load(struct arena *a, struct tables *t)
 {
 	struct record_iter it = record_iter(t, RECORD_source);
-	struct texts *x = arena_new(a, struct texts);
+	struct source_texts *x = arena_new(a, struct source_texts);
 	VEC(struct file) files = VEC_INIT;
 
 	for (const struct rec_source *r; (r = record_next(&it));)
@@ -78,14 +78,14 @@ struct texts *texts_load(struct arena *a, struct tables *t)
 	return x;
 }
 
-static struct file *find(const struct texts *t, const char *file)
+static struct file *find(const struct source_texts *t, const char *file)
 {
 	uint32_t at = *slot_of(t, file);
 
 	return at ? &t->files[at - 1] : NULL;
 }
 
-void texts_put(struct texts *t, const char *file, const char *text, size_t n)
+void source_texts_put(struct source_texts *t, const char *file, const char *text, size_t n)
 {
 	if (find(t, file))
 		return;
@@ -104,7 +104,7 @@ void texts_put(struct texts *t, const char *file, const char *text, size_t n)
 	put_in(t, t->n++);
 }
 
-static void count_lines(const struct texts *t, struct file *f)
+static void count_lines(const struct source_texts *t, struct file *f)
 {
 	VEC(uint32_t) starts = VEC_INIT;
 
@@ -120,7 +120,7 @@ static void count_lines(const struct texts *t, struct file *f)
 	vec_done(&starts);
 }
 
-static struct file *with_lines(const struct texts *t, const char *file)
+static struct file *with_lines(const struct source_texts *t, const char *file)
 {
 	struct file *f = find(t, file);
 
@@ -129,14 +129,14 @@ static struct file *with_lines(const struct texts *t, const char *file)
 	return f;
 }
 
-size_t texts_n_lines(const struct texts *t, const char *file)
+size_t source_texts_n_lines(const struct source_texts *t, const char *file)
 {
 	const struct file *f = with_lines(t, file);
 
 	return f ? f->n_lines : 0;
 }
 
-struct text_line texts_line(const struct texts *t, const char *file, int line)
+struct text_line source_texts_line(const struct source_texts *t, const char *file, int line)
 {
 	const struct file *f = with_lines(t, file);
 	struct text_line r = { 0 };
@@ -150,7 +150,7 @@ struct text_line texts_line(const struct texts *t, const char *file, int line)
 	return r;
 }
 
-const char *texts_note(const struct texts *t, const char *file)
+const char *source_texts_note(const struct source_texts *t, const char *file)
 {
 	const struct file *f = find(t, file);
 

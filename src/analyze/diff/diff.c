@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * See diff.h. */
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/blocks.h"
-#include "analyze/diff_lines.h"
-#include "analyze/diff_match.h"
-#include "analyze/diff_sums.h"
-#include "analyze/exact_lines.h"
-#include "analyze/nodes.h"
-#include "analyze/paths.h"
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
+#include "analyze/diff/time_blocks.h"
+#include "analyze/diff/diff_lines.h"
+#include "analyze/diff/diff_match.h"
+#include "analyze/diff/diff_sums.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/calls/nodes.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "base/buf.h"
 #include "base/arena.h"
 #include "base/map.h"
@@ -192,14 +192,14 @@ static void flush_pair(struct builder *b, int side, const double all[2])
 static void charge_blocks(struct builder *b, int side)
 {
 	const struct stacks *s = b->sides[side]->stacks;
-	struct blocks *blocks = b->sides[side]->blocks;
+	struct time_blocks *blocks = b->sides[side]->blocks;
 	uint32_t pair = 0;
 	double all[2] = { 0 };
 	struct map place_of = MAP_INIT; /* by number: those left out have none */
 
 	for (size_t i = 0; i < s->n; i++)
 		map_put(&place_of, s->v[i].number, i);
-	blocks_sort(blocks);
+	time_blocks_sort(blocks);
 	vec_each (&blocks->v, x) {
 		uint64_t place;
 

@@ -19,8 +19,8 @@
  * 1 % of the total on both sides is never named.
  *
  * Self times of all functions add up to the total, "[lost]" included, and so do their changes. */
-#ifndef ANALYZE_DIFF_H
-#define ANALYZE_DIFF_H
+#ifndef ANALYZE_DIFF_DIFF_H
+#define ANALYZE_DIFF_DIFF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,11 +30,11 @@
 
 struct arena;
 struct buf;
-struct blocks;
+struct time_blocks;
 struct exact_lines;
 struct profile;
 struct stacks;
-struct texts;
+struct source_texts;
 
 enum diff_normalize {
 	DIFF_ABSOLUTE, /* as recorded */
@@ -47,8 +47,8 @@ struct diff_side { /* all borrowed */
 	const struct profile *profile; /* its functions, and their costs where calls were counted */
 	bool has_calls;                /* they were */
 	const struct exact_lines *exact_lines; /* lines that were counted, or NULL */
-	const struct texts *texts;             /* or NULL */
-	struct blocks *blocks;                 /* the stacks' */
+	const struct source_texts *texts;      /* or NULL */
+	struct time_blocks *blocks;            /* the stacks' */
 	double units;                          /* of work; with DIFF_UNIT */
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * See diff_lines.h. */
-#include "analyze/diff_lines.h"
+#include "analyze/diff/diff_lines.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "analyze/diff_match.h"
-#include "analyze/profile.h"
+#include "analyze/diff/diff_match.h"
+#include "analyze/samples/profile.h"
 #include "base/buf.h"
 #include "base/banned.h"
 
@@ -15,9 +15,10 @@ struct line_key { /* followed by the text, if that is what counts */
 	int64_t number; /* of that text in the function, or lines from the function's begin */
 };
 
-struct text_line diff_lines_text(const struct texts *t, const char *file, int line)
+struct text_line diff_lines_text(const struct source_texts *t, const char *file, int line)
 {
-	struct text_line x = t && line > 0 ? texts_line(t, file, line) : (struct text_line){ 0 };
+	struct text_line x =
+		t && line > 0 ? source_texts_line(t, file, line) : (struct text_line){ 0 };
 
 	while (x.n && strchr(" \t", x.p[0]))
 		x.p++, x.n--;
@@ -30,13 +31,13 @@ static bool has_text(const struct diff_lines *l, const struct diff_pair *pair)
 {
 	for (int side = 0; side < 2; side++)
 		if (!pair->of[side] || !l->texts[side] ||
-			!texts_n_lines(l->texts[side], pair->of[side]->file))
+			!source_texts_n_lines(l->texts[side], pair->of[side]->file))
 			return false;
 	return true;
 }
 
 /* How many lines of the function before this one read the same. */
-static int64_t number_of(const struct texts *t, const struct profile_function *f, int line)
+static int64_t number_of(const struct source_texts *t, const struct profile_function *f, int line)
 {
 	struct text_line x = diff_lines_text(t, f->file, line);
 	int64_t n = 0;

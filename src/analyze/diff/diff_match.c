@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * See diff_match.h. Both lists are sorted and gone through side by side: first by the whole path, then what is
  * left by the file's bare name. */
-#include "analyze/diff_match.h"
+#include "analyze/diff/diff_match.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/profile.h"
+#include "analyze/samples/profile.h"
 #include "base/arena.h"
 #include "base/vec.h"
 #include "base/banned.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which function of one recording is which of another: a part of diff.c, whose header has the rule. */
-#ifndef ANALYZE_DIFF_MATCH_H
-#define ANALYZE_DIFF_MATCH_H
+#ifndef ANALYZE_DIFF_DIFF_MATCH_H
+#define ANALYZE_DIFF_DIFF_MATCH_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * See diff_source.h. */
-#include "analyze/diff_source.h"
+#include "analyze/diff/diff_source.h"
 
 #include <string.h>
 
-#include "analyze/exact.h"
-#include "analyze/exact_lines.h"
+#include "analyze/calls/exact.h"
+#include "analyze/calls/exact_lines.h"
 #include "analyze/origin.h"
-#include "analyze/profile.h"
 #include "analyze/recording.h"
-#include "analyze/regions.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/regions.h"
+#include "analyze/samples/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -36,8 +36,8 @@ static int side_of(
 {
 	if (!s->profile)
 		return err_set(e, ERR_USAGE,
-			"%s: holds no samples and no calls, only what the run used: there is "
-			"nothing to compare but what leadline report prints",
+			"%s: holds no samples and no calls, only what the run used; compare what "
+			"leadline report prints",
 			s->name);
 	*ret = (struct diff_side){ .stacks = s->stacks,
 		.profile = s->profile,
@@ -95,8 +95,8 @@ static int find_units(const struct diff_source sources[2], const char *name,
 		name = sources[0].regions->v[0].name;
 	if (!name)
 		return err_set(e, ERR_USAGE,
-			"--normalize unit needs --unit: a region's name, a function whose calls "
-			"were traced, or how many there were, as 500 or 500:1000");
+			"--normalize unit needs --unit: a region's name, a traced function, or a "
+			"count, such as 500 or 500:1000");
 	if (parse_units(name, sides))
 		return 0;
 	for (int i = 0; i < 2; i++) {

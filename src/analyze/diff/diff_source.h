@@ -2,10 +2,10 @@
  *
  * What `leadline diff` and the page compare: the analyses of one recording as a side of a diff, and how many units of work it
  * did. */
-#ifndef ANALYZE_DIFF_SOURCE_H
-#define ANALYZE_DIFF_SOURCE_H
+#ifndef ANALYZE_DIFF_DIFF_SOURCE_H
+#define ANALYZE_DIFF_DIFF_SOURCE_H
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 
 struct buf;
 struct err;
@@ -20,10 +20,10 @@ struct diff_source {      /* all borrowed */
 	const struct profile *profile; /* NULL: nothing was sampled or counted */
 	const struct exact *exact;     /* NULL: not counted call by call */
 	const struct exact_lines *exact_lines;
-	const struct texts *texts;
+	const struct source_texts *texts;
 	const struct regions *regions;
 	const struct origin *origin;
-	struct blocks *blocks;
+	struct time_blocks *blocks;
 };
 
 /* Of a selection that is by_time. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See diff_sums.h. */
-#include "analyze/diff_sums.h"
+#include "analyze/diff/diff_sums.h"
 
 #include "base/banned.h"
 

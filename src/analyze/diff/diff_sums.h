@@ -9,8 +9,8 @@
  *			for each frame, leaf first: diff_sums_add(s, row, half, is_leaf, seconds);
  *		diff_sums_flush(s, side, difference between all pieces of the halves);
  */
-#ifndef ANALYZE_DIFF_SUMS_H
-#define ANALYZE_DIFF_SUMS_H
+#ifndef ANALYZE_DIFF_DIFF_SUMS_H
+#define ANALYZE_DIFF_DIFF_SUMS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,15 +10,15 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/blocks.h"
-#include "analyze/diff.h"
-#include "analyze/diff_tree.h"
-#include "analyze/exact.h"
-#include "analyze/stacks_rig.h"
+#include "analyze/calls/exact.h"
+#include "analyze/diff/diff.h"
+#include "analyze/diff/diff_tree.h"
+#include "analyze/diff/time_blocks.h"
+#include "analyze/samples/stacks_rig.h"
 
 struct made {
 	struct rig rig;
-	struct blocks blocks;
+	struct time_blocks blocks;
 	struct diff_side side;
 };
 
@@ -42,7 +42,7 @@ static void finish(struct made *m)
 
 static void made_done(struct made *m)
 {
-	blocks_done(&m->blocks);
+	time_blocks_done(&m->blocks);
 	rig_done(&m->rig);
 }
 
@@ -325,21 +325,21 @@ static void counted_calls_are_compared(void **state)
 
 static void blocks_grow_with_the_run(void **state)
 {
-	struct blocks b = BLOCKS_INIT;
+	struct time_blocks b = TIME_BLOCKS_INIT;
 	double sum = 0;
 
 	(void)state;
 	for (uint64_t t = 0; t < 100000; t++)
-		blocks_add(&b, 1000000000 + t * 1000000, (uint32_t)(t % 3), 0.001);
-	assert_in_range(b.last + 1, BLOCKS_MOST / 2, BLOCKS_MOST);
-	assert_true(b.v.n <= 3 * BLOCKS_MOST);
-	blocks_sort(&b);
+		time_blocks_add(&b, 1000000000 + t * 1000000, (uint32_t)(t % 3), 0.001);
+	assert_in_range(b.last + 1, TIME_BLOCKS_MOST / 2, TIME_BLOCKS_MOST);
+	assert_true(b.v.n <= 3 * TIME_BLOCKS_MOST);
+	time_blocks_sort(&b);
 	for (size_t i = 0; i < b.v.n; i++) {
 		sum += b.v.v[i].value;
 		assert_true(i == 0 || b.v.v[i - 1].block <= b.v.v[i].block);
 	}
 	assert_near(sum, 100, 1e-6);
-	blocks_done(&b);
+	time_blocks_done(&b);
 }
 
 static const char *name_at(const struct diff_tree *t, uint32_t node)

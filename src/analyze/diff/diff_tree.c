@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * See diff_tree.h. */
-#include "analyze/diff_tree.h"
+#include "analyze/diff/diff_tree.h"
 
 #include <stdlib.h>
 
-#include "analyze/diff.h"
+#include "analyze/diff/diff.h"
 #include "base/arena.h"
 #include "base/xalloc.h"
 #include "base/banned.h"

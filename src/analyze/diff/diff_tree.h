@@ -8,8 +8,8 @@
  *	n = diff_tree_slice(t, 0, t->v[0].width / width / 2, boxes, n_most);
  *
  * Node 0 is the root, above all paths. */
-#ifndef ANALYZE_DIFF_TREE_H
-#define ANALYZE_DIFF_TREE_H
+#ifndef ANALYZE_DIFF_DIFF_TREE_H
+#define ANALYZE_DIFF_DIFF_TREE_H
 
 #include <stddef.h>
 #include <stdint.h>

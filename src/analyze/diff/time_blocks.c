@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See blocks.h. */
-#include "analyze/blocks.h"
+ * See time_blocks.h. */
+#include "analyze/diff/time_blocks.h"
 
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 static const uint64_t FIRST_LENGTH_NS = 1000000;
 
-static void add_piece(struct blocks *b, uint32_t place, uint32_t block, double value)
+static void add_piece(struct time_blocks *b, uint32_t place, uint32_t block, double value)
 {
 	uint64_t key = (uint64_t)place << 32 | block, at;
 
@@ -21,19 +21,19 @@ static void add_piece(struct blocks *b, uint32_t place, uint32_t block, double v
 }
 
 /* Blocks of twice the length: pieces that then are of one block become one. */
-static void grow(struct blocks *b)
+static void grow(struct time_blocks *b)
 {
-	struct blocks old = *b;
+	struct time_blocks old = *b;
 
-	*b = (struct blocks){
+	*b = (struct time_blocks){
 		.zero_ns = old.zero_ns, .length_ns = old.length_ns * 2, .last = old.last / 2
 	};
 	vec_each (&old.v, x)
 		add_piece(b, x->place, x->block / 2, x->value);
-	blocks_done(&old);
+	time_blocks_done(&old);
 }
 
-void blocks_add(struct blocks *b, uint64_t t_ns, uint32_t place, double value)
+void time_blocks_add(struct time_blocks *b, uint64_t t_ns, uint32_t place, double value)
 {
 	uint64_t block;
 
@@ -42,7 +42,7 @@ void blocks_add(struct blocks *b, uint64_t t_ns, uint32_t place, double value)
 		b->length_ns = FIRST_LENGTH_NS;
 	}
 	t_ns = t_ns > b->zero_ns ? t_ns - b->zero_ns : 0;
-	while (t_ns / b->length_ns >= BLOCKS_MOST)
+	while (t_ns / b->length_ns >= TIME_BLOCKS_MOST)
 		grow(b);
 	block = t_ns / b->length_ns;
 	if (block > b->last)
@@ -59,14 +59,14 @@ static int by_block(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-void blocks_sort(struct blocks *b)
+void time_blocks_sort(struct time_blocks *b)
 {
 	if (b->v.n)
 		qsort(b->v.v, b->v.n, sizeof *b->v.v, by_block);
 	map_clear(&b->index); /* it leads to where they were */
 }
 
-void blocks_done(struct blocks *b)
+void time_blocks_done(struct time_blocks *b)
 {
 	vec_done(&b->v);
 	map_done(&b->index);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What `leadline doctor` found: what can be recorded here, with which interpreters, and what to do about the rest. */
-#ifndef ANALYZE_DOCTOR_H
-#define ANALYZE_DOCTOR_H
+#ifndef ANALYZE_HOST_DOCTOR_H
+#define ANALYZE_HOST_DOCTOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +21,8 @@ struct doctor_interpreter {
 	bool is_free_threaded, is_supported;
 	const char *reason;    /* why not; "" when supported */
 	const char *chosen_by; /* NULL, or what makes `run` take it */
-	bool has_agent;        /* calls and lines can be traced */
+	bool has_agent;        /* calls and lines can be traced: it has loaded the agent */
+	const char *no_agent;  /* what it said instead; "": it has loaded it, or there is none */
 	const char *remedy;    /* when they cannot; "": none */
 	const char *torch;     /* version of PyTorch; "": none */
 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * See usage.h. One pass per kind of record; each pass is one function. */
-#include "analyze/usage.h"
+#include "analyze/host/usage.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/host/gil.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
@@ -18,20 +19,15 @@
 
 #define WINDOW_S 0.2 /* GIL turns take 5 ms, the kernel's ticks 4: shares need a longer window */
 
+/* The kernel's clock, where nobody told; and what /proc/PID/stat counts in. */
+static const double COARSEST_TICK_S = 0.01, STAT_S = 0.01;
+
 struct thread_state { /* of one thread while thread_usage is read */
 	uint64_t cpu_ns, queue_ns;
-	size_t window; /* number of the window its cpu_in_window belongs to */
+	uint64_t before_ns, queue_before_ns; /* of before the recording */
+	size_t window;                       /* number of the window its cpu_in_window belongs to */
 	double cpu_in_window, queue_in_window; /* ns */
 	unsigned sleeps, futex_sleeps;         /* in the window */
-};
-
-struct gil_window { /* one process in one window */
-	uint32_t process;
-	size_t window;
-	unsigned n_active;
-	double cpu;   /* cores, of the active threads */
-	double queue; /* the same waiting for a core */
-	unsigned sleeps, futex_sleeps;
 };
 
 struct builder {
@@ -47,6 +43,7 @@ struct builder {
 	VEC(double) window_s; /* their lengths */
 	struct usage_process *processes; /* by row - 1 */
 	struct rec_process_usage *first; /* look at each process that ran before; by row - 1 */
+	struct rec_process_end *ends;    /* since then; by row - 1, t_ns 0 without one */
 	VEC(struct gil_window) windows;
 	struct map window_index;      /* process << 32 | window → index */
 	struct thread_state *threads; /* by row - 1 */
@@ -92,6 +89,13 @@ static void read_argv(struct builder *b, const char *words, size_t n)
 	buf_done(&line);
 }
 
+static double read_tick(const char *value)
+{
+	double s = strtod(value, NULL) / 1e9;
+
+	return s > 0 && s <= COARSEST_TICK_S ? s : COARSEST_TICK_S;
+}
+
 static void read_meta(struct builder *b)
 {
 	struct record_iter it = record_iter(b->t, RECORD_meta);
@@ -110,6 +114,8 @@ static void read_meta(struct builder *b)
 			b->u->system = value;
 		else if (strcmp(key, "cpus_allowed") == 0)
 			b->u->cpus_allowed = strtod(value, NULL);
+		else if (strcmp(key, "tick_ns") == 0)
+			b->u->tick_s = read_tick(value);
 		else if (strcmp(key, "cpus_online") == 0)
 			b->u->cpus_online = strtod(value, NULL);
 		else if (strcmp(key, "wall_s") == 0)
@@ -153,7 +159,7 @@ static void read_life(struct builder *b)
 			p->command = tables_string(b->t, l->command);
 			p->rank = l->value <= INT32_MAX ? (int)l->value - 1 : -1;
 		} else if (l->event == LIFE_PYTHON) {
-			p->is_python = l->value != 0;
+			p->has_gil = l->value != 0;
 		}
 	}
 	record_iter_done(&it);
@@ -191,6 +197,8 @@ static struct rec_process_end since_first_look(
 	if (!r.process || !b->first[r.process - 1].t_ns)
 		return r;
 	first = &b->first[r.process - 1];
+	subtract(&r.user_ns, first->user_ns); /* of its children only those since are in it */
+	subtract(&r.system_ns, first->system_ns);
 	subtract(&r.own_user_ns, first->user_ns);
 	subtract(&r.own_system_ns, first->system_ns);
 	subtract(&r.minor_faults, first->minor_faults);
@@ -204,33 +212,7 @@ static struct rec_process_end since_first_look(
 	return r;
 }
 
-/* ---- ends: the totals ------------------------------------------------------------------------ */
-
-/* The kernel's sums of a process we waited for hold its waited-for children too, so adding all that
- * we waited for counts everything once; processes others waited for are inside their parents. Of a
- * program that ran before nobody is waited for by us: there each counts for itself, but for IO, whose
- * counts go to the parent. */
-static void add_totals(struct usage *u, const struct rec_process_end *r)
-{
-	bool reaped = r->source == END_REAPED, last_seen = r->source == END_LAST_SEEN;
-
-	if (last_seen && !u->is_attached)
-		return;
-	add(&u->user_s, known(reaped ? r->user_ns : r->own_user_ns) / 1e9);
-	add(&u->system_s, known(reaped ? r->system_ns : r->own_system_ns) / 1e9);
-	add(&u->minor_faults, known(r->minor_faults));
-	add(&u->major_faults, known(r->major_faults));
-	if (last_seen)
-		return;
-	add(&u->voluntary_switches, known(r->voluntary_switches));
-	add(&u->involuntary_switches, known(r->involuntary_switches));
-	add(&u->read_chars, known(r->read_chars));
-	add(&u->write_chars, known(r->write_chars));
-	add(&u->read_calls, known(r->read_calls));
-	add(&u->write_calls, known(r->write_calls));
-	add(&u->read_bytes, known(r->read_bytes));
-	add(&u->write_bytes, known(r->write_bytes));
-}
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 static void read_ends(struct builder *b)
 {
@@ -240,10 +222,10 @@ static void read_ends(struct builder *b)
 		struct rec_process_end since = since_first_look(b, end), *r = &since;
 		struct usage_process *p = process_at(b, r->process);
 
-		add_totals(b->u, r);
 		raise_to(&b->u->max_rss_bytes, known(r->max_rss_bytes));
 		if (!p)
 			continue;
+		b->ends[r->process - 1] = *r;
 		p->end_s = since_start(b, r->t_ns);
 		p->user_s = known(r->own_user_ns) / 1e9;
 		p->system_s = known(r->own_system_ns) / 1e9;
@@ -287,6 +269,9 @@ static void end_at_last_look(struct builder *b, uint32_t row, const struct rec_p
 	struct rec_process_end since = since_first_look(b,
 		&(struct rec_process_end){ .process = row,
 			.source = END_RUNNING,
+			.t_ns = r->t_ns,
+			.user_ns = r->user_ns,
+			.system_ns = r->system_ns,
 			.own_user_ns = r->user_ns,
 			.own_system_ns = r->system_ns,
 			.minor_faults = r->minor_faults,
@@ -300,7 +285,7 @@ static void end_at_last_look(struct builder *b, uint32_t row, const struct rec_p
 			.read_bytes = r->read_bytes,
 			.write_bytes = r->write_bytes });
 
-	add_totals(b->u, &since);
+	b->ends[row - 1] = since;
 	p->end_s = since_start(b, r->t_ns);
 	p->user_s = (double)since.own_user_ns / 1e9;
 	p->system_s = (double)since.own_system_ns / 1e9;
@@ -352,23 +337,37 @@ static void close_window(struct builder *b, uint32_t process, struct thread_stat
 {
 	uint64_t key = (uint64_t)process << 32 | (s->window & UINT32_MAX), index;
 	double length = s->window < b->window_s.n ? b->window_s.v[s->window] : 0;
-	double share = length > 0 ? s->cpu_in_window / 1e9 / length : 0;
+	struct gil_window *w;
 
-	if (share >= 0.1) {
+	if (length > 0 && s->cpu_in_window > 0) {
 		if (!map_find(&b->window_index, key, &index)) {
 			index = b->windows.n;
 			map_put(&b->window_index, key, index);
 			vec_push(&b->windows,
-				(struct gil_window){ .process = process, .window = s->window });
+				(struct gil_window){ .process = process, .length_s = length });
 		}
-		b->windows.v[index].n_active++;
-		b->windows.v[index].cpu += share;
-		b->windows.v[index].queue += s->queue_in_window / 1e9 / length;
-		b->windows.v[index].sleeps += s->sleeps;
-		b->windows.v[index].futex_sleeps += s->futex_sleeps;
+		w = &b->windows.v[index];
+		w->cpu += s->cpu_in_window / 1e9 / length;
+		w->squares += pow(s->cpu_in_window / 1e9 / length, 2);
+		w->queue += s->queue_in_window / 1e9 / length;
+		w->sleeps += s->sleeps;
+		w->futex_sleeps += s->futex_sleeps;
 	}
 	s->cpu_in_window = s->queue_in_window = 0;
 	s->sleeps = s->futex_sleeps = 0;
+}
+
+/* The kernel tells how long a thread waited for a CPU when it gets one: what does not fit between two looks was before. */
+static void add_queue(struct builder *b, size_t tick, double cpu_s, double queue_s)
+{
+	for (size_t i = tick + 1; i-- > 0 && queue_s > 0; cpu_s = 0) {
+		struct usage_tick *t = &b->ticks.v[i];
+		double here = fmin(queue_s, fmax(0, t->dt_s - cpu_s));
+
+		if (t->dt_s > 0)
+			t->queue += here / t->dt_s;
+		queue_s -= here;
+	}
 }
 
 static void add_thread_usage(struct builder *b, const struct rec_thread_usage *r, size_t tick_index)
@@ -382,17 +381,16 @@ static void add_thread_usage(struct builder *b, const struct rec_thread_usage *r
 	if (!s || r->cpu_ns < s->cpu_ns || r->queue_ns < s->queue_ns)
 		return;
 	if (thread->process && b->first[thread->process - 1].t_ns == r->t_ns) {
-		s->cpu_ns = r->cpu_ns; /* of before the recording */
-		s->queue_ns = r->queue_ns;
+		s->cpu_ns = s->before_ns = r->cpu_ns;
+		s->queue_ns = s->queue_before_ns = r->queue_ns;
 	}
 	cpu = (double)(r->cpu_ns - s->cpu_ns);
 	queue = (double)(r->queue_ns - s->queue_ns);
 	s->cpu_ns = r->cpu_ns;
 	s->queue_ns = r->queue_ns;
-	if (tick->dt_s > 0) {
+	if (tick->dt_s > 0)
 		tick->cpu += cpu / 1e9 / tick->dt_s;
-		tick->queue += queue / 1e9 / tick->dt_s;
-	}
+	add_queue(b, tick_index, cpu / 1e9, queue / 1e9);
 	if (window != s->window)
 		close_window(b, thread->process, s);
 	s->window = window;
@@ -432,37 +430,169 @@ static void read_thread_usage(struct builder *b)
 	}
 }
 
-/* At least two threads with 10 % of a core each that together use one core (or would, if other
- * programs did not have it: then they are in the queue) while more are allowed, and sleep in between.
- * Threads that merely share a busy CPU do not sleep: they are all in the queue. */
-static bool takes_turns(const struct builder *b, const struct gil_window *w)
-{
-	double wanted = w->cpu + w->queue;
+/* ---- what the sums over threads tell --------------------------------------------------------- */
 
-	return w->n_active >= 2 && b->u->cpus_allowed >= 1.5 && w->cpu <= 1.05 && wanted >= 0.9 &&
-		wanted <= w->n_active - 0.4;
+/* Of the threads of each process that were seen; by row − 1. */
+static struct gil_cpu *sum_threads(struct builder *b)
+{
+	struct gil_cpu *sums = arena_new_n(b->a, struct gil_cpu, b->u->n_processes + 1);
+
+	for (uint32_t i = 0; i < tables_count(b->t, RECORD_thread); i++) {
+		const struct rec_thread *thread = tables_row(b->t, RECORD_thread, i + 1);
+		double cpu_s = (double)(b->threads[i].cpu_ns - b->threads[i].before_ns) / 1e9;
+		struct gil_cpu *sum = thread->process ? &sums[thread->process - 1] : NULL;
+
+		if (!sum)
+			continue;
+		sum->all_s += cpu_s;
+		sum->queue_s +=
+			(double)(b->threads[i].queue_ns - b->threads[i].queue_before_ns) / 1e9;
+		sum->second_s = fmax(sum->second_s, fmin(sum->first_s, cpu_s));
+		sum->first_s = fmax(sum->first_s, cpu_s);
+	}
+	return sums;
 }
 
-/* What they sleep on is seen only now and then: a process counts whose sleeps in such windows are
- * mostly on a futex. */
-static void find_gil_windows(struct builder *b)
+/* Whether what the process used is part of the totals by itself, and not of its parent's. */
+static bool counts_for_itself(const struct builder *b, const struct usage_process *p)
 {
-	struct {
-		unsigned sleeps, futex_sleeps;
-	} *seen = arena_alloc(b->a, (b->u->n_processes + 1) * sizeof *seen);
+	return !p->is_exact && (b->u->is_attached || p->is_running);
+}
 
-	vec_each (&b->windows, w)
-		if (takes_turns(b, w)) {
-			seen[w->process].sleeps += w->sleeps;
-			seen[w->process].futex_sleeps += w->futex_sleeps;
+static void settle_cpu_time(struct builder *b, const struct gil_cpu *threads)
+{
+	for (size_t i = 0; i < b->u->n_processes; i++) {
+		struct usage_process *p = &b->processes[i];
+		double told = p->user_s + p->system_s, system = told > 0 ? p->system_s / told : 0,
+		       more = threads[i].all_s - told;
+
+		if (!units_is_known(told) || !counts_for_itself(b, p))
+			continue;
+		if (threads[i].all_s <= 0) /* no schedstat: both ends of the time are rounded */
+			b->u->unsure_s += 2 * STAT_S;
+		if (more <= 0)
+			continue;
+		p->user_s += more * (1 - system);
+		p->system_s += more * system;
+		b->u->user_s += more * (1 - system);
+		b->u->system_s += more * system;
+	}
+}
+
+static void find_gil(struct builder *b, const struct gil_cpu *threads)
+{
+	struct gil_process *found = gil_build(b->a, b->t,
+		&(struct gil_options){ .windows = b->windows.v,
+			.n_windows = b->windows.n,
+			.cpu = threads,
+			.n_processes = b->u->n_processes,
+			.cpus_allowed = b->u->cpus_allowed });
+
+	for (size_t i = 0; i < b->u->n_processes; i++) {
+		struct usage_process *p = &b->processes[i];
+
+		p->is_gil_seen = found[i].is_seen;
+		p->gil_cpu_s = found[i].is_seen || p->has_gil ? found[i].cpu_s : 0;
+	}
+}
+
+/* ---- the totals ------------------------------------------------------------------------------ */
+
+struct sum { /* of a process with the children that ended */
+	double user_s, system_s, minor_faults, major_faults;
+	double unwaited_s; /* of user and system: seen, and not in the kernel's sums of it */
+};
+
+static double at_least(double kernel, double seen)
+{
+	return !units_is_known(kernel) || seen > kernel ? seen : kernel;
+}
+
+/* The kernel's sums of a process hold the children it waited for; of those, what was seen last is a lower
+ * bound. It is all there is of children nobody waits for (SIGCHLD ignored, or a parent that has not come to
+ * it yet), which `u->unwaited_cpu_s` tells. */
+static struct sum sum_of(const struct rec_process_end *r, const struct sum *children)
+{
+	double own_user = known(r->own_user_ns) / 1e9, own_system = known(r->own_system_ns) / 1e9;
+	double user = known(r->user_ns) / 1e9, system = known(r->system_ns) / 1e9;
+	struct sum s = { 0 };
+
+	s.user_s = (units_is_known(own_user) ? own_user : 0) + children->user_s;
+	s.system_s = (units_is_known(own_system) ? own_system : 0) + children->system_s;
+	if (units_is_known(user) && units_is_known(system))
+		s.unwaited_s = fmax(0, s.user_s - user) + fmax(0, s.system_s - system);
+	s.user_s = at_least(user, s.user_s);
+	s.system_s = at_least(system, s.system_s);
+	s.minor_faults = at_least(known(r->minor_faults), children->minor_faults);
+	s.major_faults = at_least(known(r->major_faults), children->major_faults);
+	return s;
+}
+
+static void add_sum(struct sum *to, const struct sum *s)
+{
+	to->user_s += s->user_s;
+	to->system_s += s->system_s;
+	to->minor_faults += s->minor_faults;
+	to->major_faults += s->major_faults;
+}
+
+/* Rows of the processes that started each; 0: not one of the tree. Pids may be reused: the latest counts. */
+static const uint32_t *find_parents(struct builder *b)
+{
+	uint32_t *parents = arena_new_n(b->a, uint32_t, b->u->n_processes + 1);
+	struct map newest = MAP_INIT;
+
+	for (uint32_t row = 1; row <= b->u->n_processes; row++) {
+		uint64_t parent = 0;
+
+		map_find(&newest, process_at(b, row)->parent, &parent);
+		parents[row] = (uint32_t)parent;
+		map_put(&newest, process_at(b, row)->pid, row);
+	}
+	map_done(&newest);
+	return parents;
+}
+
+/* IO counts of a process hold the children it waited for; switches are known of processes we waited for. */
+static void add_kernels(struct usage *u, const struct rec_process_end *r)
+{
+	add(&u->voluntary_switches, known(r->voluntary_switches));
+	add(&u->involuntary_switches, known(r->involuntary_switches));
+	add(&u->read_chars, known(r->read_chars));
+	add(&u->write_chars, known(r->write_chars));
+	add(&u->read_calls, known(r->read_calls));
+	add(&u->write_calls, known(r->write_calls));
+	add(&u->read_bytes, known(r->read_bytes));
+	add(&u->write_bytes, known(r->write_bytes));
+}
+
+/* Each process that ended while others should wait for it is part of its parent's sums; all others, those we
+ * waited for and those that run on, are added up. Children stand after their parents. */
+static void add_up(struct builder *b)
+{
+	struct sum *children = arena_new_n(b->a, struct sum, b->u->n_processes + 1);
+	const uint32_t *parents = find_parents(b);
+	struct usage *u = b->u;
+
+	for (uint32_t row = (uint32_t)u->n_processes; row > 0; row--) {
+		const struct rec_process_end *r = &b->ends[row - 1];
+		struct sum s;
+
+		if (!r->t_ns)
+			continue;
+		s = sum_of(r, &children[row]);
+		if (r->source == END_LAST_SEEN && parents[row]) {
+			add_sum(&children[parents[row]], &s);
+			continue;
 		}
-	vec_each (&b->windows, w) {
-		struct usage_process *p = process_at(b, w->process);
-		unsigned futex = seen[w->process].futex_sleeps;
-
-		if (p && p->is_python && takes_turns(b, w) && futex > 0 &&
-			futex * 2 >= seen[w->process].sleeps)
-			p->gil_s += b->window_s.v[w->window];
+		if (r->own_user_ns == RECORD_UNKNOWN && r->user_ns == RECORD_UNKNOWN)
+			continue; /* another tool's: nothing is known of it */
+		add(&u->user_s, s.user_s);
+		add(&u->system_s, s.system_s);
+		u->unwaited_cpu_s += s.unwaited_s;
+		add(&u->minor_faults, s.minor_faults);
+		add(&u->major_faults, s.major_faults);
+		add_kernels(u, r);
 	}
 }
 
@@ -493,28 +623,80 @@ static void read_pressure(struct builder *b)
 	b->u->pressure_memory = pressure_share(first.memory_some_us, last.memory_some_us, wall);
 }
 
-/* Least squares over the last minute, or the second half of a shorter run. */
-static void find_growth(struct usage *u)
+/* The ticks from `from` up to where memory falls for the last time, if the program has ended: one that exits
+ * gives its memory back, by and by where there is much of it, and that is no shrinking. */
+static size_t end_of_growth(const struct usage *u, const double *rss, size_t from, size_t n)
 {
-	double from = u->wall_s > 120 ? u->wall_s - 60 : u->wall_s / 2;
-	double n = 0, st = 0, sr = 0, stt = 0, str = 0;
-	size_t last = u->n_ticks;
+	size_t top = n ? n - 1 : 0, last = top;
 
-	/* A process that exits gives its memory back: that is no shrinking. */
-	while (last > 1 && u->ticks[last - 1].rss_bytes < 0.8 * u->ticks[last - 2].rss_bytes)
+	if (u->is_running || n <= from)
+		return n;
+	while (top > from && rss[top - 1] >= rss[top])
+		top--;
+	while (last > top && rss[last] < 0.98 * rss[top])
 		last--;
-	for (size_t i = 0; i < last; i++) {
-		double t = u->ticks[i].t_s - from, r = u->ticks[i].rss_bytes;
+	return last + 1;
+}
 
-		if (t < 0)
-			continue;
+/* RSS by tick of the processes that were there from `from_ns` to the last tick of the program itself: those
+ * that come and go are no growth. Returns the number of ticks. */
+static size_t steady_rss(struct builder *b, uint64_t from_ns, double *rss)
+{
+	struct seen {
+		uint64_t first_ns, last_ns;
+	} *seen = arena_new_n(b->a, struct seen, b->u->n_processes + 1);
+	size_t at = 0, n = 0;
+
+	for (int pass = 0; pass < 2; pass++) {
+		struct record_iter it = record_iter(b->t, RECORD_process_usage);
+		uint64_t end_ns = seen[b->root].last_ns;
+
+		at = 0;
+		for (const struct rec_process_usage *r; (r = record_next(&it));) {
+			struct seen *s = &seen[r->process];
+
+			if (pass == 0) {
+				s->first_ns = s->first_ns ? s->first_ns : r->t_ns;
+				s->last_ns = r->t_ns;
+				continue;
+			}
+			while (at < b->tick_ns.n && b->tick_ns.v[at] < r->t_ns)
+				at++;
+			if (at >= b->tick_ns.n || r->t_ns > end_ns || s->last_ns < end_ns ||
+				s->first_ns > from_ns)
+				continue;
+			rss[at] += (double)r->rss_bytes;
+			n = at + 1;
+		}
+		record_iter_done(&it);
+	}
+	return n;
+}
+
+/* Least squares over the last minute, or the second half of a shorter run. */
+static void find_growth(struct builder *b)
+{
+	struct usage *u = b->u;
+	double from = u->wall_s > 120 ? u->wall_s - 60 : u->wall_s / 2;
+	double *rss = arena_new_n(b->a, double, u->n_ticks + 1);
+	double n = 0, st = 0, sr = 0, stt = 0, str = 0;
+	size_t first = 0, end;
+
+	while (first < u->n_ticks && u->ticks[first].t_s < from)
+		first++;
+	if (first == u->n_ticks)
+		return;
+	end = end_of_growth(u, rss, first, steady_rss(b, b->tick_ns.v[first], rss));
+	for (size_t i = first; i < end; i++) {
+		double t = u->ticks[i].t_s - from, r = rss[i];
+
 		n++;
 		st += t;
 		sr += r;
 		stt += t * t;
 		str += t * r;
 	}
-	u->rss_growth_span_s = u->wall_s - from;
+	u->rss_growth_span_s = end > first ? u->ticks[end - 1].t_s - from : 0;
 	if (n >= 10 && u->rss_growth_span_s >= 0.5 && n * stt - st * st > 0)
 		u->rss_growth_per_s = (n * str - st * sr) / (n * stt - st * st);
 }
@@ -535,7 +717,7 @@ static void summarise_ticks(struct builder *b)
 		u->mean_tree_rss_bytes = weighted / seconds;
 	u->ticks = arena_copy(b->a, b->ticks.v, b->ticks.n * sizeof *b->ticks.v);
 	u->n_ticks = b->ticks.n;
-	find_growth(u);
+	find_growth(b);
 }
 
 static int parse_rank(const char *text)
@@ -586,10 +768,15 @@ static void settle_max_rss(struct builder *b)
 
 static void build(struct builder *b)
 {
+	const struct gil_cpu *threads;
+
 	read_process_usage(b);
+	add_up(b);
 	make_windows(b);
 	read_thread_usage(b);
-	find_gil_windows(b);
+	threads = sum_threads(b);
+	settle_cpu_time(b, threads);
+	find_gil(b, threads);
 	if (!units_is_known(b->u->wall_s))
 		b->u->wall_s = since_start(b, b->end_ns);
 	if (!units_is_known(b->u->n_looks))
@@ -610,6 +797,7 @@ const struct usage *usage_build(struct arena *a, struct tables *t)
 		.tool = "",
 		.system = "",
 		.method = "unknown means",
+		.tick_s = COARSEST_TICK_S,
 		.status = -1 };
 	u->wall_s = u->user_s = u->system_s = u->max_rss_bytes = u->peak_tree_rss_bytes =
 		UNITS_UNKNOWN;
@@ -625,6 +813,7 @@ const struct usage *usage_build(struct arena *a, struct tables *t)
 	read_meta(&b);
 	read_life(&b);
 	read_first_looks(&b);
+	b.ends = arena_new_n(a, struct rec_process_end, u->n_processes + 1);
 	read_ends(&b);
 	if (b.root)
 		build(&b);
@@ -636,6 +825,8 @@ const struct usage *usage_build(struct arena *a, struct tables *t)
 	vec_done(&b.window_s);
 	vec_done(&b.windows);
 	map_done(&b.window_index);
+	if (!units_is_known(u->user_s))
+		u->unwaited_cpu_s = UNITS_UNKNOWN;
 	return b.root || u->is_foreign ? u : NULL;
 }
 

@@ -3,11 +3,13 @@
  * Usage: what the host records of a recording say of one program run: totals for the whole process
  * tree, each process, and a time line. Pure: reads records, touches neither system nor clock.
  *
- * Totals of CPU time, faults and switches are the kernel's own (wait4), with every child that was
- * waited for; what only /proc told is a lower bound and marked so. Unknown numbers are
- * UNITS_UNKNOWN. Times are seconds from the start of the program. */
-#ifndef ANALYZE_USAGE_H
-#define ANALYZE_USAGE_H
+ * Totals of CPU time, faults and switches are the kernel's own (wait4; /proc of processes that run on), with
+ * every child that was waited for; what only a last look told is a lower bound and marked so. Of a process nobody
+ * waited for the kernel tells CPU time in hundredths of a second only; where the sum over its threads, which is in
+ * nanoseconds, says more, that counts. Unknown numbers are UNITS_UNKNOWN. Times are seconds from the start of the
+ * program. */
+#ifndef ANALYZE_HOST_USAGE_H
+#define ANALYZE_HOST_USAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,9 +29,10 @@ struct usage_process {
 	bool is_exact;          /* the kernel's final figures; else seen last, a lower bound */
 	bool is_running;        /* outlived the program, or the recording */
 	bool was_running;       /* before the recording: figures are since it began */
-	bool is_python; /* maps a CPython runtime (asked only of busy multi-threaded ones) */
-	int status;     /* as wait(2); -1 unknown */
-	double gil_s;   /* time in which its threads took turns on one core, see bound.h */
+	bool has_gil; /* maps a CPython runtime with a GIL (asked only of busy multi-threaded ones) */
+	int status;   /* as wait(2); -1 unknown */
+	double gil_cpu_s; /* CPU time in which others of its threads wanted the GIL, see bound.h … */
+	bool is_gil_seen; /* … as the sampler saw it; else a guess from what its threads used */
 };
 
 struct usage_tick { /* one look; rates are over the time since the look before */
@@ -46,6 +49,9 @@ struct usage {
 	const char *const *argv; /* the same in words, ended by NULL */
 	const char *tool, *system;
 	double wall_s, user_s, system_s;
+	double unwaited_cpu_s; /* of that: children nobody waited for, as they were seen last */
+	double tick_s; /* user is told from system by what runs when the kernel's clock ticks */
+	double unsure_s; /* CPU time that may be missing from user and system, for want of a finer clock */
 	double cpus_allowed, cpus_online;
 	double max_rss_bytes;                            /* of the largest process */
 	double peak_tree_rss_bytes, mean_tree_rss_bytes; /* seen at the looks */
@@ -54,8 +60,8 @@ struct usage {
 	double voluntary_switches, involuntary_switches;
 	double read_chars, write_chars, read_calls, write_calls, read_bytes, write_bytes;
 	double peak_threads;
-	double pressure_cpu, pressure_io,
-		pressure_memory; /* share of wall the host stalled ("some") */
+	/* share of wall the host stalled ("some") */
+	double pressure_cpu, pressure_io, pressure_memory;
 	double rss_growth_per_s; /* over the last minute at most; UNITS_UNKNOWN when too short */
 	double rss_growth_span_s;
 	int status;         /* as wait(2) of the program; -1: it had not ended, or nobody told us */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * See by_name.h. */
-#include "analyze/by_name.h"
+#include "analyze/samples/by_name.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/paths.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/vec.h"

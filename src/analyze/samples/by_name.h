@@ -3,8 +3,8 @@
  * Values by the names of functions, as pprof -text adds them up: functions of one name are one row, whatever
  * file they are in; with lines, a row is (name, file, line). A stack counts once for each row it goes
  * through. Values are whole ns, bytes or counts. */
-#ifndef ANALYZE_BY_NAME_H
-#define ANALYZE_BY_NAME_H
+#ifndef ANALYZE_SAMPLES_BY_NAME_H
+#define ANALYZE_SAMPLES_BY_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

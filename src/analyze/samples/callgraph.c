@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * See callgraph.h. */
-#include "analyze/callgraph.h"
+#include "analyze/samples/callgraph.h"
 
 #include <fnmatch.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/exact.h"
-#include "analyze/paths.h"
-#include "analyze/stacks.h"
+#include "analyze/calls/exact.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/saturate.h"

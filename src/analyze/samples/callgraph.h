@@ -2,8 +2,8 @@
  *
  * Call graph: functions, and who calls whom, each with its time; a stack counts once for a function and once
  * for a call, however often it recurs; calls that were traced have the times pstats gives them. What is below a threshold is left out, as gprof2dot's users know it. */
-#ifndef ANALYZE_CALLGRAPH_H
-#define ANALYZE_CALLGRAPH_H
+#ifndef ANALYZE_SAMPLES_CALLGRAPH_H
+#define ANALYZE_SAMPLES_CALLGRAPH_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT
  * See calltree.h. */
-#include "analyze/calltree.h"
+#include "analyze/samples/calltree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/paths.h"
-#include "analyze/stacks.h"
+#include "analyze/calls/nodes.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/saturate.h"
 #include "base/trie.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "base/banned.h"
 
-struct node {
+struct branch {
 	struct calltree_node out;
 	uint32_t parent, n_children;
 	path_time self, total;
+	struct interval corrected; /* what total may have been, of traced calls */
 };
 
 /* Of a stack without its repetitions. Which of its frames recur is part of it: a stack says so of its own only. */
@@ -33,7 +36,7 @@ struct builder {
 	struct trie trie;          /* keys are functions, × 2, + 1 where they recur */
 	VEC(struct folded) folded; /* beside the trie's */
 	uint32_t *folded_of;       /* by path */
-	VEC(struct node) nodes;    /* 0 is the root; parents before children */
+	VEC(struct branch) nodes;  /* 0 is the root; parents before children */
 	struct map children;       /* parent << 32 | function → node */
 };
 
@@ -117,7 +120,7 @@ static uint32_t child_of(struct builder *b, uint32_t parent, uint32_t function)
 		return (uint32_t)node;
 	node = b->nodes.n;
 	map_put(&b->children, key, node);
-	vec_push(&b->nodes, (struct node){ .out.function = function, .parent = parent });
+	vec_push(&b->nodes, (struct branch){ .out.function = function, .parent = parent });
 	b->nodes.v[parent].n_children++;
 	return (uint32_t)node;
 }
@@ -127,7 +130,7 @@ static uint32_t *make_nodes(struct builder *b)
 {
 	uint32_t *node_of = xcalloc(b->folded.n, sizeof *node_of);
 
-	vec_push(&b->nodes, (struct node){ 0 });
+	vec_push(&b->nodes, (struct branch){ 0 });
 	for (size_t i = 1; i < b->folded.n; i++) {
 		uint32_t key = b->trie.v.v[i].key;
 
@@ -139,33 +142,48 @@ static uint32_t *make_nodes(struct builder *b)
 	return node_of;
 }
 
+/* Costs of one kind of event are off to the same side wherever it is: the ends of intervals add up. */
+static void add_node(struct interval *to, const struct node *n)
+{
+	to->low += n->raw.self_s - n->cost_most.self_s;
+	to->high += n->raw.self_s - n->cost_least.self_s;
+}
+
 static void add_up(struct builder *b, const uint32_t *node_of, const bool *is_kept)
 {
 	struct paths_sums unit = paths_sums(b->s);
+	bool has_intervals = nodes_have_intervals(b->s->nodes);
 
 	for (size_t i = 0; i < b->s->n; i++) {
 		const struct stack_place *p = &b->s->v[i];
 		uint32_t path = b->s->paths->of_place[i];
-		struct node *x = &b->nodes.v[node_of[b->folded_of[path]]];
+		struct branch *x = &b->nodes.v[node_of[b->folded_of[path]]];
 
 		if (!path || !is_kept[path])
 			continue;
 		saturated_add(&x->out.self_n, p->n_samples);
 		saturated_add(&x->out.n_calls, p->n_calls);
 		x->self += paths_time(&unit, p->value);
+		if (has_intervals)
+			add_node(&x->corrected, &b->s->nodes->v[p->stack - 1]);
 	}
 	for (size_t i = b->nodes.n; i-- > 0;) {
-		struct node *x = &b->nodes.v[i];
-		struct node *parent = &b->nodes.v[x->parent];
+		struct branch *x = &b->nodes.v[i];
+		struct branch *parent = &b->nodes.v[x->parent];
 
 		saturated_add(&x->out.total_n, x->out.self_n);
 		x->total += x->self;
 		x->out.self = paths_value(&unit, x->self) * b->scale;
 		x->out.total = paths_value(&unit, x->total) * b->scale;
+		x->out.total_interval = has_intervals
+			? x->corrected
+			: (struct interval){ UNITS_UNKNOWN, UNITS_UNKNOWN };
 		if (!i)
 			break;
 		saturated_add(&parent->out.total_n, x->out.total_n);
 		parent->total += x->total;
+		parent->corrected.low += x->corrected.low;
+		parent->corrected.high += x->corrected.high;
 	}
 	paths_sums_done(&unit);
 }
@@ -188,7 +206,7 @@ static const struct calltree_node *finish(struct arena *a, struct builder *b)
 		arena_new_n(a, const struct calltree_node *, b->nodes.n);
 
 	for (size_t i = 0; i < b->nodes.n; i++) {
-		struct node *x = &b->nodes.v[i];
+		struct branch *x = &b->nodes.v[i];
 
 		all[i] = x->out;
 		all[i].children = next;

@@ -6,12 +6,14 @@
  * Recursion is shown once: where the last frames of a stack repeat those before them (f f, or f g f g, up
  * to CALLTREE_PERIOD frames), the repetition is left out, and the node says so. Frames that recur with
  * others between them are no repetition and stay. */
-#ifndef ANALYZE_CALLTREE_H
-#define ANALYZE_CALLTREE_H
+#ifndef ANALYZE_SAMPLES_CALLTREE_H
+#define ANALYZE_SAMPLES_CALLTREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "analyze/stats/interval.h"
 
 struct arena;
 struct stacks;
@@ -24,9 +26,10 @@ size_t calltree_repeated(const uint32_t *functions, size_t n);
 struct calltree_node {
 	uint32_t function; /* number (frames.h) */
 	bool is_recursive;
-	uint64_t self_n, total_n; /* samples */
-	uint64_t n_calls;         /* exactly traced; resumptions of generators are none */
-	double self, total;       /* in the stacks' unit */
+	uint64_t self_n, total_n;       /* samples */
+	uint64_t n_calls;               /* exactly traced; resumptions of generators are none */
+	double self, total;             /* in the stacks' unit */
+	struct interval total_interval; /* of a corrected time (exact.h); else unknown */
 	const struct calltree_node *const *children; /* by total time, falling */
 	size_t n_children;
 };

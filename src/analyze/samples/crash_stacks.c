@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: MIT
- * See endings.h. */
-#include "analyze/endings.h"
+ * See crash_stacks.h. */
+#include "analyze/samples/crash_stacks.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/vec.h"
 #include "store/tables.h"
 #include "wire/records.h"
 #include "base/banned.h"
 
-static const double STILL_THERE_S =
-	1; /* idle threads are looked at rarely, but more often than this */
+/* idle threads are looked at rarely, but more often than this */
+static const double STILL_THERE_S = 1;
 
 static int by_age(const void *a, const void *b)
 {
-	const struct ending_thread *x = a, *y = b;
+	const struct crash_thread *x = a, *y = b;
 
 	return x->age_s < y->age_s ? -1 : x->age_s > y->age_s;
 }
 
-static struct ending ending_of(struct arena *a, struct tables *t, const struct stacks *s,
+static struct crash_stacks ending_of(struct arena *a, struct tables *t, const struct stacks *s,
 	const struct rec_process_end *end)
 {
 	const struct rec_process *process = tables_process(t, end->process);
-	struct ending r = { .pid = process ? process->pid : 0,
+	struct crash_stacks r = { .pid = process ? process->pid : 0,
 		.signal = WTERMSIG((int)end->status) };
-	VEC(struct ending_thread) threads = VEC_INIT;
+	VEC(struct crash_thread) threads = VEC_INIT;
 
 	for (size_t i = 0; i < s->n_threads; i++) {
 		const struct rec_thread *x = tables_row(t, RECORD_thread, s->threads[i].row);
 
 		if (x && x->process == end->process && s->threads[i].last_ns)
 			vec_push(&threads,
-				(struct ending_thread){ .thread = i,
+				(struct crash_thread){ .thread = i,
 					.age_s = end->t_ns > s->threads[i].last_ns
 						? (double)(end->t_ns - s->threads[i].last_ns) / 1e9
 						: 0 });
@@ -50,15 +50,15 @@ static struct ending ending_of(struct arena *a, struct tables *t, const struct s
 	return r;
 }
 
-const struct ending *endings_build(
+const struct crash_stacks *crash_stacks_build(
 	struct arena *a, struct tables *t, const struct stacks *s, size_t *ret_n)
 {
 	struct record_iter it = record_iter(t, RECORD_process_end);
-	VEC(struct ending) all = VEC_INIT;
-	const struct ending *list;
+	VEC(struct crash_stacks) all = VEC_INIT;
+	const struct crash_stacks *list;
 
 	for (const struct rec_process_end *r; (r = record_next(&it));) {
-		struct ending x;
+		struct crash_stacks x;
 
 		if (r->source != END_REAPED || !WIFSIGNALED((int)r->status))
 			continue;

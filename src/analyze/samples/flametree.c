@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * See flametree.h. Nodes are first made in the order of the stacks, then put in depth-first order. */
-#include "analyze/flametree.h"
+#include "analyze/samples/flametree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/nodes.h"
-#include "analyze/paths.h"
-#include "analyze/stacks.h"
+#include "analyze/calls/nodes.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/saturate.h"

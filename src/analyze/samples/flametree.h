@@ -8,10 +8,10 @@
  *	n = flametree_slice(t, node, t->total[node] / width / 2, (struct flametree_window){ 0 }, boxes, n_most);
  *
  * Node 0 is the root and no function; a node's subtree is the nodes from it up to, not including, end[node]. Times add up: a
- * node's total is its self and its children's totals. A context is a node however its frames repeat (shape.h
+ * node's total is its self and its children's totals. A context is a node however its frames repeat (stack_filter.h
  * collapses them). */
-#ifndef ANALYZE_FLAMETREE_H
-#define ANALYZE_FLAMETREE_H
+#ifndef ANALYZE_SAMPLES_FLAMETREE_H
+#define ANALYZE_SAMPLES_FLAMETREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 struct arena;
 struct stacks;
-struct strip_thread;
+struct state_thread;
 struct timeline;
 
 enum { FLAMETREE_NODES = 16000000 }; /* deeper frames then belong to the last that is there */
@@ -41,7 +41,7 @@ const struct flametree *flametree_build(struct arena *a, const struct stacks *s,
 /* One thread in the order of time: a node is a call as far as samples show it. Samples count whatever their state; the
  * stacks say how frames are shown. */
 const struct flametree *flametree_of_time(
-	struct arena *a, const struct stacks *s, const struct strip_thread *thread);
+	struct arena *a, const struct stacks *s, const struct state_thread *thread);
 
 /* The same of calls that were traced in the order of time; zero_ns: when the recording began. Nodes then have one call each. */
 const struct flametree *flametree_of_calls(

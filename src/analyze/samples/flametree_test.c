@@ -8,10 +8,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/flametree.h"
-#include "analyze/shape.h"
-#include "analyze/stacks_rig.h"
-#include "analyze/strips.h"
+#include "analyze/samples/flametree.h"
+#include "analyze/samples/stack_filter.h"
+#include "analyze/samples/stacks_rig.h"
+#include "analyze/samples/thread_states.h"
 #include "base/err.h"
 
 /* 1 ms each, all in one thread; the first and the last sample weigh half. */
@@ -107,16 +107,16 @@ static void a_key_finds_its_node_again(void **state)
 /* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* The stacks of a shape as one text: "ab cd", in the order of their places. */
-static void expect_shape(struct rig *m, const struct shape_options *o, const char *expected)
+static void expect_shape(struct rig *m, const struct stack_filter_options *o, const char *expected)
 {
 	struct frames *frames = frames_new(&m->arena, m->tables);
 	struct stack_frame *v = calloc(STACKS_DEPTH, sizeof *v);
 	char text[200] = "", *to = text;
 	const struct stacks *s;
 	struct err e = ERR_INIT;
-	struct shape *shape;
+	struct stack_filter *shape;
 
-	assert_int_equal(shape_new(&shape, &m->arena, frames, o, &e), 0);
+	assert_int_equal(stack_filter_new(&shape, &m->arena, frames, o, &e), 0);
 	s = stacks_build(
 		&m->arena, m->tables, &(struct stacks_options){ .frames = frames, .shape = shape });
 	for (size_t i = 0; i < s->n; i++) {
@@ -126,7 +126,7 @@ static void expect_shape(struct rig *m, const struct shape_options *o, const cha
 			*to++ = v[n].name[0];
 	}
 	assert_string_equal(text, expected);
-	shape_free(shape);
+	stack_filter_free(shape);
 	free(v);
 }
 
@@ -136,19 +136,19 @@ static void shapes_change_stacks_as_they_are_asked_to(void **state)
 	static const char *const a[] = { "^a " }, *const c[] = { "^c " },
 				 *const mc[] = { "^m ", "^c " }, *const bad[] = { "[" };
 	struct err e = ERR_INIT;
-	struct shape *shape;
+	struct stack_filter *shape;
 	struct rig m;
 
 	(void)state;
 	record(&m, chains, 5);
-	expect_shape(&m, &(struct shape_options){ .focus = { a, 1 } }, "ab ab");
-	expect_shape(&m, &(struct shape_options){ .focus = { mc, 2 } }, "cab c");
-	expect_shape(&m, &(struct shape_options){ .drop = { c, 1 } }, "mab mffg m");
-	expect_shape(&m, &(struct shape_options){ .merge = { mc, 2 } }, "ab ab m ffg m");
-	expect_shape(&m, &(struct shape_options){ .keep = { a, 1 } }, "mab mcab");
-	expect_shape(&m, &(struct shape_options){ .collapse = true }, "mab mcab mc mfg m");
-	assert_true(shape_new(&shape, &m.arena, m.stacks->frames,
-			    &(struct shape_options){ .drop = { bad, 1 } }, &e) < 0);
+	expect_shape(&m, &(struct stack_filter_options){ .focus = { a, 1 } }, "ab ab");
+	expect_shape(&m, &(struct stack_filter_options){ .focus = { mc, 2 } }, "cab c");
+	expect_shape(&m, &(struct stack_filter_options){ .drop = { c, 1 } }, "mab mffg m");
+	expect_shape(&m, &(struct stack_filter_options){ .merge = { mc, 2 } }, "ab ab m ffg m");
+	expect_shape(&m, &(struct stack_filter_options){ .keep = { a, 1 } }, "mab mcab");
+	expect_shape(&m, &(struct stack_filter_options){ .collapse = true }, "mab mcab mc mfg m");
+	assert_true(stack_filter_new(&shape, &m.arena, m.stacks->frames,
+			    &(struct stack_filter_options){ .drop = { bad, 1 } }, &e) < 0);
 	assert_non_null(strstr(e.text, "drop"));
 	rig_done(&m);
 }
@@ -157,8 +157,8 @@ static void shapes_change_stacks_as_they_are_asked_to(void **state)
 
 static void a_time_line_has_the_weights_of_the_samples(void **state)
 {
-	const struct strips *t;
-	struct strip_run *runs;
+	const struct thread_states *t;
+	struct state_run *runs;
 	struct rig m;
 	double sums[STRIP_STATES_];
 	size_t n;
@@ -172,19 +172,19 @@ static void a_time_line_has_the_weights_of_the_samples(void **state)
 	rig_sample(&m, 60, 0, "mc", SAMPLE_ON_CPU | SAMPLE_IN_GC);
 	rig_finish(&m);
 	rig_profile_of(&m, (struct stacks_options){ 0 });
-	t = strips_build(&m.arena, m.tables, m.stacks->frames);
+	t = thread_states_build(&m.arena, m.tables, m.stacks->frames);
 	assert_int_equal(t->n_threads, 1);
 	assert_int_equal(t->threads[0].n, 4);
-	strip_sums(&t->threads[0], 0, UINT64_MAX, sums);
+	thread_states_sums(&t->threads[0], 0, UINT64_MAX, sums);
 	assert_float_equal(sums[STRIP_RUNNING], 0.015, 1e-9);
 	assert_float_equal(sums[STRIP_WAITING], 0.015, 1e-9);
 	assert_float_equal(sums[STRIP_GIL_WAIT], 0.015, 1e-9);
 	assert_float_equal(sums[STRIP_GC], 0.005, 1e-9);
-	strip_sums(&t->threads[0], t->threads[0].v[1].t_ns - 1000000,
+	thread_states_sums(&t->threads[0], t->threads[0].v[1].t_ns - 1000000,
 		t->threads[0].v[1].t_ns + 2000000, sums);
 	assert_float_equal(sums[STRIP_RUNNING], 0.001, 1e-9);
 	assert_float_equal(sums[STRIP_WAITING], 0.002, 1e-9);
-	n = strip_runs(t, &t->threads[0], t->threads[0].v[0].t_ns, t->end_ns, 50, &runs);
+	n = thread_states_runs(t, &t->threads[0], t->threads[0].v[0].t_ns, t->end_ns, 50, &runs);
 	assert_int_equal(n, 5);
 	assert_int_equal(runs[0].state, STRIP_RUNNING);
 	assert_int_equal(runs[1].state, STRIP_WAITING);
@@ -192,7 +192,7 @@ static void a_time_line_has_the_weights_of_the_samples(void **state)
 	assert_int_equal(runs[4].state, STRIP_NONE);
 	assert_string_equal(frames_function(m.stacks->frames, runs[0].function)->name, "a");
 	free(runs);
-	n = strip_runs(t, &t->threads[0], t->threads[0].v[0].t_ns, t->end_ns, 1, &runs);
+	n = thread_states_runs(t, &t->threads[0], t->threads[0].v[0].t_ns, t->end_ns, 1, &runs);
 	assert_int_equal(n, 2);
 	free(runs);
 	rig_done(&m);
@@ -203,13 +203,13 @@ static void a_tree_of_time_goes_on_where_neighbours_agree(void **state)
 	static const char *const chains[] = { "ma", "ma", "mb", "mb", "ma", "k" };
 	const struct flametree *t;
 	struct flametree_box boxes[16];
-	const struct strips *l;
+	const struct thread_states *l;
 	struct rig m;
 	size_t n;
 
 	(void)state;
 	record(&m, chains, 6);
-	l = strips_build(&m.arena, m.tables, m.stacks->frames);
+	l = thread_states_build(&m.arena, m.tables, m.stacks->frames);
 	t = flametree_of_time(&m.arena, m.stacks, &l->threads[0]);
 	assert_int_equal(t->n, 6); /* root, m, a, b, a, k */
 	assert_string_equal(name_of(&m, t, 2), "a");

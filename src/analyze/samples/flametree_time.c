@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/flametree.h"
-#include "analyze/stacks.h"
-#include "analyze/strips.h"
-#include "analyze/timeline.h"
+#include "analyze/calls/timeline.h"
+#include "analyze/samples/flametree.h"
+#include "analyze/samples/stacks.h"
+#include "analyze/samples/thread_states.h"
 #include "base/arena.h"
 #include "base/vec.h"
 #include "base/banned.h"
@@ -98,14 +98,14 @@ static struct flametree *finish(struct arena *a, struct builder *b)
 }
 
 const struct flametree *flametree_of_time(
-	struct arena *a, const struct stacks *s, const struct strip_thread *thread)
+	struct arena *a, const struct stacks *s, const struct state_thread *thread)
 {
 	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);
 	struct builder b = { 0 };
 
 	open_node(&b, UINT32_MAX, thread->n ? (double)thread->v[0].t_ns / 1e9 : 0);
 	for (size_t i = 0; i < thread->n; i++) {
-		const struct strip_span *x = &thread->v[i];
+		const struct state_span *x = &thread->v[i];
 		uint64_t end_ns = i + 1 < thread->n ? thread->v[i + 1].t_ns : thread->end_ns;
 		size_t n = x->state == STRIP_NONE
 			? 0

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See graph_layout.h. */
-#include "analyze/graph_layout.h"
+#include "analyze/samples/graph_layout.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -8,8 +8,8 @@
  * arrows over several layers get a place in each of them; the order in a layer comes from sweeps that sort by
  * the mean place of neighbours; places along a layer are the nearest to those means that keep order and
  * distance (pooling neighbours that would overlap). */
-#ifndef ANALYZE_GRAPH_LAYOUT_H
-#define ANALYZE_GRAPH_LAYOUT_H
+#ifndef ANALYZE_SAMPLES_GRAPH_LAYOUT_H
+#define ANALYZE_SAMPLES_GRAPH_LAYOUT_H
 
 #include <stddef.h>
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "analyze/graph_layout.h"
+#include "analyze/samples/graph_layout.h"
 #include "base/arena.h"
 
 static const struct graph_gaps gaps = { 10, 40 };

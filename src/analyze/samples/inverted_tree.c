@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * See turned.h. A node stands for nodes of the tree it was made of, its members: those of its children are found by going a step
+ * See inverted_tree.h. A node stands for nodes of the tree it was made of, its members: those of its children are found by going a step
  * from each, up or down. */
-#include "analyze/turned.h"
+#include "analyze/samples/inverted_tree.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/saturate.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
@@ -40,9 +40,9 @@ struct node { /* beside the columns */
 	uint32_t n_members; /* 0: its children are made */
 };
 
-struct turned {
+struct inverted_tree {
 	const struct flametree *tree;
-	enum turned_direction direction;
+	enum inverted_tree_direction direction;
 	VEC(struct member) members;
 	VEC(struct item) items;    /* of the node at hand, as they came … */
 	VEC(struct member) sorted; /* … and group by group */
@@ -59,8 +59,8 @@ struct turned {
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static void add_node(
-	struct turned *t, uint32_t parent, const struct group *g, size_t first_member, double x)
+static void add_node(struct inverted_tree *t, uint32_t parent, const struct group *g,
+	size_t first_member, double x)
 {
 	bool is_root = !t->nodes.n;
 
@@ -77,12 +77,12 @@ static void add_node(
 }
 
 /* One step from a member of a node; upwards the time of a stack that begins there is the node's own. */
-static void step(struct turned *t, uint32_t node, struct member m)
+static void step(struct inverted_tree *t, uint32_t node, struct member m)
 {
 	const struct flametree *tree = t->tree;
 	uint32_t next = node ? tree->parent[m.at] : m.at;
 
-	if (node && t->direction == TURNED_CALLEES_OF) {
+	if (node && t->direction == INVERTED_TREE_CALLEES_OF) {
 		for (uint32_t c = m.at + 1; c < tree->end[m.at]; c = tree->end[c])
 			vec_push(&t->items,
 				(struct item){ tree->function[c], { c, c, tree->n_samples[c] } });
@@ -90,8 +90,8 @@ static void step(struct turned *t, uint32_t node, struct member m)
 		m.at = next;
 		vec_push(&t->items, (struct item){ tree->function[next], m });
 	} else {
-		t->self.v[node] +=
-			t->direction == TURNED_CALLERS ? tree->self[m.of] : tree->total[m.of];
+		t->self.v[node] += t->direction == INVERTED_TREE_CALLERS ? tree->self[m.of]
+									 : tree->total[m.of];
 	}
 }
 
@@ -100,7 +100,7 @@ static uint32_t most_samples(uint64_t n)
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
-static void sum_up(const struct turned *t, struct group *g)
+static void sum_up(const struct inverted_tree *t, struct group *g)
 {
 	const struct flametree *tree = t->tree;
 	uint64_t n_samples = 0;
@@ -108,11 +108,12 @@ static void sum_up(const struct turned *t, struct group *g)
 	for (uint32_t i = g->first; i < g->first + g->n; i++) {
 		const struct member *m = &t->sorted.v[i];
 
-		g->total += t->direction == TURNED_CALLERS ? tree->self[m->of] : tree->total[m->of];
+		g->total += t->direction == INVERTED_TREE_CALLERS ? tree->self[m->of]
+								  : tree->total[m->of];
 		n_samples += m->n_samples;
-		if (t->direction == TURNED_CALLEES_OF)
+		if (t->direction == INVERTED_TREE_CALLEES_OF)
 			g->self += tree->self[m->at];
-		if (t->direction == TURNED_CALLEES_OF && tree->n_calls)
+		if (t->direction == INVERTED_TREE_CALLEES_OF && tree->n_calls)
 			saturated_add(&g->n_calls, tree->n_calls[m->at]);
 	}
 	g->n_samples = most_samples(n_samples);
@@ -127,7 +128,7 @@ static int by_total(const void *a, const void *b)
 	return x->function < y->function ? -1 : x->function > y->function;
 }
 
-static struct group *group_of(struct turned *t, uint32_t function)
+static struct group *group_of(struct inverted_tree *t, uint32_t function)
 {
 	while (t->group_of.n <= function)
 		vec_push(&t->group_of, 0);
@@ -138,7 +139,7 @@ static struct group *group_of(struct turned *t, uint32_t function)
 	return &t->groups.v[t->group_of.v[function] - 1];
 }
 
-static void make_groups(struct turned *t)
+static void make_groups(struct inverted_tree *t)
 {
 	vec_clear(&t->groups);
 	vec_each (&t->items, x)
@@ -164,9 +165,10 @@ static void make_groups(struct turned *t)
 }
 
 /* Where the members of a node's children begin. Upwards there are no more of them than the node had, and they take their place. */
-static size_t put_members(struct turned *t, size_t first, size_t end)
+static size_t put_members(struct inverted_tree *t, size_t first, size_t end)
 {
-	size_t to = t->direction == TURNED_CALLEES_OF && end < t->members.n ? t->members.n : first;
+	size_t to = t->direction == INVERTED_TREE_CALLEES_OF && end < t->members.n ? t->members.n
+										   : first;
 
 	while (t->members.n < to + t->items.n)
 		vec_push(&t->members, (struct member){ 0 });
@@ -176,7 +178,7 @@ static size_t put_members(struct turned *t, size_t first, size_t end)
 }
 
 /* Gives a node its children, largest first. One that would take too long stays as it is. */
-static void expand(struct turned *t, uint32_t node)
+static void expand(struct inverted_tree *t, uint32_t node)
 {
 	struct node *own = &t->nodes.v[node];
 	size_t first = own->first_member, end = first + own->n_members;
@@ -214,14 +216,14 @@ static uint32_t own_samples(const struct flametree *tree, uint32_t node)
 	return below < tree->n_samples[node] ? tree->n_samples[node] - (uint32_t)below : 0;
 }
 
-static void begin_at_leaves(struct turned *t)
+static void begin_at_leaves(struct inverted_tree *t)
 {
 	for (uint32_t i = 1; i < t->tree->n; i++)
 		if (t->tree->self[i] != 0)
 			vec_push(&t->members, (struct member){ i, i, own_samples(t->tree, i) });
 }
 
-static void begin_at_function(struct turned *t, uint32_t function)
+static void begin_at_function(struct inverted_tree *t, uint32_t function)
 {
 	for (uint32_t i = 1; i < t->tree->n;) {
 		if (t->tree->function[i] != function) {
@@ -233,21 +235,22 @@ static void begin_at_function(struct turned *t, uint32_t function)
 	}
 }
 
-struct turned *turned_new(
-	const struct flametree *tree, enum turned_direction direction, uint32_t function)
+struct inverted_tree *inverted_tree_new(
+	const struct flametree *tree, enum inverted_tree_direction direction, uint32_t function)
 {
-	struct turned *t = xcalloc(1, sizeof *t);
+	struct inverted_tree *t = xcalloc(1, sizeof *t);
 	struct group all = { .function = UINT32_MAX };
 	uint64_t n_samples = 0;
 
 	t->tree = tree;
 	t->direction = direction;
-	if (direction == TURNED_CALLERS)
+	if (direction == INVERTED_TREE_CALLERS)
 		begin_at_leaves(t);
 	else
 		begin_at_function(t, function);
 	vec_each (&t->members, m) {
-		all.total += direction == TURNED_CALLERS ? tree->self[m->of] : tree->total[m->of];
+		all.total +=
+			direction == INVERTED_TREE_CALLERS ? tree->self[m->of] : tree->total[m->of];
 		n_samples += m->n_samples;
 	}
 	all.n = (uint32_t)t->members.n;
@@ -257,7 +260,7 @@ struct turned *turned_new(
 	return t;
 }
 
-void turned_free(struct turned *t)
+void inverted_tree_free(struct inverted_tree *t)
 {
 	if (!t)
 		return;
@@ -286,8 +289,8 @@ struct open { /* a node whose children are being shown */
 	size_t box;
 };
 
-static size_t slice_once(
-	struct turned *t, uint32_t node, double at_least, struct flametree_box *to, size_t n_most)
+static size_t slice_once(struct inverted_tree *t, uint32_t node, double at_least,
+	struct flametree_box *to, size_t n_most)
 {
 	VEC(struct open) open = VEC_INIT;
 	size_t n = 0;
@@ -321,8 +324,8 @@ static size_t slice_once(
 	return n;
 }
 
-size_t turned_slice(
-	struct turned *t, uint32_t node, double at_least, struct flametree_box *to, size_t n_most)
+size_t inverted_tree_slice(struct inverted_tree *t, uint32_t node, double at_least,
+	struct flametree_box *to, size_t n_most)
 {
 	double limit = at_least > 0 ? at_least : t->total.v[node] / 1e6;
 	size_t n = slice_once(t, node, at_least, to, n_most);
@@ -332,7 +335,7 @@ size_t turned_slice(
 	return n;
 }
 
-const struct flametree *turned_nodes(struct turned *t)
+const struct flametree *inverted_tree_nodes(struct inverted_tree *t)
 {
 	t->columns = (struct flametree){ .n = t->nodes.n,
 		.parent = t->parent.v,
@@ -348,8 +351,8 @@ const struct flametree *turned_nodes(struct turned *t)
 }
 
 /* Among the nodes from `from` on; keys are of those before. */
-static uint32_t find_made(
-	const struct turned *t, const struct stacks *s, uint64_t key, uint64_t **keys, size_t from)
+static uint32_t find_made(const struct inverted_tree *t, const struct stacks *s, uint64_t key,
+	uint64_t **keys, size_t from)
 {
 	*keys = xrealloc(*keys, t->nodes.n, sizeof **keys);
 	for (size_t i = from; i < t->nodes.n; i++) {
@@ -361,7 +364,7 @@ static uint32_t find_made(
 	return 0;
 }
 
-uint32_t turned_find(struct turned *t, const struct stacks *s, uint64_t key)
+uint32_t inverted_tree_find(struct inverted_tree *t, const struct stacks *s, uint64_t key)
 {
 	static const double shares[] = { 1, 1e-3, 1e-5, 1e-7 };
 	uint64_t *keys = NULL;

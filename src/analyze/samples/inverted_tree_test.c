@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/stacks_rig.h"
-#include "analyze/turned.h"
+#include "analyze/samples/inverted_tree.h"
+#include "analyze/samples/stacks_rig.h"
 
 enum { BOXES = 4096 };
 
@@ -39,11 +39,11 @@ static uint32_t function_named(const struct rig *m, const char *name)
 }
 
 /* The node these functions lead to, one letter each; everything that can be shown is. */
-static uint32_t node_at(struct rig *m, struct turned *t, const char *path)
+static uint32_t node_at(struct rig *m, struct inverted_tree *t, const char *path)
 {
 	static struct flametree_box boxes[BOXES];
-	size_t n = turned_slice(t, 0, 0, boxes, BOXES);
-	const struct flametree *nodes = turned_nodes(t);
+	size_t n = inverted_tree_slice(t, 0, 0, boxes, BOXES);
+	const struct flametree *nodes = inverted_tree_nodes(t);
 	uint32_t at = 0;
 
 	for (; *path; path++) {
@@ -60,27 +60,28 @@ static uint32_t node_at(struct rig *m, struct turned *t, const char *path)
 	return at;
 }
 
-static double total_at(struct rig *m, struct turned *t, const char *path)
+static double total_at(struct rig *m, struct inverted_tree *t, const char *path)
 {
 	uint32_t node = node_at(m, t, path);
 
-	return turned_nodes(t)->total[node];
+	return inverted_tree_nodes(t)->total[node];
 }
 
 static void an_inverted_tree_begins_with_the_leaves(void **state)
 {
 	static const char *const chains[] = { "mab", "mab", "mcb", "mab", "mcb" };
 	struct rig m;
-	struct turned *t = turned_new(record(&m, chains, 5), TURNED_CALLERS, 0);
+	struct inverted_tree *t =
+		inverted_tree_new(record(&m, chains, 5), INVERTED_TREE_CALLERS, 0);
 
 	(void)state;
 	assert_float_equal(total_at(&m, t, "b"), 0.004, 1e-12);
 	assert_float_equal(total_at(&m, t, "ba"), 0.0025, 1e-12);
 	assert_float_equal(total_at(&m, t, "bc"), 0.0015, 1e-12);
-	assert_int_equal(turned_nodes(t)->n_samples[node_at(&m, t, "bc")], 2);
+	assert_int_equal(inverted_tree_nodes(t)->n_samples[node_at(&m, t, "bc")], 2);
 	/* m is where those stacks begin: their time is its own. */
-	assert_float_equal(turned_nodes(t)->self[node_at(&m, t, "bam")], 0.0025, 1e-12);
-	turned_free(t);
+	assert_float_equal(inverted_tree_nodes(t)->self[node_at(&m, t, "bam")], 0.0025, 1e-12);
+	inverted_tree_free(t);
 	rig_done(&m);
 }
 
@@ -90,20 +91,20 @@ static void a_sandwich_counts_a_stack_once_however_it_recurs(void **state)
 	struct rig m;
 	const struct flametree *tree = record(&m, chains, 5);
 	uint32_t f = function_named(&m, "f");
-	struct turned *down = turned_new(tree, TURNED_CALLEES_OF, f),
-		      *up = turned_new(tree, TURNED_CALLERS_OF, f);
+	struct inverted_tree *down = inverted_tree_new(tree, INVERTED_TREE_CALLEES_OF, f),
+			     *up = inverted_tree_new(tree, INVERTED_TREE_CALLERS_OF, f);
 
 	(void)state;
-	assert_float_equal(turned_nodes(down)->total[0], 0.004, 1e-12);
-	assert_float_equal(turned_nodes(down)->total[1], 0.004, 1e-12);
+	assert_float_equal(inverted_tree_nodes(down)->total[0], 0.004, 1e-12);
+	assert_float_equal(inverted_tree_nodes(down)->total[1], 0.004, 1e-12);
 	assert_float_equal(total_at(&m, down, "fg"), 0.0015, 1e-12);
 	assert_float_equal(total_at(&m, down, "fgf"), 0.0015, 1e-12);
-	assert_float_equal(turned_nodes(down)->self[1], 0.0015, 1e-12);
-	assert_int_equal(turned_nodes(up)->n_children[0], 1);
+	assert_float_equal(inverted_tree_nodes(down)->self[1], 0.0015, 1e-12);
+	assert_int_equal(inverted_tree_nodes(up)->n_children[0], 1);
 	assert_float_equal(total_at(&m, up, "fm"), 0.0025, 1e-12);
 	assert_float_equal(total_at(&m, up, "fk"), 0.0015, 1e-12);
-	turned_free(down);
-	turned_free(up);
+	inverted_tree_free(down);
+	inverted_tree_free(up);
 	rig_done(&m);
 }
 
@@ -113,22 +114,23 @@ static void only_what_is_shown_is_made(void **state)
 		"mab", "mab" };
 	struct flametree_box boxes[8];
 	struct rig m;
-	struct turned *t = turned_new(record(&m, chains, 9), TURNED_CALLERS, 0);
+	struct inverted_tree *t =
+		inverted_tree_new(record(&m, chains, 9), INVERTED_TREE_CALLERS, 0);
 	size_t n;
 
 	(void)state;
-	n = turned_slice(t, 0, 0.002, boxes, 8);
+	n = inverted_tree_slice(t, 0, 0.002, boxes, 8);
 	assert_int_equal(n, 4); /* root, b, a, m */
 	assert_int_equal(boxes[0].n_hidden, 1);
 	assert_float_equal(boxes[0].hidden, 0.001, 1e-12);
-	assert_int_equal(turned_nodes(t)->n, 5); /* d is there, its callers are not */
-	n = turned_slice(t, 0, 0, boxes, 8);
+	assert_int_equal(inverted_tree_nodes(t)->n, 5); /* d is there, its callers are not */
+	n = inverted_tree_slice(t, 0, 0, boxes, 8);
 	assert_int_equal(n, 7);
-	assert_int_equal(turned_nodes(t)->n, 7);
+	assert_int_equal(inverted_tree_nodes(t)->n, 7);
 	/* Too many for the caller: the limit rises. */
-	n = turned_slice(t, 0, 0, boxes, 4);
+	n = inverted_tree_slice(t, 0, 0, boxes, 4);
 	assert_true(n >= 1 && n <= 4);
-	turned_free(t);
+	inverted_tree_free(t);
 	rig_done(&m);
 }
 
@@ -138,22 +140,22 @@ static void a_key_finds_its_node_in_another_tree(void **state)
 	struct flametree_box boxes[64];
 	struct rig m;
 	const struct flametree *tree = record(&m, chains, 5);
-	struct turned *t = turned_new(tree, TURNED_CALLERS, 0), *other;
-	size_t n = turned_slice(t, 0, 0, boxes, 64);
+	struct inverted_tree *t = inverted_tree_new(tree, INVERTED_TREE_CALLERS, 0), *other;
+	size_t n = inverted_tree_slice(t, 0, 0, boxes, 64);
 
 	(void)state;
 	assert_true(n > 8);
 	for (size_t i = 1; i < n; i++) {
-		uint64_t key = flametree_key(turned_nodes(t), m.stacks, boxes[i].node);
+		uint64_t key = flametree_key(inverted_tree_nodes(t), m.stacks, boxes[i].node);
 		uint32_t found;
 
-		other = turned_new(tree, TURNED_CALLERS, 0);
-		found = turned_find(other, m.stacks, key);
-		assert_int_equal(flametree_key(turned_nodes(other), m.stacks, found), key);
-		turned_free(other);
+		other = inverted_tree_new(tree, INVERTED_TREE_CALLERS, 0);
+		found = inverted_tree_find(other, m.stacks, key);
+		assert_int_equal(flametree_key(inverted_tree_nodes(other), m.stacks, found), key);
+		inverted_tree_free(other);
 	}
-	assert_int_equal(turned_find(t, m.stacks, 12345), 0);
-	turned_free(t);
+	assert_int_equal(inverted_tree_find(t, m.stacks, 12345), 0);
+	inverted_tree_free(t);
 	rig_done(&m);
 }
 
@@ -165,7 +167,7 @@ static void random_stacks_add_up(void **state)
 	static char texts[STACKS][LENGTH + 1];
 	const char *chains[STACKS];
 	struct rig m;
-	struct turned *t;
+	struct inverted_tree *t;
 
 	(void)state;
 	srandom(7);
@@ -176,7 +178,7 @@ static void random_stacks_add_up(void **state)
 			texts[i][k] = (char)('a' + random() % 3);
 		chains[i] = texts[i];
 	}
-	t = turned_new(record(&m, chains, STACKS), TURNED_CALLERS, 0);
+	t = inverted_tree_new(record(&m, chains, STACKS), INVERTED_TREE_CALLERS, 0);
 	for (int i = 0; i < STACKS; i++) {
 		size_t n = strlen(chains[i]);
 
@@ -197,7 +199,7 @@ static void random_stacks_add_up(void **state)
 			assert_float_equal(total_at(&m, t, path), want, 1e-9);
 		}
 	}
-	turned_free(t);
+	inverted_tree_free(t);
 	rig_done(&m);
 }
 

@@ -2,12 +2,13 @@
  * See live.h. Time is cut into slices of LIVE_SLICE_MS; each holds what its samples added to places
  * (a thread, a stack, a leaf), so that any window, thread and state can be asked for without reading
  * records again. How records come in is live_records.c. */
-#include "analyze/live.h"
+#include "analyze/samples/live.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/live_state.h"
+#include "analyze/samples/live_state.h"
+#include "analyze/samples/weights.h"
 #include "base/err.h"
 #include "base/units.h"
 #include "store/tables.h"
@@ -18,6 +19,7 @@ struct live *live_new(struct tables *t)
 	struct live *l = xcalloc(1, sizeof *l);
 
 	l->tables = t;
+	l->weights = weights_new(t);
 	l->frames = frames_new(&l->arena, t);
 	l->view.command = l->view.interpreter = "";
 	l->view.rss_bytes = l->view.n_threads = l->view.n_processes = UNITS_UNKNOWN;
@@ -47,6 +49,7 @@ void live_free(struct live *l)
 	vec_done(&l->lines);
 	vec_done(&l->line_seen);
 	map_done(&l->thread_index);
+	weights_free(l->weights);
 	arena_done(&l->arena);
 	arena_done(&l->built);
 	free(l);
@@ -144,6 +147,12 @@ static void charge_place(struct live *l, struct live_place *p, double seconds, e
 	bool is_leaf = true;
 
 	l->serial++;
+	if (frames_is_unseen(at) && !p->has_leaf) {
+		struct stack_frame f = frames_unseen(l->frames, at);
+
+		p->leaf = frame_rows(l, &f);
+		p->has_leaf = true;
+	}
 	if (p->leaf_code && !p->has_leaf) {
 		struct stack_frame f = frames_of_code(l->frames, p->leaf_code, p->leaf_offset);
 
@@ -166,21 +175,6 @@ static void charge_place(struct live *l, struct live_place *p, double seconds, e
 }
 
 /* ---- what was selected ----------------------------------------------------------------------- */
-
-static double weight(const double s[LIVE_STATES], enum stacks_state state)
-{
-	switch (state) {
-	case STACKS_WALL:
-		return s[STACKS_WALL];
-	case STACKS_CPU:
-		return s[STACKS_CPU];
-	case STACKS_GIL:
-		return s[STACKS_GIL];
-	case STACKS_WAIT:
-		return s[STACKS_WALL] - s[STACKS_CPU];
-	}
-	return 0;
-}
 
 static bool is_selected(const struct live *l, const struct live_place *p)
 {
@@ -206,7 +200,7 @@ static void build_since(struct live *l, bool is_same)
 	}
 	for (size_t i = 0; i < (is_same ? l->touched.n : l->places.n); i++) {
 		struct live_place *p = &l->places.v[is_same ? l->touched.v[i] : i];
-		double s = weight(is_same ? p->fresh : p->since, l->select.state);
+		double s = (is_same ? p->fresh : p->since)[l->select.state];
 
 		if (s <= 0 || !is_selected(l, p))
 			continue;
@@ -231,7 +225,7 @@ static void build_now(struct live *l, uint64_t first_slice)
 			continue;
 		vec_each (&slice->places, d) {
 			struct live_place *p = &l->places.v[d->place];
-			double s = weight(d->s, l->select.state);
+			double s = d->s[l->select.state];
 
 			l->threads.v[p->thread].gil_s += d->s[STACKS_GIL];
 			l->threads.v[p->thread].wall_s += d->s[STACKS_WALL];

@@ -12,15 +12,15 @@
  * threads add up to more. What was lost or not seen is in no row and so makes no other row larger.
  *
  * Memory grows with distinct places and threads, not with time. */
-#ifndef ANALYZE_LIVE_H
-#define ANALYZE_LIVE_H
+#ifndef ANALYZE_SAMPLES_LIVE_H
+#define ANALYZE_SAMPLES_LIVE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/frames.h"
-#include "analyze/stacks.h"
+#include "analyze/code/frames.h"
+#include "analyze/samples/stacks.h"
 
 struct err;
 struct live;

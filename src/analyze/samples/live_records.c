@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * See live.h: taking in records. */
-#include "analyze/live.h"
+#include "analyze/samples/live.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/live_state.h"
+#include "analyze/samples/live_state.h"
+#include "analyze/samples/weights.h"
 #include "base/err.h"
 #include "base/units.h"
 #include "store/tables.h"
@@ -109,13 +110,17 @@ static uint32_t place_of(struct live *l, uint32_t thread, const struct rec_sampl
 	return index;
 }
 
+/* Time of one sample. */
+struct sampled {
+	uint16_t bits;
+	double on_cpu, seconds;
+};
+
 static void add_seconds(
-	struct live *l, struct live_slice *slice, uint32_t index, uint16_t bits, double seconds)
+	struct live *l, struct live_slice *slice, uint32_t index, const struct sampled *x)
 {
 	struct live_place *p = &l->places.v[index];
-	double s[LIVE_STATES] = { [STACKS_WALL] = seconds,
-		[STACKS_CPU] = bits & SAMPLE_ON_CPU ? seconds : 0,
-		[STACKS_GIL] = bits & SAMPLE_HOLDS_GIL ? seconds : 0 };
+	struct rec_sample as_sample = { .stack = p->stack, .state = x->bits };
 	struct live_delta *d;
 
 	if (p->slice != slice->number) {
@@ -124,39 +129,86 @@ static void add_seconds(
 		vec_push(&slice->places, (struct live_delta){ .place = index });
 	}
 	d = &slice->places.v[p->in_slice];
-	for (int i = 0; i < LIVE_STATES; i++) {
-		d->s[i] += s[i];
-		p->since[i] += s[i];
-		p->fresh[i] += s[i];
+	for (int i = 0; i < STACKS_STATES_; i++) {
+		double s = x->seconds * stacks_part((enum stacks_state)i, &as_sample, x->on_cpu);
+
+		d->s[i] += s;
+		p->since[i] += s;
+		p->fresh[i] += s;
 	}
 	if (!p->is_touched)
 		vec_push(&l->touched, index);
 	p->is_touched = true;
 }
 
+/* Part of a thread's time that nobody saw. */
+static void take_unseen(
+	struct live *l, uint32_t row, uint32_t stack, uint64_t from_ns, uint64_t to_ns)
+{
+	struct rec_sample s = weights_unseen(row, stack, from_ns, to_ns);
+	struct live_slice *slice;
+
+	if (from_ns >= to_ns)
+		return;
+	slice = slice_at(l, to_ns);
+	if (slice)
+		add_seconds(l, slice, place_of(l, thread_of(l, row), &s),
+			&(struct sampled){ .on_cpu = weights_on_cpu(l->weights, &s),
+				.seconds = (double)(to_ns - from_ns) / 1e9 });
+}
+
+/* What was still missing of the thread's last sample is added to the slice of what ends it. */
+static void close_sample(struct live *l, uint32_t row, const struct weight_gap *g, uint64_t t_ns)
+{
+	struct live_thread_state *t = &l->threads.v[thread_of(l, row)];
+	struct live_slice *slice = slice_at(l, t_ns);
+
+	if (!g->has_last)
+		return;
+	if (slice && t->place != LIVE_NO_PLACE)
+		add_seconds(l, slice, t->place,
+			&(struct sampled){
+				t->bits, t->on_cpu, (double)(g->last_end_ns - g->last_ns) / 1e9 });
+	take_unseen(l, row, g->unseen_stack, g->last_end_ns, g->gone_ns);
+}
+
 static void take_sample(struct live *l, const struct rec_sample *r)
 {
 	uint32_t thread = thread_of(l, r->thread), place = place_of(l, thread, r);
 	struct live_thread_state *t = &l->threads.v[thread];
+	struct weight_gap g = weights_gap(l->weights, r);
+	double on_cpu = weights_on_cpu(l->weights, r);
 	struct live_slice *slice = slice_at(l, r->t_ns);
-	double seconds =
-		t->last_ns && r->t_ns > t->last_ns ? (double)(r->t_ns - t->last_ns) / 1e9 : 0;
 
 	l->view.n_samples++;
 	l->view.n_shortened += (r->state & SAMPLE_SHORTENED) != 0;
+	close_sample(l, r->thread, &g, r->t_ns);
+	take_unseen(l, r->thread, g.unseen_stack, g.came_ns, g.begin_ns);
 	if (slice) {
 		t->n_in_slice = t->slice == slice->number ? t->n_in_slice + 1 : 1;
 		t->slice = slice->number;
 		if (t->n_in_slice > slice->n_looks)
 			slice->n_looks = t->n_in_slice;
-		if (t->place != LIVE_NO_PLACE)
-			add_seconds(l, slice, t->place, t->bits, seconds / 2);
-		add_seconds(l, slice, place, r->state, seconds / 2);
+		add_seconds(l, slice, place,
+			&(struct sampled){
+				r->state, on_cpu, (double)(r->t_ns - g.begin_ns) / 1e9 });
 	}
-	t->last_ns = r->t_ns;
 	t->place = place;
 	t->bits = r->state;
+	t->on_cpu = on_cpu;
 	update_name(l, t, r->thread);
+}
+
+/* Threads that are gone have no next sample. */
+static void close_threads(struct live *l)
+{
+	struct weight_gap g;
+
+	for (uint32_t row = 1; row < l->by_thread_row.n; row++)
+		if (l->by_thread_row.v[row] && weights_end(l->weights, row, false, &g)) {
+			close_sample(l, row, &g, g.gone_ns);
+			l->threads.v[thread_of(l, row)].bits = 0;
+		}
 }
 
 /* ---- the host's records ---------------------------------------------------------------------- */
@@ -288,7 +340,9 @@ int live_refresh(struct live *l, struct err *e)
 	TAKE_ALL(l, life, take_life);
 	TAKE_ALL(l, process_usage, take_process_usage);
 	TAKE_ALL(l, thread_usage, take_thread_usage);
+	weights_take(l->weights, l->n_chunks);
 	TAKE_ALL(l, sample, take_sample);
+	close_threads(l);
 	TAKE_ALL(l, loss, take_loss);
 	TAKE_ALL(l, process_end, take_end);
 	l->n_chunks = r->n_chunks;

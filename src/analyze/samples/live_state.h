@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The inside of live.h, shared by live.c (what is asked) and live_records.c (what comes in). */
-#ifndef ANALYZE_LIVE_STATE_H
-#define ANALYZE_LIVE_STATE_H
+#ifndef ANALYZE_SAMPLES_LIVE_STATE_H
+#define ANALYZE_SAMPLES_LIVE_STATE_H
 
-#include "analyze/live.h"
+#include "analyze/samples/live.h"
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/map.h"
@@ -13,7 +13,6 @@
 #define LIVE_SLICE_NS (LIVE_SLICE_MS * 1000000ull)
 #define LIVE_NO_PLACE UINT32_MAX
 
-enum { LIVE_STATES = STACKS_GIL + 1 }; /* wall, cpu, gil: waiting is wall without cpu */
 enum live_when { LIVE_NOW, LIVE_SINCE };
 
 struct live_frame {
@@ -31,15 +30,15 @@ struct live_place {
 	uint32_t stack, leaf_code, leaf_offset;
 	struct live_frame leaf;
 	bool has_leaf, is_touched;
-	uint64_t slice;            /* number of the slice that holds it last, */
-	uint32_t in_slice;         /* and where */
-	double since[LIVE_STATES]; /* seconds */
-	double fresh[LIVE_STATES]; /* the part of `since` that is in no row yet */
+	uint64_t slice;               /* number of the slice that holds it last, */
+	uint32_t in_slice;            /* and where */
+	double since[STACKS_STATES_]; /* seconds */
+	double fresh[STACKS_STATES_]; /* the part of `since` that is in no row yet */
 };
 
 struct live_delta { /* what a slice added to a place */
 	uint32_t place;
-	double s[LIVE_STATES];
+	double s[STACKS_STATES_];
 };
 
 struct live_thread_delta {
@@ -59,9 +58,9 @@ struct live_thread_state {
 	struct live_thread shown;
 	bool has_usage;
 	uint64_t cpu_ns;            /* as last told */
-	uint64_t last_ns;           /* of its last sample; 0: none */
 	uint32_t place;             /* of its last sample, or LIVE_NO_PLACE */
-	uint16_t bits;              /* enum sample_state of its last sample */
+	uint16_t bits;              /* enum sample_state of its last sample … */
+	double on_cpu;              /* … and how much of its time it was on a CPU */
 	uint64_t slice, n_in_slice; /* number of its last sample's slice, and its samples in that */
 	double cpu_s, gil_s, wall_s; /* of the window, while it is summed up */
 };
@@ -74,6 +73,7 @@ struct live_process { /* by row - 1 */
 
 struct live {
 	struct tables *tables; /* borrowed */
+	struct weights *weights;
 	struct frames *frames; /* in the arena */
 	struct arena arena, built;
 	size_t n_chunks; /* of the reader, taken in so far */

@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analyze/live.h"
-#include "analyze/profile.h"
+#include "analyze/samples/live.h"
+#include "analyze/samples/profile.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "store/reader.h"
@@ -322,5 +322,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nothing_recorded_is_nothing, begin, end),
 	};
 
-	return cmocka_run_group_tests_name("analyze/live", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("analyze/samples/live", tests, NULL, NULL);
 }

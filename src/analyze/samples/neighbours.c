@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * See neighbours.h. */
-#include "analyze/neighbours.h"
+#include "analyze/samples/neighbours.h"
 
 #include <stdlib.h>
 
-#include "analyze/paths.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/saturate.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "base/banned.h"
 
@@ -27,8 +28,9 @@ static void charge(struct side *side, const uint32_t *function, uint64_t n_sampl
 		index = side->v.n;
 		map_put(&side->index, key, index);
 		vec_push(&side->v,
-			(struct neighbour){
-				.function = function ? *function : 0, .is_none = !function });
+			(struct neighbour){ .function = function ? *function : 0,
+				.is_none = !function,
+				.interval = { UNITS_UNKNOWN, UNITS_UNKNOWN } });
 		vec_push(&side->times, 0);
 	}
 	saturated_add(&side->v.v[index].n, n_samples);

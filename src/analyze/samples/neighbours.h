@@ -4,12 +4,14 @@
  * belongs to it. The caller of a stack is the one that entered the function first there (recursion counts
  * once per stack); the callee is what its last frame called, or itself while its own code ran. So callers
  * add up to the function's total, and so do callees. */
-#ifndef ANALYZE_NEIGHBOURS_H
-#define ANALYZE_NEIGHBOURS_H
+#ifndef ANALYZE_SAMPLES_NEIGHBOURS_H
+#define ANALYZE_SAMPLES_NEIGHBOURS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "analyze/stats/interval.h"
 
 struct arena;
 struct stacks;
@@ -19,6 +21,9 @@ struct neighbour {
 	bool is_none;      /* callers: it was the root; callees: its own code */
 	uint64_t n;        /* samples; exact: calls and resumptions, none for its own code */
 	double value;      /* in the stacks' unit */
+	/* Where that is corrected (exact.h); else unknown: */
+	struct interval interval;
+	double raw; /* as stamped */
 };
 
 struct neighbours {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * See paths.h. What a stack looks like follows from its caller's stack and one frame more, so each row of the recording is
  * worked out once. */
-#include "analyze/paths.h"
+#include "analyze/samples/paths.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/calltree.h"
-#include "analyze/nodes.h"
-#include "analyze/shape.h"
-#include "analyze/stacks.h"
+#include "analyze/calls/nodes.h"
+#include "analyze/samples/calltree.h"
+#include "analyze/samples/stack_filter.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/saturate.h"
@@ -23,7 +23,8 @@ static const uint32_t NO_FRAME = UINT32_MAX;
 struct state { /* of a stack */
 	uint32_t path;
 	uint32_t outermost; /* where all frames were merged: that of the first */
-	struct shape_state shape;
+	struct stack_filter_state shape;
+	struct import_step import;
 	bool is_known, has_frames; /* before the shape changed them */
 };
 
@@ -32,10 +33,14 @@ struct builder {
 	VEC(struct path) v;
 	VEC(struct stack_frame) frames;
 	uint32_t *frame_of;   /* by row of the frame table: index + 1 */
+	uint32_t unseen[2];   /* likewise of FRAMES_STOPPED and FRAMES_LATE */
 	struct map leaves;    /* code and offset → index */
 	struct state *states; /* by row; the first is that of no frames */
 	size_t n_states;
 	VEC(uint32_t) pending; /* rows from a leaf to the first that is known */
+	uint32_t imports;      /* index of their frame + 1 */
+	struct map import_of;  /* function of a module + 1 → index */
+	VEC(struct imports_of) imported;
 };
 
 static uint32_t add_path(struct builder *b, uint32_t parent, uint32_t function, uint32_t frame)
@@ -59,18 +64,18 @@ static uint32_t without_repetition(const struct builder *b, uint32_t path)
 
 static void step_shaped(struct builder *b, struct state *x, uint32_t function, uint32_t frame)
 {
-	unsigned step = shape_step(b->s->shape, &x->shape, function);
+	unsigned step = stack_filter_step(b->s->shape, &x->shape, function);
 
-	if (step & SHAPE_BEGIN) {
+	if (step & STACK_FILTER_BEGIN) {
 		x->path = 0;
 		x->outermost = add_path(b, 0, function, frame);
 	}
-	if (!(step & SHAPE_ADD))
+	if (!(step & STACK_FILTER_ADD))
 		return;
 	/* The first frame that is added to a stack may be the outermost one. */
-	x->path = !x->path && step & SHAPE_BEGIN ? x->outermost
-						 : add_path(b, x->path, function, frame);
-	if (shape_collapses(b->s->shape))
+	x->path = !x->path && step & STACK_FILTER_BEGIN ? x->outermost
+							: add_path(b, x->path, function, frame);
+	if (stack_filter_collapses(b->s->shape))
 		x->path = without_repetition(b, x->path);
 }
 
@@ -95,8 +100,15 @@ static uint32_t add_frame(struct builder *b, struct stack_frame f)
 static struct state step_frame(struct builder *b, struct state x, uint32_t frame)
 {
 	const struct stack_frame *f = &b->frames.v[frame];
+	enum import_frame is = IMPORT_STAYS;
 
 	x.is_known = true;
+	if (b->s->imports != IMPORTS_WHOLE)
+		is = imports_step(b->s->imports, &x.import, f);
+	if (is == IMPORT_ENDS)
+		x.path = 0;
+	if (is != IMPORT_STAYS)
+		return x;
 	return b->s->only_mine && f->is_library ? x : step(b, x, f->function, frame);
 }
 
@@ -144,8 +156,16 @@ static struct state state_of_stack(struct builder *b, uint32_t row)
 
 static struct state state_of_sample(struct builder *b, const struct stack_place *p)
 {
-	struct state x = state_of_stack(b, p->stack);
+	struct state x;
 
+	if (frames_is_unseen(p->stack)) {
+		uint32_t *frame = &b->unseen[p->stack - FRAMES_STOPPED];
+
+		if (!*frame)
+			*frame = add_frame(b, frames_unseen(b->s->frames, p->stack)) + 1;
+		return step_frame(b, state_of_stack(b, 0), *frame - 1);
+	}
+	x = state_of_stack(b, p->stack);
 	if (p->leaf_code)
 		x = step_frame(b, x, frame_of_leaf(b, p));
 	return x;
@@ -172,13 +192,43 @@ static struct state state_of_node(struct builder *b, uint32_t number)
 	return b->states[at];
 }
 
+/* ---- imports --------------------------------------------------------------------------------- */
+
+static struct state end_in_imports(struct builder *b, struct state x)
+{
+	struct stack_frame f = frames_imports(b->s->frames);
+
+	if (b->s->imports == IMPORTS_ALONE && x.path)
+		return x; /* in a module */
+	if (!b->imports)
+		b->imports = add_frame(b, f) + 1;
+	return step(b, x, f.function, b->imports - 1);
+}
+
+static void add_import(struct builder *b, const struct state *x, const struct stack_place *p)
+{
+	uint64_t index;
+
+	if (!map_find(&b->import_of, x->import.module, &index)) {
+		index = b->imported.n;
+		map_put(&b->import_of, x->import.module, index);
+		vec_push(&b->imported, (struct imports_of){ .function = x->import.module });
+	}
+	b->imported.v[index].value += p->value;
+	saturated_add(&b->imported.v[index].n_samples, p->n_samples);
+}
+
 /* ---- building -------------------------------------------------------------------------------- */
 
 static uint32_t finish(struct builder *b, const struct state *x, uint32_t *library)
 {
 	struct state ended = *x;
 
-	if (!x->has_frames && b->s->only_mine && !b->s->nodes->n) {
+	if (b->s->imports == IMPORTS_ALONE && !x->import.is_import)
+		return 0;
+	if (x->import.is_import)
+		ended = end_in_imports(b, *x);
+	else if (!x->has_frames && b->s->only_mine && !b->s->nodes->n) {
 		struct stack_frame f = frames_library(b->s->frames);
 
 		if (!*library)
@@ -187,7 +237,7 @@ static uint32_t finish(struct builder *b, const struct state *x, uint32_t *libra
 	}
 	if (!b->s->shape)
 		return ended.path;
-	if (!shape_counts(b->s->shape, &ended.shape))
+	if (!stack_filter_counts(b->s->shape, &ended.shape))
 		return 0;
 	return ended.path ? ended.path : ended.outermost;
 }
@@ -302,17 +352,23 @@ const struct paths *paths_build(struct arena *a, const struct stacks *s, size_t 
 					     : state_of_sample(&b, &s->v[i]);
 
 		of_place[i] = finish(&b, &x, &library);
+		if (x.import.is_import && of_place[i])
+			add_import(&b, &x, &s->v[i]);
 	}
-	if ((frames_most && shorten(&b, of_place, frames_most)) || s->shape)
+	if ((frames_most && shorten(&b, of_place, frames_most)) || s->shape ||
+		s->imports == IMPORTS_ALONE)
 		prune(&b, of_place);
 	*p = (struct paths){ .v = arena_copy(a, b.v.v, b.v.n * sizeof *b.v.v),
 		.n = b.v.n,
 		.of_place = of_place,
-		.frames = arena_copy(a, b.frames.v, b.frames.n * sizeof *b.frames.v) };
+		.frames = arena_copy(a, b.frames.v, b.frames.n * sizeof *b.frames.v),
+		.imports = imports_build(a, s->frames, b.imported.v, b.imported.n) };
 	vec_done(&b.v);
 	vec_done(&b.frames);
 	vec_done(&b.pending);
 	map_done(&b.leaves);
+	map_done(&b.import_of);
+	vec_done(&b.imported);
 	free(b.frame_of);
 	free(b.states);
 	return p;

@@ -17,14 +17,15 @@
  *
  * Path 0 is the root and no frame. Paths come in the order in which the places need them, the root's side first. Two paths
  * may have the same functions; no more of them stand here than the recording has stacks and leaves. */
-#ifndef ANALYZE_PATHS_H
-#define ANALYZE_PATHS_H
+#ifndef ANALYZE_SAMPLES_PATHS_H
+#define ANALYZE_SAMPLES_PATHS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/frames.h"
+#include "analyze/code/frames.h"
+#include "analyze/samples/imports.h"
 
 struct arena;
 struct stacks;
@@ -40,6 +41,7 @@ struct paths {
 	size_t n;                 /* at least 1 */
 	const uint32_t *of_place; /* by place: its leaf; 0: the stack does not count */
 	const struct stack_frame *frames;
+	struct imports imports; /* that are one row each where they were */
 };
 
 /* Of the stacks as they are but for this. In the arena. frames_most as in stacks_options. */

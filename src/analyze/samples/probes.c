@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * See probes.h. */
-#include "analyze/probes.h"
+#include "analyze/samples/probes.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/frames.h"
-#include "analyze/instructions.h"
-#include "analyze/stacks.h"
+#include "analyze/code/bytecode.h"
+#include "analyze/code/frames.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"

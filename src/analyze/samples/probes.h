@@ -2,8 +2,8 @@
  *
  * Probes: what the sampled instructions worked with, by instruction. How often something was seen there says nothing
  * about time (lasting operations are seen more easily); the time is that of the samples that ended there. */
-#ifndef ANALYZE_PROBES_H
-#define ANALYZE_PROBES_H
+#ifndef ANALYZE_SAMPLES_PROBES_H
+#define ANALYZE_SAMPLES_PROBES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,11 +24,11 @@ struct probe_site {
 	int line;
 	uint32_t code, offset;   /* row, bytes */
 	const char *instruction; /* "CALL"; "" when the recording does not hold it */
-	const char *
-		operation; /* "sum()", "in list", "int + int"; what was seen in most of the probes */
-	double share;      /* of the probes that say so */
-	uint64_t n;        /* probes */
-	double self_s;     /* sampled time that ended at this instruction */
+	/* "sum()", "in list", "int + int"; what was seen in most of the probes */
+	const char *operation;
+	double share;                         /* of the probes that say so */
+	uint64_t n;                           /* probes */
+	double self_s;                        /* sampled time that ended at this instruction */
 	const struct probe_operand *operands; /* by operand, then by how often, falling */
 	size_t n_operands;
 };

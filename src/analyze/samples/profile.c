@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * See profile.h. */
-#include "analyze/profile.h"
+#include "analyze/samples/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/nodes.h"
-#include "analyze/paths.h"
-#include "analyze/stacks.h"
+#include "analyze/calls/nodes.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/saturate.h"
@@ -34,8 +34,8 @@ struct builder {
 	VEC(struct profile_line) lines; /* by line_id … */
 	VEC(struct times) line_times;
 	VEC(size_t) line_open;
-	struct map
-		part_index; /* hash of line and columns → index; the first of two equal ones wins */
+	/* hash of line and columns → index; the first of two equal ones wins */
+	struct map part_index;
 	VEC(struct part) parts;
 };
 
@@ -269,7 +269,7 @@ const struct profile *profile_sorted(
 
 /* ---- building -------------------------------------------------------------------------------- */
 
-struct interval profile_interval(const struct profile *p, double value)
+static struct interval profile_interval(const struct profile *p, double value)
 {
 	return interval_weighted(p->value > 0 ? value / p->value : 0, p->n_effective);
 }
@@ -329,7 +329,7 @@ const struct profile *profile_build(struct arena *a, const struct stacks *s)
 		.function_seen = xcalloc(n + 1, sizeof *b.function_seen) };
 
 	p.lost_share = s->lost_share;
-	p.n_effective = s->squares > 0 ? s->value * s->value / s->squares : 0;
+	p.n_effective = s->look_squares > 0 ? s->value * s->value / s->look_squares : 0;
 	if (p.lost_share < 1)
 		p.n_effective /= 1 - p.lost_share;
 	b.scale = 1 - p.lost_share;

@@ -3,14 +3,14 @@
  * Profile: where sampled time went, by function and by line. Inclusive time counts a function once per
  * stack however often it recurs. A shortened sample is self time of "[cut]", never of the frame it was
  * cut at; shortened and lost samples stay in every denominator: what was lost is nobody's time. */
-#ifndef ANALYZE_PROFILE_H
-#define ANALYZE_PROFILE_H
+#ifndef ANALYZE_SAMPLES_PROFILE_H
+#define ANALYZE_SAMPLES_PROFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/interval.h"
+#include "analyze/stats/interval.h"
 #include "base/units.h"
 
 struct arena;
@@ -71,8 +71,5 @@ const struct profile *profile_build(struct arena *a, const struct stacks *s);
 /* The same in another order: time and calls fall, names rise; FILE goes by file, line and name, LINE by line. */
 const struct profile *profile_sorted(
 	struct arena *a, const struct profile *p, enum profile_order order);
-
-/* The interval of a share of the profile's time. */
-struct interval profile_interval(const struct profile *p, double value);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See regions.h. */
-#include "analyze/regions.h"
+#include "analyze/samples/regions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "store/tables.h"
+#include "wire/ops.h"
 #include "wire/records.h"
 #include "base/banned.h"
 
@@ -19,9 +20,35 @@ struct builder {
 	VEC(struct region) regions;
 };
 
-static void add(struct builder *b, const struct rec_region *r)
+/* "ProfilerStep#3": a step of torch's profiler, which has pages of its own. */
+static bool is_step(const char *name)
 {
-	uint64_t index, pair = (uint64_t)r->name << 32 | r->thread;
+	static const char step[] = "ProfilerStep#";
+
+	return strncmp(name, step, sizeof step - 1) == 0;
+}
+
+void regions_each(
+	struct tables *t, void (*call)(void *ctx, const struct region_span *span), void *ctx)
+{
+	struct record_iter it = record_iter(t, RECORD_region);
+
+	for (const struct rec_region *r; (r = record_next(&it));)
+		call(ctx, &(struct region_span){ r->t_ns, r->duration_ns, r->thread, r->name, 0 });
+	record_iter_done(&it);
+	it = record_iter(t, RECORD_op);
+	for (const struct rec_op *r; (r = record_next(&it));)
+		if (r->category == OP_ANNOTATION && !is_step(tables_string(t, r->name)))
+			call(ctx,
+				&(struct region_span){
+					r->t_ns, r->duration_ns, r->thread, r->name, r->track });
+	record_iter_done(&it);
+}
+
+static void add(void *ctx, const struct region_span *r)
+{
+	struct builder *b = ctx;
+	uint64_t index, pair = (uint64_t)r->name << 32 | (r->thread ? r->thread : ~r->track);
 	double seconds = (double)r->duration_ns / 1e9;
 	struct region *x;
 
@@ -54,13 +81,10 @@ static int by_time(const void *a, const void *b)
 
 const struct regions *regions_build(struct arena *a, struct tables *t)
 {
-	struct record_iter it = record_iter(t, RECORD_region);
 	struct regions *ret = arena_new(a, struct regions);
 	struct builder b = { .t = t };
 
-	for (const struct rec_region *r; (r = record_next(&it));)
-		add(&b, r);
-	record_iter_done(&it);
+	regions_each(t, add, &b);
 	if (b.regions.n)
 		qsort(b.regions.v, b.regions.n, sizeof *b.regions.v, by_time);
 	ret->v = arena_copy(a, b.regions.v, b.regions.n * sizeof *b.regions.v);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See snapshots.h. */
-#include "analyze/snapshots.h"
+#include "analyze/samples/snapshots.h"
 
 #include <stdlib.h>
 #include <string.h>

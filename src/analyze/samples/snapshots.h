@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Several processes, or many threads, at one glance: which threads stand at the same place. */
-#ifndef ANALYZE_SNAPSHOTS_H
-#define ANALYZE_SNAPSHOTS_H
+#ifndef ANALYZE_SAMPLES_SNAPSHOTS_H
+#define ANALYZE_SAMPLES_SNAPSHOTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

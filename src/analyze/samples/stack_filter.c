@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * See shape.h. Whether a function matches is asked once: functions are numbered, stacks are many. */
-#include "analyze/shape.h"
+ * See stack_filter.h. Whether a function matches is asked once: functions are numbered, stacks are many. */
+#include "analyze/samples/stack_filter.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "analyze/calltree.h"
-#include "analyze/pattern.h"
+#include "analyze/code/pattern.h"
+#include "analyze/samples/calltree.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/vec.h"
@@ -24,13 +24,13 @@ struct rules {
 	size_t n;
 };
 
-struct shape {
+struct stack_filter {
 	struct frames *frames;
 	struct rules keep, focus, drop, merge;
 	bool collapse;
 };
 
-static int add_rules(struct rules *to, const struct shape_patterns *from, const char *name,
+static int add_rules(struct rules *to, const struct stack_filter_patterns *from, const char *name,
 	struct arena *a, struct err *e)
 {
 	to->v = arena_new_n(a, struct rule, from->n + 1);
@@ -42,23 +42,23 @@ static int add_rules(struct rules *to, const struct shape_patterns *from, const 
 	return 0;
 }
 
-int shape_new(struct shape **ret, struct arena *a, struct frames *f, const struct shape_options *o,
-	struct err *e)
+int stack_filter_new(struct stack_filter **ret, struct arena *a, struct frames *f,
+	const struct stack_filter_options *o, struct err *e)
 {
-	struct shape *s;
+	struct stack_filter *s;
 
 	if (!o->keep.n && !o->focus.n && !o->drop.n && !o->merge.n && !o->collapse) {
 		*ret = NULL;
 		return 0;
 	}
-	s = arena_new(a, struct shape);
+	s = arena_new(a, struct stack_filter);
 	s->frames = f;
 	s->collapse = o->collapse;
 	if (add_rules(&s->keep, &o->keep, "filter", a, e) < 0 ||
 		add_rules(&s->focus, &o->focus, "focus", a, e) < 0 ||
 		add_rules(&s->drop, &o->drop, "drop", a, e) < 0 ||
 		add_rules(&s->merge, &o->merge, "merge", a, e) < 0) {
-		shape_free(s);
+		stack_filter_free(s);
 		return -(int)e->code;
 	}
 	*ret = s;
@@ -73,7 +73,7 @@ static void free_rules(struct rules *r)
 	}
 }
 
-void shape_free(struct shape *s)
+void stack_filter_free(struct stack_filter *s)
 {
 	if (!s)
 		return;
@@ -83,7 +83,7 @@ void shape_free(struct shape *s)
 	free_rules(&s->merge);
 }
 
-static bool matches(const struct shape *s, struct rule *r, uint32_t function)
+static bool matches(const struct stack_filter *s, struct rule *r, uint32_t function)
 {
 	const struct stack_function *f;
 
@@ -97,7 +97,7 @@ static bool matches(const struct shape *s, struct rule *r, uint32_t function)
 	return r->answers.v[function] == YES;
 }
 
-static bool any_matches(const struct shape *s, struct rules *r, uint32_t function)
+static bool any_matches(const struct stack_filter *s, struct rules *r, uint32_t function)
 {
 	for (size_t i = 0; i < r->n; i++)
 		if (matches(s, &r->v[i], function))
@@ -105,7 +105,8 @@ static bool any_matches(const struct shape *s, struct rules *r, uint32_t functio
 	return false;
 }
 
-unsigned shape_step(struct shape *s, struct shape_state *state, uint32_t function)
+unsigned stack_filter_step(
+	struct stack_filter *s, struct stack_filter_state *state, uint32_t function)
 {
 	bool begins = !s->focus.n && !state->has_begun;
 
@@ -119,15 +120,16 @@ unsigned shape_step(struct shape *s, struct shape_state *state, uint32_t functio
 	state->has_begun |= begins;
 	if (!state->has_begun)
 		return 0;
-	return (begins ? SHAPE_BEGIN : 0) | (any_matches(s, &s->merge, function) ? 0 : SHAPE_ADD);
+	return (begins ? STACK_FILTER_BEGIN : 0) |
+		(any_matches(s, &s->merge, function) ? 0 : STACK_FILTER_ADD);
 }
 
-bool shape_counts(const struct shape *s, const struct shape_state *state)
+bool stack_filter_counts(const struct stack_filter *s, const struct stack_filter_state *state)
 {
 	return state->has_begun && !state->is_dropped && (state->is_kept || !s->keep.n);
 }
 
-bool shape_collapses(const struct shape *s)
+bool stack_filter_collapses(const struct stack_filter *s)
 {
 	return s->collapse;
 }
@@ -143,25 +145,25 @@ static size_t repeated(const struct stack_frame *frames, size_t n)
 	return calltree_repeated(functions, n);
 }
 
-size_t shape_apply(struct shape *s, struct stack_frame *frames, size_t n)
+size_t stack_filter_apply(struct stack_filter *s, struct stack_frame *frames, size_t n)
 {
-	struct shape_state state = { 0 };
+	struct stack_filter_state state = { 0 };
 	struct stack_frame outermost = { 0 };
 	size_t to = n; /* what is kept lies in frames[to … n) */
 
 	for (size_t i = n; i-- > 0;) {
-		unsigned step = shape_step(s, &state, frames[i].function);
+		unsigned step = stack_filter_step(s, &state, frames[i].function);
 
-		if (step & SHAPE_BEGIN) {
+		if (step & STACK_FILTER_BEGIN) {
 			outermost = frames[i];
 			to = n;
 		}
-		if (step & SHAPE_ADD) {
+		if (step & STACK_FILTER_ADD) {
 			frames[--to] = frames[i];
 			to += s->collapse ? repeated(frames + to, n - to) : 0;
 		}
 	}
-	if (!shape_counts(s, &state))
+	if (!stack_filter_counts(s, &state))
 		return 0;
 	if (to == n)
 		frames[--to] = outermost;

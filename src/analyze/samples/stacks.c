@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT
  * See stacks.h. */
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/blocks.h"
-#include "analyze/nodes.h"
+#include "analyze/calls/nodes.h"
+#include "analyze/diff/time_blocks.h"
 #include "analyze/origin.h"
-#include "analyze/paths.h"
-#include "analyze/shape.h"
-#include "analyze/stacks_idle.h"
+#include "analyze/samples/looks.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/place_index.h"
+#include "analyze/samples/stack_filter.h"
+#include "analyze/samples/stacks_idle.h"
+#include "analyze/samples/weights.h"
+#include "analyze/stretch.h"
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/vec.h"
@@ -28,9 +32,11 @@ struct place_key {
 struct running {
 	uint32_t index; /* in threads, + 1 */
 	bool is_chosen;
-	uint64_t t_ns; /* of its last sample, 0: none yet */
-	size_t place;  /* of that */
-	double half;   /* seconds that sample has so far */
+	uint64_t t_ns;      /* of its last sample */
+	size_t place;       /* of that */
+	uint64_t before_ns; /* that sample has so far */
+	double on_cpu;      /* the part of its time that it was */
+	double part;        /* … that counts */
 	uint16_t state;
 	bool is_in_time;
 	struct place_key key;
@@ -46,25 +52,33 @@ struct builder {
 	VEC(struct stack_place) places;
 	VEC(struct stack_thread) threads;
 	struct running *running; /* by thread row */
-	uint64_t from_ns, to_ns;
+	struct weights *weights;
+	struct looks *looks;
+	uint64_t zero_ns, from_ns, to_ns;
 	uint64_t n_in_time; /* samples of all threads */
 };
 
 /* ---- gathering ------------------------------------------------------------------------------- */
 
-bool stacks_has_state(enum stacks_state state, unsigned bits)
+double stacks_part(enum stacks_state state, const struct rec_sample *s, double on_cpu)
 {
+	bool is_running = s->state & SAMPLE_ON_CPU;
+
 	switch (state) {
 	case STACKS_WALL:
-		return true;
+		return 1;
 	case STACKS_CPU:
-		return bits & SAMPLE_ON_CPU;
+		return is_running || frames_is_unseen(s->stack) ? on_cpu : 0;
 	case STACKS_GIL:
-		return bits & SAMPLE_HOLDS_GIL;
+		return s->state & SAMPLE_HOLDS_GIL ? 1 : 0;
 	case STACKS_WAIT:
-		return !(bits & SAMPLE_ON_CPU);
+		return is_running || frames_is_unseen(s->stack) ? 0 : 1;
+	case STACKS_RUNNABLE:
+		return is_running ? 1 - on_cpu : 0;
+	case STACKS_STATES_:
+		break;
 	}
-	return false;
+	return 0;
 }
 
 static bool is_chosen(const struct stacks_options *o, uint32_t row)
@@ -93,28 +107,10 @@ static struct running *running_of(struct builder *b, uint32_t row)
 		(struct stack_thread){ .row = row,
 			.tid = thread ? thread->tid : 0,
 			.pid = process ? process->pid : 0,
+			.parent_pid = process ? process->parent_pid : 0,
 			.name = thread ? tables_string(b->t, thread->name) : "" });
 	r->index = (uint32_t)b->threads.n;
 	return r;
-}
-
-/* Gives the thread's sample before this one what is still missing of its weight. */
-static void settle(struct builder *b, struct running *r, double half)
-{
-	double value = r->half + half;
-	struct stack_thread *t = &b->threads.v[r->index - 1];
-
-	if (r->is_in_time) {
-		t->all += value;
-		t->cpu_s += r->state & SAMPLE_ON_CPU ? value : 0;
-		t->gil_s += r->state & SAMPLE_HOLDS_GIL ? value : 0;
-	}
-	if (r->place == NONE)
-		return;
-	b->places.v[r->place].value += value;
-	b->places.v[r->place].squares += value * value;
-	if (b->o->blocks)
-		blocks_add(b->o->blocks, r->t_ns, (uint32_t)r->place, value);
 }
 
 /* Without a leaf of its own a place has a short key, which is found without comparing bytes (intern.h). */
@@ -127,26 +123,91 @@ static size_t intern_place(struct builder *b, const struct place_key *key, bool 
 	return intern_add(&b->keys, brief, sizeof brief, ret_added);
 }
 
+static struct place_key key_of(const struct running *r, const struct rec_sample *s)
+{
+	return (struct place_key){ s->stack, s->leaf_code, s->leaf_offset, r->index - 1,
+		!(s->state & (SAMPLE_ON_CPU | SAMPLE_HOLDS_GIL)) };
+}
+
+static size_t place_of_key(struct builder *b, const struct place_key *key)
+{
+	bool added;
+	size_t index = intern_place(b, key, &added);
+
+	if (added)
+		vec_push(&b->places,
+			(struct stack_place){ .stack = key->stack,
+				.leaf_code = key->leaf_code,
+				.leaf_offset = key->leaf_offset,
+				.thread = key->thread,
+				.number = (uint32_t)index,
+				.is_off_cpu = key->is_off_cpu });
+	return index;
+}
+
 static size_t place_of(struct builder *b, struct running *r, const struct rec_sample *s)
 {
-	struct place_key key = { s->stack, s->leaf_code, s->leaf_offset, r->index - 1,
-		!(s->state & (SAMPLE_ON_CPU | SAMPLE_HOLDS_GIL)) };
-	bool added;
-	size_t index;
+	struct place_key key = key_of(r, s);
 
 	if (r->place != NONE && memcmp(&key, &r->key, sizeof key) == 0)
 		return r->place;
 	r->key = key;
-	index = intern_place(b, &key, &added);
-	if (added)
-		vec_push(&b->places,
-			(struct stack_place){ .stack = s->stack,
-				.leaf_code = s->leaf_code,
-				.leaf_offset = s->leaf_offset,
-				.thread = r->index - 1,
-				.number = (uint32_t)index,
-				.is_off_cpu = key.is_off_cpu });
-	return index;
+	return place_of_key(b, &key);
+}
+
+/* Gives the thread's sample before this one what is still missing of its weight. */
+static void settle(struct builder *b, struct running *r, uint64_t behind_ns)
+{
+	double value = (double)(r->before_ns + behind_ns) / 1e9;
+	struct stack_thread *t = &b->threads.v[r->index - 1];
+
+	if (r->is_in_time) {
+		t->all += value;
+		t->cpu_s += value * r->on_cpu;
+		t->runnable_s += r->state & SAMPLE_ON_CPU ? value * (1 - r->on_cpu) : 0;
+		t->gil_s += r->state & SAMPLE_HOLDS_GIL ? value : 0;
+	}
+	if (r->place == NONE)
+		return;
+	value *= r->part;
+	b->places.v[r->place].value += value;
+	b->places.v[r->place].squares += value * value;
+	looks_add(b->looks, r->t_ns, value);
+	if (b->o->blocks)
+		time_blocks_add(b->o->blocks, r->t_ns, (uint32_t)r->place, value);
+}
+
+bool stacks_is_within(const struct stacks_options *o, uint64_t t_ns)
+{
+	return !o->within || stretches_hold(o->within, o->n_within, (int64_t)t_ns);
+}
+
+static bool is_in_time(const struct builder *b, uint64_t t_ns)
+{
+	return t_ns >= b->from_ns && t_ns <= b->to_ns && stacks_is_within(b->o, t_ns);
+}
+
+/* Time of a thread that nobody looked at. It was measured, not sampled: no squares. */
+static void add_unseen(struct builder *b, const struct running *r, uint32_t stack, uint64_t from_ns,
+	uint64_t to_ns)
+{
+	struct stack_thread *t = &b->threads.v[r->index - 1];
+	struct rec_sample s = weights_unseen(t->row, stack, from_ns, to_ns);
+	double value = (double)(to_ns - from_ns) / 1e9, on_cpu = weights_on_cpu(b->weights, &s);
+	struct place_key key = key_of(r, &s);
+	size_t place;
+
+	if (to_ns <= from_ns || !is_in_time(b, s.t_ns))
+		return;
+	t->all += value;
+	t->cpu_s += value * on_cpu;
+	value *= stacks_part(b->o->state, &s, on_cpu);
+	if (!(value > 0))
+		return;
+	place = place_of_key(b, &key);
+	b->places.v[place].value += value;
+	if (b->o->blocks)
+		time_blocks_add(b->o->blocks, s.t_ns, (uint32_t)place, value);
 }
 
 static void note_thread(struct stack_thread *t, const struct rec_sample *s)
@@ -158,42 +219,58 @@ static void note_thread(struct stack_thread *t, const struct rec_sample *s)
 	t->last_ns = s->t_ns;
 }
 
+/* What lies behind the thread's last sample, up to the next or its end. */
+static void close_sample(struct builder *b, struct running *r, const struct weight_gap *g)
+{
+	if (!g->has_last)
+		return;
+	settle(b, r, g->last_end_ns - g->last_ns);
+	add_unseen(b, r, g->unseen_stack, g->last_end_ns, g->gone_ns);
+}
+
 static void gather_one(struct builder *b, const struct rec_sample *s)
 {
 	struct running *r = running_of(b, s->thread);
-	bool is_in_time = s->t_ns >= b->from_ns && s->t_ns <= b->to_ns;
-	double half = r->t_ns && s->t_ns > r->t_ns ? (double)(s->t_ns - r->t_ns) / 2e9 : 0;
+	bool in_time = is_in_time(b, s->t_ns);
+	struct weight_gap g;
 	size_t place = NONE;
 
-	b->n_in_time += is_in_time;
+	b->n_in_time += in_time;
 	if (!r->is_chosen)
 		return;
-	if (is_in_time)
+	if (in_time)
 		note_thread(&b->threads.v[r->index - 1], s);
-	settle(b, r, half);
-	if (is_in_time && stacks_has_state(b->o->state, s->state)) {
+	g = weights_gap(b->weights, s);
+	close_sample(b, r, &g);
+	add_unseen(b, r, g.unseen_stack, g.came_ns, g.begin_ns);
+	r->on_cpu = weights_on_cpu(b->weights, s);
+	r->part = stacks_part(b->o->state, s, r->on_cpu);
+	if (in_time && r->part > 0) {
 		place = place_of(b, r, s);
 		b->places.v[place].n_samples++;
 		b->s->n_shortened += (s->state & SAMPLE_SHORTENED) != 0;
 	}
 	r->t_ns = s->t_ns;
 	r->state = s->state;
-	r->is_in_time = is_in_time;
+	r->is_in_time = in_time;
 	r->place = place;
-	r->half = half;
+	r->before_ns = s->t_ns - g.begin_ns;
 }
 
 static void gather(struct builder *b)
 {
 	uint64_t begun_ns = tables_reader(b->t)->begun_monotonic_ns;
 	struct record_iter it = record_iter(b->t, RECORD_sample);
+	struct weight_gap g;
 	bool is_first = true;
 
+	b->weights = weights_load(b->t);
 	for (const struct rec_sample *s; (s = record_next(&it)); is_first = false) {
 		if (is_first) {
 			/* A file that was put together may have begun later than its samples. */
 			uint64_t zero = begun_ns <= s->t_ns ? begun_ns : s->t_ns;
 
+			b->zero_ns = zero;
 			b->from_ns = zero + (uint64_t)(b->o->from_s * 1e9);
 			b->to_ns =
 				b->o->to_s > 0 ? zero + (uint64_t)(b->o->to_s * 1e9) : UINT64_MAX;
@@ -201,9 +278,70 @@ static void gather(struct builder *b)
 		gather_one(b, s);
 	}
 	record_iter_done(&it);
-	for (size_t i = 0; i <= tables_count(b->t, RECORD_thread); i++)
-		if (b->running[i].index)
-			settle(b, &b->running[i], 0);
+	for (uint32_t i = 0; i <= tables_count(b->t, RECORD_thread); i++)
+		if (b->running[i].index && weights_end(b->weights, i, true, &g))
+			close_sample(b, &b->running[i], &g);
+	weights_free(b->weights);
+}
+
+/* What the samples that still count after folding and shaping weigh, look by look: known only now. */
+static void look_again(struct builder *b)
+{
+	struct {
+		uint64_t t_ns, before_ns;
+		double part; /* 0: it does not count */
+	} *last = xcalloc(tables_count(b->t, RECORD_thread) + 1, sizeof *last);
+	struct record_iter it = record_iter(b->t, RECORD_sample);
+	struct weights *w = weights_load(b->t);
+	struct weight_gap g;
+	struct place_index places;
+	size_t place;
+
+	place_index_init(&places, b->s, b->o, b->zero_ns);
+	*b->looks = (struct looks){ 0 };
+	for (const struct rec_sample *s; (s = record_next(&it));) {
+		__auto_type x = &last[s->thread];
+
+		g = weights_gap(w, s);
+		if (g.has_last && x->part > 0)
+			looks_add(b->looks, x->t_ns,
+				(double)(x->before_ns + g.last_end_ns - g.last_ns) / 1e9 * x->part);
+		x->t_ns = s->t_ns;
+		x->before_ns = s->t_ns - g.begin_ns;
+		if (!place_index_of_sample(&places, s, weights_on_cpu(w, s), &place, &x->part))
+			x->part = 0;
+	}
+	record_iter_done(&it);
+	for (uint32_t i = 0; i <= tables_count(b->t, RECORD_thread); i++)
+		if (weights_end(w, i, true, &g) && last[i].part > 0)
+			looks_add(b->looks, last[i].t_ns,
+				(double)(last[i].before_ns + g.last_end_ns - g.last_ns) / 1e9 *
+					last[i].part);
+	place_index_done(&places);
+	weights_free(w);
+	free(last);
+}
+
+/* One thread's looks are its samples. */
+static bool has_several_threads(const struct stacks *s)
+{
+	for (size_t i = 1; i < s->n; i++)
+		if (s->v[i].thread != s->v[0].thread)
+			return true;
+	return false;
+}
+
+static void count_looks(struct builder *b)
+{
+	struct stacks *s = b->s;
+
+	if (s->nodes->n || s->is_foreign || !has_several_threads(s)) {
+		s->look_squares = s->squares;
+		return;
+	}
+	if (s->n_folded || s->shape)
+		look_again(b);
+	s->look_squares = looks_squares(b->looks);
 }
 
 /* ---- another tool's figures ------------------------------------------------------------------ */
@@ -222,7 +360,7 @@ static void weigh_one(struct builder *b, const struct rec_weight *w, double per_
 	note_thread(t, &as_sample);
 	t->n_samples += w->samples - 1; /* it was counted as one */
 	t->all += value;
-	t->cpu_s = t->gil_s = UNITS_UNKNOWN;
+	t->cpu_s = t->runnable_s = t->gil_s = UNITS_UNKNOWN;
 	r->place = place_of(b, r, &as_sample);
 	p = &b->places.v[r->place];
 	p->is_off_cpu = false;
@@ -230,7 +368,7 @@ static void weigh_one(struct builder *b, const struct rec_weight *w, double per_
 	p->value += value;
 	p->squares += w->samples ? value * value / (double)w->samples : 0;
 	if (b->o->blocks)
-		blocks_add(b->o->blocks, w->t_ns, (uint32_t)r->place, value);
+		time_blocks_add(b->o->blocks, w->t_ns, (uint32_t)r->place, value);
 }
 
 static void weigh(struct builder *b)
@@ -261,7 +399,7 @@ static void take_nodes(struct builder *b)
 			continue;
 		t = &b->threads.v[r->index - 1];
 		t->all += x->raw.self_s;
-		t->cpu_s = t->gil_s = UNITS_UNKNOWN;
+		t->cpu_s = t->runnable_s = t->gil_s = UNITS_UNKNOWN;
 		if (!x->is_thread)
 			vec_push(&b->places,
 				(struct stack_place){ .stack = (uint32_t)i + 1,
@@ -347,8 +485,10 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 	struct builder b = { .t = t,
 		.o = o,
 		.s = s,
+		.looks = xcalloc(1, sizeof *b.looks),
 		.running = arena_new_n(a, struct running, tables_count(t, RECORD_thread) + 1) };
 	struct origin origin = origin_build(a, t);
+	uint64_t begun_ns = tables_reader(t)->begun_monotonic_ns;
 	struct stack_place *places;
 	struct stack_thread *threads;
 	size_t n_places;
@@ -358,8 +498,11 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 	s->has_times = !origin.is_foreign;
 	s->frames = o->frames ? o->frames : frames_new(a, t);
 	s->nodes = nodes_build(a, t, s->frames,
-		&(struct nodes_options){
-			o->n_threads ? o->threads : NULL, o->n_threads, o->only_mine });
+		&(struct nodes_options){ .threads = o->n_threads ? o->threads : NULL,
+			.n_threads = o->n_threads,
+			.from_ns = o->from_s > 0 ? begun_ns + (uint64_t)(o->from_s * 1e9) : 0,
+			.to_ns = o->to_s > 0 ? begun_ns + (uint64_t)(o->to_s * 1e9) : 0,
+			.only_mine = o->only_mine });
 	if (s->nodes->n)
 		take_nodes(&b);
 	else if (!s->is_foreign)
@@ -377,6 +520,7 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 	s->threads = threads;
 	s->n_threads = b.threads.n;
 	s->only_mine = o->only_mine;
+	s->imports = s->nodes->n || s->is_foreign ? IMPORTS_WHOLE : o->imports;
 	s->shape = o->shape;
 	s->tables = t;
 	if (!s->nodes->n) {
@@ -386,10 +530,12 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 	}
 	s->lost_share = lost_share(s);
 	s->paths = paths_build(a, s, o->frames_most);
-	if (s->shape)
+	if (s->shape || s->imports == IMPORTS_ALONE)
 		drop_places(s, places, (uint32_t *)s->paths->of_place);
 	add_up(s, threads);
+	count_looks(&b);
 	vec_done(&b.threads);
+	free(b.looks);
 	return s;
 }
 
@@ -401,6 +547,10 @@ static size_t walk(const struct stacks *s, const struct stack_place *p, bool onl
 	uint32_t at = p->stack;
 	size_t n = 0;
 
+	if (frames_is_unseen(at)) {
+		to[n++] = frames_unseen(s->frames, at);
+		at = 0;
+	}
 	if (p->leaf_code) {
 		to[n] = frames_of_code(s->frames, p->leaf_code, p->leaf_offset);
 		n += !(only_mine && to[n].is_library);
@@ -419,6 +569,23 @@ static size_t walk(const struct stacks *s, const struct stack_place *p, bool onl
 	return n;
 }
 
+/* As the paths have it: imports first, then whose code is shown. */
+static size_t walk_chosen(
+	const struct stacks *s, const struct stack_place *p, struct stack_frame to[STACKS_DEPTH])
+{
+	size_t n, kept = 0;
+
+	if (s->imports == IMPORTS_WHOLE)
+		return walk(s, p, s->only_mine, to);
+	n = imports_apply(s->frames, s->imports, to, walk(s, p, false, to));
+	for (size_t i = 0; i < n; i++)
+		if (!s->only_mine || !to[i].is_library)
+			to[kept++] = to[i];
+	if (n && !kept)
+		to[kept++] = frames_library(s->frames);
+	return kept;
+}
+
 size_t stacks_frames(const struct stacks *s, size_t place, struct stack_frame to[STACKS_DEPTH])
 {
 	size_t n = 0;
@@ -435,9 +602,9 @@ size_t stacks_frames_at(const struct stacks *s, uint32_t stack, uint32_t leaf_co
 	struct stack_place p = {
 		.stack = stack, .leaf_code = leaf_code, .leaf_offset = leaf_offset
 	};
-	size_t n = s->nodes->n ? walk_nodes(s, stack, to) : walk(s, &p, s->only_mine, to);
+	size_t n = s->nodes->n ? walk_nodes(s, stack, to) : walk_chosen(s, &p, to);
 
-	return s->shape ? shape_apply(s->shape, to, n) : n;
+	return s->shape ? stack_filter_apply(s->shape, to, n) : n;
 }
 
 size_t stacks_last_frames(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Which threads are idle: a part of stacks.c, whose header has the rule. */
-#ifndef ANALYZE_STACKS_IDLE_H
-#define ANALYZE_STACKS_IDLE_H
+#ifndef ANALYZE_SAMPLES_STACKS_IDLE_H
+#define ANALYZE_SAMPLES_STACKS_IDLE_H
 
 struct stack_place;
 struct stack_thread;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See stacks_rig.h. */
-#include "analyze/stacks_rig.h"
+#include "analyze/samples/stacks_rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,6 +93,53 @@ void rig_node(struct rig *m, size_t thread, char function, struct rec_node n)
 	else
 		n.code = code(m, function);
 	writer_add(m->w, RECORD_node, &n);
+}
+
+static void mark(struct rig *m, struct rec_thread_mark r)
+{
+	r.t_ns = START_NS + r.t_ns * MS;
+	r.bound_ns = START_NS + r.bound_ns * MS;
+	writer_add(m->w, RECORD_thread_mark, &r);
+}
+
+void rig_came(struct rig *m, uint64_t ms, size_t thread, uint64_t bound_ms, bool is_exact)
+{
+	mark(m, (struct rec_thread_mark){ ms, m->threads[thread], MARK_CAME, bound_ms, is_exact });
+}
+
+void rig_gone(struct rig *m, uint64_t ms, size_t thread, uint64_t bound_ms, bool is_exact)
+{
+	mark(m, (struct rec_thread_mark){ ms, m->threads[thread], MARK_GONE, bound_ms, is_exact });
+}
+
+void rig_late(struct rig *m, uint64_t since_ms, uint64_t ms, bool was_stopped)
+{
+	writer_add(m->w, RECORD_late,
+		&(struct rec_late){ START_NS + ms * MS, START_NS + since_ms * MS, was_stopped });
+}
+
+void rig_account(struct rig *m, uint64_t ms, uint64_t cpu_ms)
+{
+	writer_add(m->w, RECORD_account,
+		&(struct rec_account){ .t_ns = START_NS + ms * MS,
+			.process = m->process,
+			.cpu_ns = cpu_ms * MS,
+			.n_made = RECORD_UNKNOWN,
+			.n_seen = RECORD_UNKNOWN,
+			.n_forked = RECORD_UNKNOWN });
+}
+
+void rig_usage(struct rig *m, uint64_t ms, size_t thread, uint64_t cpu_ms, uint64_t queue_ms)
+{
+	uint32_t row = writer_row(m->w, RECORD_thread,
+		&(struct rec_thread){
+			.process = m->process, .tid = 10 + (uint32_t)thread, .start_ns = 1 });
+
+	writer_add(m->w, RECORD_thread_usage,
+		&(struct rec_thread_usage){ .t_ns = START_NS + ms * MS,
+			.thread = row,
+			.cpu_ns = cpu_ms * MS,
+			.queue_ns = queue_ms * MS });
 }
 
 void rig_lose(struct rig *m, const char *what, uint64_t count)

@@ -11,13 +11,13 @@
  *	p = rig_profile_of(&m, (struct stacks_options){ 0 });   also m.stacks
  *	rig_done(&m);
  */
-#ifndef ANALYZE_STACKS_RIG_H
-#define ANALYZE_STACKS_RIG_H
+#ifndef ANALYZE_SAMPLES_STACKS_RIG_H
+#define ANALYZE_SAMPLES_STACKS_RIG_H
 
 #include <stdint.h>
 
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "wire/records.h"
 
@@ -42,6 +42,15 @@ uint64_t rig_ns(uint64_t ms); /* as records have it */
 /* The chain's last "!" means that it was cut off there. */
 void rig_sample(struct rig *m, uint64_t ms, size_t thread, const char *chain, int bits);
 void rig_sample_ns(struct rig *m, uint64_t ns, size_t thread, const char *chain, int bits);
+/* The sampler finds that a thread came (after the bound) or is gone (it was there until then); ms after the start. */
+void rig_came(struct rig *m, uint64_t ms, size_t thread, uint64_t bound_ms, bool is_exact);
+void rig_gone(struct rig *m, uint64_t ms, size_t thread, uint64_t bound_ms, bool is_exact);
+/* The sampler came late. */
+void rig_late(struct rig *m, uint64_t since_ms, uint64_t ms, bool was_stopped);
+/* The process's CPU time so far by the kernel's clock. */
+void rig_account(struct rig *m, uint64_t ms, uint64_t cpu_ms);
+/* The kernel's figures of a thread, in a row of the host collector's. */
+void rig_usage(struct rig *m, uint64_t ms, size_t thread, uint64_t cpu_ms, uint64_t queue_ms);
 void rig_lose(struct rig *m, const char *what, uint64_t count);
 /* A calling context of exact tracing, whose thread and function are filled in; a name such as
  * "<built-in method f>" is a C function's. */

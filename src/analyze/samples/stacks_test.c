@@ -9,10 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/interval.h"
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
-#include "analyze/stacks_rig.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
+#include "analyze/samples/stacks_rig.h"
+#include "analyze/stats/interval.h"
 #include "wire/records.h"
 
 static void assert_near(double got, double want, double within)
@@ -40,8 +40,10 @@ static void assert_counts(const struct profile *p, const char *name, uint64_t se
 
 static void assert_interval(uint64_t hits, uint64_t n, double low, double high)
 {
-	assert_near(interval_share(hits, n).low, low, 5e-5);
-	assert_near(interval_share(hits, n).high, high, 5e-5);
+	struct interval of = interval_weighted(n ? (double)hits / (double)n : 0, (double)n);
+
+	assert_near(of.low, low, 5e-5);
+	assert_near(of.high, high, 5e-5);
 }
 
 static void intervals_are_wilsons(void **state)
@@ -191,8 +193,8 @@ static void lost_samples_stay_in_the_denominator(void **state)
 	assert_int_equal(m.stacks->n_samples, 10);
 	assert_int_equal(m.stacks->n_lost, 90);
 	assert_int_equal(p->n_samples, 100);
-	assert_near(cost_of(p, "a").self_value, 0.0009,
-		1e-9); /* a tenth of the time: nobody knows the rest */
+	/* a tenth of the time: nobody knows the rest */
+	assert_near(cost_of(p, "a").self_value, 0.0009, 1e-9);
 	assert_near(cost_of(p, "a").self.low, 0.0544, 5e-5);
 	assert_near(cost_of(p, "a").self.high, 0.1766, 5e-5);
 	rig_done(&m);
@@ -214,8 +216,8 @@ static void states_choose_samples_but_not_their_weights(void **state)
 	assert_int_equal(p->n_samples, 2);
 	assert_counts(p, "a", 1, 1);
 	assert_counts(p, "b", 0, 0);
-	assert_near(cost_of(p, "c").self_value, 0.025,
-		1e-9); /* halves to b and d, which do not count */
+	/* halves to b and d, which do not count */
+	assert_near(cost_of(p, "c").self_value, 0.025, 1e-9);
 	p = rig_profile_of(&m, (struct stacks_options){ .state = STACKS_GIL });
 	assert_int_equal(p->n_samples, 2);
 	assert_counts(p, "d", 1, 1);

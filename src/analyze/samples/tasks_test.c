@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/frames.h"
-#include "analyze/stacks_rig.h"
-#include "analyze/tasks.h"
+#include "analyze/code/frames.h"
+#include "analyze/samples/stacks_rig.h"
+#include "analyze/samples/tasks.h"
 #include "store/writer.h"
 #include "wire/records.h"
 
@@ -48,6 +48,14 @@ static void each_sample_is_of_the_task_that_ran(void **state)
 	assert_string_equal(t->v[1].name, "Task-2");
 	assert_float_equal(t->v[1].seconds, 0.010, 1e-9);
 	assert_float_equal(t->other_s, 0.065, 1e-9);
+	assert_int_equal(t->n_groups, 1); /* no event loop on the stacks: by name */
+	assert_string_equal(t->groups[0].name, "Task-*");
+	assert_int_equal(t->groups[0].n_tasks, 2);
+	assert_int_equal(t->groups[0].n_samples, 3);
+	assert_float_equal(t->groups[0].seconds, 0.025, 1e-9);
+	assert_float_equal(t->groups[0].least_s, 0.010, 1e-9);
+	assert_float_equal(t->groups[0].median_s, 0.0125, 1e-9);
+	assert_float_equal(t->groups[0].most_s, 0.015, 1e-9);
 	rig_done(&m);
 }
 
@@ -63,6 +71,7 @@ static void a_recording_without_tasks_has_none(void **state)
 	rig_profile_of(&m, (struct stacks_options){ 0 });
 	t = tasks_build(&m.arena, m.tables, m.stacks);
 	assert_int_equal(t->n, 0);
+	assert_int_equal(t->n_groups, 0);
 	assert_float_equal(t->other_s, 0, 1e-9);
 	rig_done(&m);
 }

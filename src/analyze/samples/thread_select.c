@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * See threads.h. */
-#include "analyze/threads.h"
+ * See thread_select.h. */
+#include "analyze/samples/thread_select.h"
 
 #include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/banned.h"
@@ -73,8 +73,8 @@ int threads_choose(struct arena *a, struct tables *t, const char *threads, const
 			rows[n++] = s->threads[i].row;
 	if (wrong_thread)
 		status = err_set(e, ERR_USAGE,
-			"no sampled thread is '%s': --thread wants a tid, a number as #1, "
-			"or a name; leadline report --threads --idle FILE lists them",
+			"no sampled thread is '%s': --thread wants a tid, a number such as #1, or "
+			"a name; leadline report --threads --idle FILE lists them",
 			wrong_thread);
 	else if (wrong_process)
 		status = err_set(

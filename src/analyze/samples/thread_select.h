@@ -2,8 +2,8 @@
  *
  * Which threads a user means: tids, numbers as the list of threads shows them (#1), names with * and ?, with commas
  * between them; or the pids of their processes. */
-#ifndef ANALYZE_THREADS_H
-#define ANALYZE_THREADS_H
+#ifndef ANALYZE_SAMPLES_THREAD_SELECT_H
+#define ANALYZE_SAMPLES_THREAD_SELECT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What views are made of, on hand-made recordings whose answers are known: idle threads, whose code it is,
- * call trees, callers and callees, patterns, endings, source texts. */
+ * call trees, callers and callees, patterns, crash stacks, source texts. */
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,13 +11,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/calltree.h"
-#include "analyze/endings.h"
-#include "analyze/neighbours.h"
-#include "analyze/pattern.h"
-#include "analyze/profile.h"
-#include "analyze/stacks_rig.h"
-#include "analyze/texts.h"
+#include "analyze/code/pattern.h"
+#include "analyze/code/source_texts.h"
+#include "analyze/samples/calltree.h"
+#include "analyze/samples/crash_stacks.h"
+#include "analyze/samples/neighbours.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks_rig.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "store/writer.h"
 #include "wire/records.h"
@@ -136,7 +137,20 @@ static void threads_that_wait_for_work_are_folded(void **state)
 	rig_done(&m);
 }
 
-static void a_main_thread_is_folded_only_when_it_waits_all_the_time(void **state)
+static void launchers_wait_in_code_of_their_own(void **state)
+{
+#define ELASTIC "/v/lib/python3.11/site-packages/torch/distributed/elastic/"
+	(void)state;
+	assert_true(
+		stacks_is_wait(ELASTIC "agent/server/api.py", "SimpleElasticAgent._invoke_run"));
+	assert_true(stacks_is_wait(ELASTIC "multiprocessing/api.py", "PContext.wait"));
+	assert_false(
+		stacks_is_wait(ELASTIC "agent/server/api.py", "SimpleElasticAgent._start_workers"));
+	assert_false(stacks_is_wait("/srv/agent/server/api.py", "_invoke_run"));
+#undef ELASTIC
+}
+
+static void a_main_threads_waits_are_folded_only_where_others_did_the_work(void **state)
 {
 	const struct profile *p;
 	struct rig m;
@@ -158,8 +172,48 @@ static void a_main_thread_is_folded_only_when_it_waits_all_the_time(void **state
 	rig_finish(&m);
 	p = rig_profile_of(&m, (struct stacks_options){ .fold_idle = true });
 	assert_false(m.stacks->threads[0].is_idle);
-	assert_int_equal(m.stacks->n_folded, 0);
-	assert_int_equal(find(p, "Condition.wait")->cost.self_n, 50);
+	assert_int_equal(m.stacks->n_folded, 50);
+	assert_false(has(p, "Condition.wait"));
+	assert_int_equal(find(p, "s")->cost.self_n, 50);
+	rig_done(&m);
+
+	rig_begin(&m);
+	m.names['w'] = "Condition.wait";
+	m.files['w'] = THREADING;
+	for (uint64_t i = 0; i < 100; i++) {
+		rig_sample(&m, i, 0, i % 4 ? "mw" : "mc", i % 4 ? 0 : SAMPLE_ON_CPU);
+		rig_sample(&m, i, 1, i % 8 ? "tw" : "tk", i % 8 ? 0 : SAMPLE_ON_CPU);
+	}
+	rig_finish(&m);
+	p = rig_profile_of(&m, (struct stacks_options){ .fold_idle = true });
+	assert_int_equal(find(p, "Condition.wait")->cost.self_n, 75); /* the main thread's own */
+	assert_int_equal(m.stacks->n_folded, 87);
+	rig_done(&m);
+}
+
+static void time_on_a_cpu_is_never_folded(void **state)
+{
+	const struct profile *p;
+	struct rig m;
+	struct buf text = BUF_INIT;
+
+	(void)state;
+	rig_begin(&m);
+	m.names['w'] = "Condition.wait";
+	m.files['w'] = THREADING;
+	for (uint64_t i = 0; i < 100; i++)
+		rig_sample(&m, i, 0, "mc", SAMPLE_ON_CPU);
+	for (uint64_t i = 0; i < 20; i++) /* a sleeper is looked at rarely */
+		rig_sample(&m, i * 50, 1, "tw", i == 10 ? SAMPLE_ON_CPU : 0);
+	rig_finish(&m);
+	p = rig_profile_of(&m, (struct stacks_options){ .fold_idle = true });
+	assert_int_equal(m.stacks->n_folded, 19);
+	assert_int_equal(find(p, "Condition.wait")->cost.self_n, 1);
+	/* 900 of 1049 ms, by time; of the samples they are 16 %. */
+	stacks_describe_idle(m.stacks, &text);
+	assert_string_equal(
+		buf_str(&text), "threads that wait for work, 85.8 % of all sampled time");
+	buf_done(&text);
 	rig_done(&m);
 }
 
@@ -316,7 +370,7 @@ static void functions_are_found_by_name_before_pattern(void **state)
 	assert_true(pattern_functions(&m.arena, p, "nowhere", &found, &n, &e) < 0);
 	assert_int_equal(e.code, ERR_USAGE);
 	assert_true(pattern_functions(&m.arena, p, "(", &found, &n, &e) < 0);
-	assert_non_null(strstr(e.text, "no regular expression"));
+	assert_non_null(strstr(e.text, "not a regular expression"));
 	rig_done(&m);
 }
 
@@ -383,12 +437,12 @@ static void rows_can_be_put_in_other_orders(void **state)
 	rig_done(&m);
 }
 
-/* ---- endings --------------------------------------------------------------------------------- */
+/* ---- crash stacks --------------------------------------------------------------------------- */
 
 static void a_killed_process_shows_where_its_threads_were_last(void **state)
 {
 	struct stack_frame frames[STACKS_DEPTH];
-	const struct ending *e;
+	const struct crash_stacks *e;
 	struct rig m;
 	size_t n;
 
@@ -401,7 +455,7 @@ static void a_killed_process_shows_where_its_threads_were_last(void **state)
 	rig_end_process(&m, 2004, SIGSEGV);
 	rig_finish(&m);
 	rig_profile_of(&m, (struct stacks_options){ .state = STACKS_CPU });
-	e = endings_build(&m.arena, m.tables, m.stacks, &n);
+	e = crash_stacks_build(&m.arena, m.tables, m.stacks, &n);
 	assert_int_equal(n, 1);
 	assert_int_equal(e->pid, 10);
 	assert_int_equal(e->signal, SIGSEGV);
@@ -416,7 +470,7 @@ static void a_killed_process_shows_where_its_threads_were_last(void **state)
 	rig_end_process(&m, 10, 3 << 8); /* it exited */
 	rig_finish(&m);
 	rig_profile_of(&m, (struct stacks_options){ 0 });
-	endings_build(&m.arena, m.tables, m.stacks, &n);
+	crash_stacks_build(&m.arena, m.tables, m.stacks, &n);
 	assert_int_equal(n, 0);
 	rig_done(&m);
 }
@@ -431,9 +485,9 @@ static void add_text(struct rig *m, const char *file, const char *text, enum sou
 			.state = (uint8_t)state });
 }
 
-static void assert_line(const struct texts *t, const char *file, int line, const char *want)
+static void assert_line(const struct source_texts *t, const char *file, int line, const char *want)
 {
-	struct text_line l = texts_line(t, file, line);
+	struct text_line l = source_texts_line(t, file, line);
 
 	assert_int_equal(l.n, strlen(want));
 	assert_memory_equal(l.p, want, l.n);
@@ -441,7 +495,7 @@ static void assert_line(const struct texts *t, const char *file, int line, const
 
 static void texts_are_found_by_line(void **state)
 {
-	struct texts *t;
+	struct source_texts *t;
 	struct rig m;
 
 	(void)state;
@@ -450,19 +504,19 @@ static void texts_are_found_by_line(void **state)
 	add_text(&m, "y.py", "", SOURCE_MISSING);
 	add_text(&m, "z.py", "a\n", SOURCE_CHANGED);
 	rig_finish(&m);
-	t = texts_load(&m.arena, m.tables);
-	assert_int_equal(texts_n_lines(t, "x.py"), 3);
+	t = source_texts_load(&m.arena, m.tables);
+	assert_int_equal(source_texts_n_lines(t, "x.py"), 3);
 	assert_line(t, "x.py", 1, "one");
 	assert_line(t, "x.py", 2, "");
 	assert_line(t, "x.py", 3, "three");
-	assert_null(texts_line(t, "x.py", 4).p);
-	assert_null(texts_line(t, "x.py", 0).p);
-	assert_null(texts_line(t, "y.py", 1).p);
-	assert_int_equal(texts_n_lines(t, "z.py"), 1);
-	assert_string_equal(texts_note(t, "x.py"), "");
-	assert_non_null(strstr(texts_note(t, "y.py"), "not there"));
-	assert_non_null(strstr(texts_note(t, "z.py"), "changed"));
-	assert_non_null(strstr(texts_note(t, "q.py"), "does not hold"));
+	assert_null(source_texts_line(t, "x.py", 4).p);
+	assert_null(source_texts_line(t, "x.py", 0).p);
+	assert_null(source_texts_line(t, "y.py", 1).p);
+	assert_int_equal(source_texts_n_lines(t, "z.py"), 1);
+	assert_string_equal(source_texts_note(t, "x.py"), "");
+	assert_non_null(strstr(source_texts_note(t, "y.py"), "not there"));
+	assert_non_null(strstr(source_texts_note(t, "z.py"), "changed"));
+	assert_non_null(strstr(source_texts_note(t, "q.py"), "does not hold"));
 	rig_done(&m);
 }
 
@@ -472,7 +526,9 @@ int main(void)
 		cmocka_unit_test(library_code_is_known_by_its_path),
 		cmocka_unit_test(time_of_the_library_is_its_callers_when_only_mine_counts),
 		cmocka_unit_test(threads_that_wait_for_work_are_folded),
-		cmocka_unit_test(a_main_thread_is_folded_only_when_it_waits_all_the_time),
+		cmocka_unit_test(launchers_wait_in_code_of_their_own),
+		cmocka_unit_test(a_main_threads_waits_are_folded_only_where_others_did_the_work),
+		cmocka_unit_test(time_on_a_cpu_is_never_folded),
 		cmocka_unit_test(nothing_is_folded_when_nothing_would_remain),
 		cmocka_unit_test(a_call_tree_adds_up),
 		cmocka_unit_test(repetitions_are_one_branch),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See distribution.h. */
-#include "analyze/distribution.h"
+#include "analyze/stats/distribution.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -273,8 +273,8 @@ struct pairs {
 	const double *v; /* sorted, n of them */
 	size_t n;
 	size_t *from, *to; /* owned */
-	size_t *below,
-		*above; /* of the pivot at hand: where each row stops being less, and begins to be more */
+	/* of the pivot at hand: where each row stops being less, and begins to be more */
+	size_t *below, *above;
 };
 
 /* One near the middle of what is left: the middle of the row that holds the middle one. */

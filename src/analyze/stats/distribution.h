@@ -2,13 +2,13 @@
  *
  * What a row of measured values looks like, and what can be said of the true value behind it. Pure arithmetic; the
  * arrays are the caller's and stay as they are unless a parameter is called `sorted`, which must be. */
-#ifndef ANALYZE_DISTRIBUTION_H
-#define ANALYZE_DISTRIBUTION_H
+#ifndef ANALYZE_STATS_DISTRIBUTION_H
+#define ANALYZE_STATS_DISTRIBUTION_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/interval.h"
+#include "analyze/stats/interval.h"
 
 struct distribution {
 	size_t n;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/distribution.h"
+#include "analyze/stats/distribution.h"
 #include "base/banned.h"
 
 #define near(a, b, within) assert_true(fabs((a) - (b)) <= (within))
@@ -203,8 +203,8 @@ static void the_median_lies_between_values_that_coins_allow(void **state)
 	assert_true(i.low == 1 && i.high == 6);
 	i = distribution_median_interval(v, 10, 0.95);
 	assert_true(i.low == 2 && i.high == 9);
-	i = distribution_median_interval(
-		v, 1000, 0.95); /* the table of the binomial distribution */
+	/* the table of the binomial distribution */
+	i = distribution_median_interval(v, 1000, 0.95);
 	assert_true(i.low == 469 && i.high == 532);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * See growth.h. */
-#include "analyze/growth.h"
+#include "analyze/stats/growth.h"
 
 #include <math.h>
 
-#include "analyze/distribution.h"
+#include "analyze/stats/distribution.h"
 #include "base/banned.h"
 
 struct line {

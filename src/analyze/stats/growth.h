@@ -5,13 +5,13 @@
  *
  * Where fixed costs or caches bend the line, one exponent for all sizes describes none of them: then the exponent is that of the
  * larger half of the sizes, and is_bent says so. */
-#ifndef ANALYZE_GROWTH_H
-#define ANALYZE_GROWTH_H
+#ifndef ANALYZE_STATS_GROWTH_H
+#define ANALYZE_STATS_GROWTH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/interval.h"
+#include "analyze/stats/interval.h"
 
 enum { GROWTH_LEAST = 4 }; /* sizes that a fit wants */
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/growth.h"
+#include "analyze/stats/growth.h"
 #include "base/banned.h"
 
 enum { SIZES = 10 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * See history.h. */
-#include "analyze/history.h"
+#include "analyze/stats/history.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/distribution.h"
+#include "analyze/stats/distribution.h"
 #include "base/arena.h"
 #include "base/banned.h"
 

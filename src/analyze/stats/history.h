@@ -3,18 +3,18 @@
  * Times of one benchmark over commits: at which of them it became slower or faster. How far apart two runs of the same commit lie (A against
  * A) is learned from those commits that were run more than once; a step is a change that this noise makes in fewer than one history of twenty,
  * all places where it could be taken into account. Without such repetitions nothing is called a step. */
-#ifndef ANALYZE_HISTORY_H
-#define ANALYZE_HISTORY_H
+#ifndef ANALYZE_STATS_HISTORY_H
+#define ANALYZE_STATS_HISTORY_H
 
 #include <stddef.h>
 
-#include "analyze/interval.h"
+#include "analyze/stats/interval.h"
 
 struct arena;
 
 struct history_run {
-	const char *
-		commit; /* "" not known: a point of its own, as is one with local changes ("+" at its end) */
+	/* "" not known: a point of its own, as is one with local changes ("+" at its end) */
+	const char *commit;
 	double begun_s; /* since 1970 */
 	double seconds; /* above 0 */
 };

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analyze/history.h"
+#include "analyze/stats/history.h"
 #include "base/arena.h"
 #include "base/banned.h"
 

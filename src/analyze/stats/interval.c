@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * See interval.h. */
-#include "analyze/interval.h"
+#include "analyze/stats/interval.h"
 
 #include <math.h>
 
 #include "base/banned.h"
-
-struct interval interval_share(uint64_t hits, uint64_t n)
-{
-	return interval_weighted(n ? (double)hits / (double)n : 0, (double)n);
-}
 
 struct interval interval_weighted(double share, double n)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * See scaling.h. Divided by n − 1 the law is a straight line in n: (n / speed-up − 1) / (n − 1) = serial + contention·n. The intervals
  * come from drawing the rates again and again, each as far from its mean as Student's t says for so few processes. */
-#include "analyze/scaling.h"
+#include "analyze/stats/scaling.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "analyze/distribution.h"
+#include "analyze/stats/distribution.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
 

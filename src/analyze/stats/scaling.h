@@ -8,13 +8,13 @@
  * each pair of threads costs, and makes more threads slower in the end. Contention wants rates at two numbers of threads
  * above one; with one such number it is 0 and is_contended says nothing. Rates with more threads than CPUs say how the
  * scheduler shares, not how the code scales: they take no part. */
-#ifndef ANALYZE_SCALING_H
-#define ANALYZE_SCALING_H
+#ifndef ANALYZE_STATS_SCALING_H
+#define ANALYZE_STATS_SCALING_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/interval.h"
+#include "analyze/stats/interval.h"
 
 struct scaling_point {
 	unsigned threads;

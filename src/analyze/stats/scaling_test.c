@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "analyze/scaling.h"
+#include "analyze/stats/scaling.h"
 #include "base/banned.h"
 
 #define near(a, b, within) assert_true(fabs((a) - (b)) <= (within))

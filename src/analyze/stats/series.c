@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See series.h. */
-#include "analyze/series.h"
+#include "analyze/stats/series.h"
 
 #include <math.h>
 

@@ -2,14 +2,14 @@
  *
  * What was measured of one statement, function or command: processes, each with a row of values in the order they were
  * taken. All values are kept; what warm-up is, is decided here and shown, not thrown away while measuring. */
-#ifndef ANALYZE_SERIES_H
-#define ANALYZE_SERIES_H
+#ifndef ANALYZE_STATS_SERIES_H
+#define ANALYZE_STATS_SERIES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/distribution.h"
+#include "analyze/stats/distribution.h"
 
 struct arena;
 
@@ -65,8 +65,8 @@ struct series_outliers {
 
 struct series_summary {
 	struct distribution d; /* of all values that count */
-	struct interval
-		mean; /* 95 %, over processes where there are several (values of one process are alike) */
+	/* 95 %, over processes where there are several (values of one process are alike) */
+	struct interval mean;
 	bool mean_is_of_processes;
 	size_t n_processes, n_warmup, n_unsteady;
 	struct series_outliers outliers; /* above the third quartile by 1.5 interquartile ranges */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * See unpaired.h. */
-#include "analyze/unpaired.h"
+#include "analyze/stats/unpaired.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/distribution.h"
-#include "analyze/series.h"
+#include "analyze/stats/distribution.h"
+#include "analyze/stats/series.h"
 #include "base/arena.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
@@ -145,6 +145,6 @@ struct unpaired unpaired_steps(const double *a, size_t n_a, const double *b, siz
 
 const char *unpaired_why_undecided(const struct unpaired *u)
 {
-	return u->is_unlike ? "measured under other conditions, see below"
+	return u->is_unlike ? "measured under different conditions, see below"
 			    : "the noise is larger than the difference";
 }

@@ -8,14 +8,14 @@
  *
  * Steps: neighbours depend on each other, so an interval that takes them for independent is too narrow. Whole blocks of neighbours are
  * drawn again and again (circular block bootstrap), as long as the steps depend on each other. */
-#ifndef ANALYZE_UNPAIRED_H
-#define ANALYZE_UNPAIRED_H
+#ifndef ANALYZE_STATS_UNPAIRED_H
+#define ANALYZE_STATS_UNPAIRED_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/interval.h"
-#include "analyze/verdict.h"
+#include "analyze/stats/interval.h"
+#include "analyze/stats/verdict.h"
 
 struct arena;
 struct series;
@@ -43,21 +43,21 @@ struct unpaired unpaired_steps(const double *a, size_t n_a, const double *b, siz
 const char *unpaired_why_undecided(const struct unpaired *u);
 
 /* Two files of results, benchmark by benchmark. */
-struct stored_row {
+struct results_comparison_row {
 	const char *name;
 	struct unpaired u;
 };
 
-struct stored_difference {
+struct results_difference {
 	const char *what, *a, *b; /* "CPU", "x", "y" */
 };
 
-struct stored_result {
+struct results_comparison {
 	const char *a, *b;               /* files */
 	const char *damage_a, *damage_b; /* what is missing of them, "" nothing */
-	const struct stored_row *rows;
+	const struct results_comparison_row *rows;
 	size_t n;
-	const struct stored_difference *differences;
+	const struct results_difference *differences;
 	size_t n_differences;
 	size_t n_only_a, n_only_b; /* benchmarks that the other side does not have */
 };

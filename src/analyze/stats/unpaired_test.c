@@ -8,9 +8,9 @@
 #include <cmocka.h>
 #include <math.h>
 
-#include "analyze/distribution.h"
-#include "analyze/series.h"
-#include "analyze/unpaired.h"
+#include "analyze/stats/distribution.h"
+#include "analyze/stats/series.h"
+#include "analyze/stats/unpaired.h"
 #include "base/arena.h"
 #include "base/banned.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * See verdict.h. */
-#include "analyze/verdict.h"
+#include "analyze/stats/verdict.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "analyze/distribution.h"
+#include "analyze/stats/distribution.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
 
@@ -14,8 +14,8 @@
  * simulated walks at the looks 10, 15, 23, 35 …); a single look in 0.65 of 100. */
 static const double limit_all_looks = 2.72;
 static const double power_90 = 1.2816; /* deviate that 9 of 10 stay below */
-static const double odd =
-	3.3; /* deviate from which a trend or an order effect is told: 1 in 1000 */
+/* deviate from which a trend or an order effect is told: 1 in 1000 */
+static const double odd = 3.3;
 
 const char *const verdict_words[] = { "faster", "slower", "equivalent", "undecided", NULL };
 
@@ -38,7 +38,7 @@ const char *verdict_reason_text(enum verdict_reason r)
 	case VERDICT_TOO_WIDE:
 		return "the noise is larger than the difference";
 	case VERDICT_CONTROL_FAILED:
-		return "A differs from itself, so the machine decides more than the code";
+		return "A differs from itself, so the machine matters more than the code";
 	}
 	return "";
 }
@@ -93,10 +93,12 @@ static size_t more_blocks(const struct verdict *v, double estimate, double equiv
 	double different = fabs(estimate), alike = room - fabs(estimate), needed;
 	double gap = different > alike ? different : alike;
 
-	if (!(gap > 0) || !(v->sd > 0))
+	if (!(gap > 0))
 		return SIZE_MAX;
-	needed = ceil(pow(reach * v->sd / gap, 2));
-	if (needed <= (double)v->n_blocks) /* what was seen so far was bad luck */
+	needed = v->sd > 0 ? ceil(pow(reach * v->sd / gap, 2)) : 0; /* one block has no spread */
+	if (v->n_blocks < VERDICT_FIRST_LOOK)
+		needed = fmax(needed, VERDICT_FIRST_LOOK);
+	else if (needed <= (double)v->n_blocks) /* what was seen so far was bad luck */
 		needed = ceil(1.5 * (double)v->n_blocks);
 	return needed < 1e9 ? (size_t)needed - v->n_blocks : SIZE_MAX;
 }

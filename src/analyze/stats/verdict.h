@@ -13,13 +13,13 @@
  *		run blocks until n = verdict_next_look(n);
  *		v = verdict_of(&blocks, &options);
  *	} */
-#ifndef ANALYZE_VERDICT_H
-#define ANALYZE_VERDICT_H
+#ifndef ANALYZE_STATS_VERDICT_H
+#define ANALYZE_STATS_VERDICT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/interval.h"
+#include "analyze/stats/interval.h"
 
 enum verdict_word {
 	VERDICT_FASTER, /* B needs less time */

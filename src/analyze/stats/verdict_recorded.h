@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Blocks of A against itself, recorded by benchmarks/verdicts.py --only aa on a machine of two CPUs with a load of 5 to 10:
  * A, B and A again, in units of 10 ns for the statement and of 1 µs for the others. B is A. */
-#ifndef ANALYZE_VERDICT_RECORDED_H
-#define ANALYZE_VERDICT_RECORDED_H
+#ifndef ANALYZE_STATS_VERDICT_RECORDED_H
+#define ANALYZE_STATS_VERDICT_RECORDED_H
 
 /* clang-format off */
 static const uint32_t recorded_statement[][3] = {

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "analyze/verdict.h"
-#include "analyze/verdict_recorded.h"
+#include "analyze/stats/verdict.h"
+#include "analyze/stats/verdict_recorded.h"
 #include "base/banned.h"
 
 enum { TRIALS = 600, FEWER = 400, BLOCKS = 120 };

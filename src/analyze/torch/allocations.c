@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * See op_allocations.h. */
-#include "analyze/op_allocations.h"
+ * See allocations.h. */
+#include "analyze/torch/allocations.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_curve.h"
-#include "analyze/ops_tree.h"
+#include "analyze/torch/level_curve.h"
+#include "analyze/torch/tree.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/xalloc.h"
@@ -414,6 +414,7 @@ static void finish(struct following *f, struct arena *a)
 	f->to->n_operators = f->rows.n;
 	f->to->devices = f->devices;
 	f->to->has_held = f->has_backward;
+	f->to->begin_ns = f->first_ns;
 	f->to->seconds = f->last_ns > f->first_ns ? (double)(f->last_ns - f->first_ns) / 1e9 : 0;
 }
 

@@ -6,14 +6,14 @@
  * What an allocation is for is not in a trace. enum op_held is an estimate by where it was made and when it was released, and views
  * mark it as one: in what autograd calls, in an optimizer's step, or in the rest (forward); a stretch lasts until one of the
  * others begins. Without anything backward nothing is said. */
-#ifndef ANALYZE_OP_ALLOCATIONS_H
-#define ANALYZE_OP_ALLOCATIONS_H
+#ifndef ANALYZE_TORCH_ALLOCATIONS_H
+#define ANALYZE_TORCH_ALLOCATIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/op_curve.h"
+#include "analyze/torch/level_curve.h"
 
 struct arena;
 struct op_events;
@@ -34,8 +34,8 @@ struct op_allocator {     /* the memory of a device */
 	const char *name; /* "CPU", "CUDA 0" */
 	uint64_t n_allocations, n_releases, n_failures;
 	uint64_t allocated_bytes, released_bytes; /* summed up */
-	uint64_t first_bytes,
-		last_bytes; /* in use at the begin and at the end; on the CPU since profiling began */
+	/* in use at the begin and at the end; on the CPU since profiling began */
+	uint64_t first_bytes, last_bytes;
 	uint64_t peak_bytes;
 	double peak_s;                              /* since profiling began */
 	const char *peak_operator;                  /* the innermost one then; "": none */
@@ -65,8 +65,9 @@ struct op_allocations {
 	size_t n_largest;
 	const struct op_allocating *operators; /* by allocated bytes */
 	size_t n_operators;
-	double seconds; /* that the curves span, from the begin of the trace on */
-	bool has_held;  /* categories are known */
+	int64_t begin_ns; /* of the trace, and of the curves */
+	double seconds;   /* that the curves span */
+	bool has_held;    /* categories are known */
 };
 
 const struct op_allocations *op_allocations_build(struct arena *a, struct op_events *x);

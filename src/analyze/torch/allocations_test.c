@@ -6,8 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/op_allocations.h"
-#include "analyze/op_rig.h"
+#include "analyze/torch/allocations.h"
+#include "analyze/torch/rig.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/unreleased.h"
 #include "base/arena.h"
 
 enum { CUDA = 1 };
@@ -112,6 +114,44 @@ static void a_device_has_a_peak_and_what_it_consists_of(void **state)
 	op_events_done(&x);
 }
 
+static void what_is_held_to_the_end_is_told_by_who_allocated_it_and_in_how_many_steps(void **state)
+{
+	static const struct op_step v[] = { { .start_ns = 90, .end_ns = 250 },
+		{ .start_ns = 300, .end_ns = 600 } };
+	struct op_steps steps = { .v = v, .n = 2 };
+	struct op_events x = { .zero_ns = 50 };
+	struct arena a = ARENA_INIT;
+	const struct op_unreleased *u;
+
+	(void)state;
+	make_training(&x);
+	allocate(&x, 115, 100, 1);
+	allocate(&x, 120, 100, 2); /* released */
+	allocate(&x, 150, -100, 2);
+	allocate(&x, 130, 50, 3);  /* of the same operator, in the same step */
+	allocate(&x, 320, 500, 4); /* in the other step */
+	allocate(&x, 280, 70, 5);  /* of no operator and in no step */
+	u = op_unreleased_build(&a, op_allocations_build(&a, &x), &steps, &x);
+	assert_int_equal(u->n, 3);
+	assert_int_equal(u->n_allocations, 4);
+	assert_int_equal(u->bytes, 720);
+	assert_string_equal(u->v[0].operator_name, "aten::mm");
+	assert_int_equal(u->v[0].n_steps, 1);
+	assert_string_equal(u->v[1].operator_name, "aten::linear");
+	assert_int_equal(u->v[1].n_allocations, 2);
+	assert_int_equal(u->v[1].bytes, 150);
+	assert_int_equal(u->v[1].n_steps, 1);
+	assert_float_equal(u->v[1].first_s * 1e9, 65, 1e-6);
+	assert_float_equal(u->v[1].last_s * 1e9, 80, 1e-6);
+	assert_string_equal(u->v[2].operator_name, "");
+	assert_int_equal(u->v[2].n_steps, 0);
+	/* Without an address nobody knows what a release released. */
+	allocate(&x, 330, 8, 0);
+	assert_null(op_unreleased_build(&a, op_allocations_build(&a, &x), &steps, &x));
+	arena_done(&a);
+	op_events_done(&x);
+}
+
 static void what_was_there_before_counts_where_a_record_says_so(void **state)
 {
 	struct op_events x = { 0 };
@@ -187,6 +227,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_an_allocation_was_for_follows_from_when_it_lived),
 		cmocka_unit_test(a_device_has_a_peak_and_what_it_consists_of),
+		cmocka_unit_test(
+			what_is_held_to_the_end_is_told_by_who_allocated_it_and_in_how_many_steps),
 		cmocka_unit_test(what_was_there_before_counts_where_a_record_says_so),
 		cmocka_unit_test(operators_are_told_with_what_they_allocated_themselves),
 		cmocka_unit_test(without_records_there_is_nothing),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What a recording says of how PyTorch's operators were collected (`run --torch`), and which of them were not seen. */
-#ifndef ANALYZE_OP_COLLECTED_H
-#define ANALYZE_OP_COLLECTED_H
+#ifndef ANALYZE_TORCH_COLLECTED_H
+#define ANALYZE_TORCH_COLLECTED_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +15,8 @@ struct op_collected {
 	uint64_t n_operators, n_processes, n_lost;
 	uint64_t n_gaps, gap_ns; /* the program's own profiler was on */
 	uint64_t n_threads_unseen;
+	uint64_t cost_ns; /* of collecting one operator, to the thread that runs it; 0: not known */
+	double slowdown;  /* of the thread that ran most of them; UNITS_UNKNOWN */
 };
 
 struct op_collected op_collected_build(struct tables *t);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * See op_collectives.h. */
-#include "analyze/op_collectives.h"
+ * See collectives.h. */
+#include "analyze/torch/collectives.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_steps.h"
-#include "analyze/op_written.h"
+#include "analyze/torch/event_json.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/steps.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
@@ -30,12 +30,13 @@ bool op_collectives_is_one(const struct op_events *x, const struct op_event *e, 
 
 	if (on_device)
 		return e->category == OP_KERNEL && op_is_communication(name);
-	return e->category == OP_ANNOTATION && marked(name);
+	return e->category <= OP_ANNOTATION &&
+		marked(name); /* our own collector has it as an operator */
 }
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Of an event as op_written prints it: what stands behind the key; NULL: it is not there. */
+/* Of an event as op_event_json_print writes it: what stands behind the key; NULL: it is not there. */
 static const char *argument(const char *event, const char *key)
 {
 	const char *args = strstr(event, "\"args\":{"), *at = args ? strstr(args, key) : NULL;
@@ -153,12 +154,12 @@ static const char *event_text(struct finding *f, size_t i)
 	uint64_t asked;
 
 	buf_clear(&f->text);
-	op_written_print(f->x, i, &f->text);
+	op_event_json_print(f->x, i, &f->text);
 	if (argument(buf_str(&f->text), "\"Collective name\":") ||
 		!map_find(&f->asked, f->x->v.v[i].link, &asked))
 		return buf_str(&f->text);
 	buf_clear(&f->text);
-	op_written_print(f->x, (size_t)asked, &f->text);
+	op_event_json_print(f->x, (size_t)asked, &f->text);
 	return buf_str(&f->text);
 }
 

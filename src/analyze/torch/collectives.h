@@ -3,8 +3,8 @@
  * The collectives of one rank in its trace: kernels that communicate (NCCL's), or where there are none what a backend marks on the
  * host ("gloo:all_reduce"). Their group, number and size are taken from the arguments, on the kernel or on the operator
  * that asked for it. */
-#ifndef ANALYZE_OP_COLLECTIVES_H
-#define ANALYZE_OP_COLLECTIVES_H
+#ifndef ANALYZE_TORCH_COLLECTIVES_H
+#define ANALYZE_TORCH_COLLECTIVES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,8 +15,8 @@ struct op_event;
 struct op_events;
 
 struct op_collective_call {
-	const char *
-		name; /* "all_reduce", "AllGather": as the trace has it, without the backend's words */
+	/* "all_reduce", "AllGather": as the trace has it, without the backend's words */
+	const char *name;
 	const char *group; /* its ranks or its name; "" where the trace does not say */
 	int64_t number;    /* the group's own count of collectives; -1: not known */
 	uint64_t bytes;    /* input of this rank; 0: not known */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * See op_compile.h. */
-#include "analyze/op_compile.h"
+ * See compile.h. */
+#include "analyze/torch/compile.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_compile_told.h"
-#include "analyze/ops_tree.h"
+#include "analyze/torch/compile_log.h"
+#include "analyze/torch/tree.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/text.h"
@@ -368,11 +368,11 @@ static void find_breaks(struct gathering *g)
 /* The latest of a number: after torch._dynamo.reset() they begin anew. */
 static void take_told(struct gathering *g)
 {
-	const struct op_told *told = op_told_read(g->arena, &g->tree.x->compiled);
+	const struct op_compile_log *told = op_compile_log_read(g->arena, &g->tree.x->compiled);
 
 	g->to->told = told;
 	for (size_t i = 0; i < told->n_frames; i++) {
-		const struct op_told_frame *f = &told->frames[i];
+		const struct op_compile_log_frame *f = &told->frames[i];
 		uint64_t number, at;
 
 		vec_each (&g->compilations, c)

@@ -6,10 +6,10 @@
  * A compilation is the outermost span of dynamo's ("dynamo", "entire_frame_compile", "… (dynamo_timed)"); its number "2/1" is that of the
  * frame (a function, or what is left of it after a graph break) and how often that was compiled before. Code that runs is
  * "Torch-Compiled Region: 2/1"; one that begins within another goes on after a graph break. Why a graph broke or was compiled again
- * is not in a trace of torch's, but in what leadline asks of torch in the program (op_compile_told.h). How long the code would
+ * is not in a trace of torch's, but in what leadline asks of torch in the program (compile_log.h). How long the code would
  * take without being compiled, nobody knows. What torch.jit compiled is told by leadline's own spans, "torch.jit.script (compile)". */
-#ifndef ANALYZE_OP_COMPILE_H
-#define ANALYZE_OP_COMPILE_H
+#ifndef ANALYZE_TORCH_COMPILE_H
+#define ANALYZE_TORCH_COMPILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 struct arena;
 struct op_events;
-struct op_told_frame;
+struct op_compile_log_frame;
 
 enum op_stage {
 	OP_STAGE_TRACING,  /* Python's instructions become a graph */
@@ -41,8 +41,8 @@ struct op_compilation {
 	bool is_script;       /* by torch.jit */
 	bool is_cached;       /* what it needed had been compiled by an earlier process */
 	double stages_s[OP_N_STAGES]; /* together its seconds */
-	const char
-		*reason; /* why the code there was did not do; "": not known, or it is the first */
+	/* why the code there was did not do; "": not known, or it is the first */
+	const char *reason;
 };
 
 struct op_frame {
@@ -50,9 +50,9 @@ struct op_frame {
 	const char *within; /* the frame whose graph broke before it; "": none */
 	uint64_t n_compiled, n_calls;
 	double compile_s;
-	double first_s;                   /* the first call, without compiling; NAN: none */
-	double later_s;                   /* the median of the others; NAN: none */
-	const struct op_told_frame *told; /* its function; NULL: not known */
+	double first_s;                          /* the first call, without compiling; NAN: none */
+	double later_s;                          /* the median of the others; NAN: none */
+	const struct op_compile_log_frame *told; /* its function; NULL: not known */
 	double equal_calls; /* how many later calls take as long as compiling did; NAN: not known */
 };
 
@@ -73,8 +73,8 @@ struct op_compile {
 	uint64_t n_calls, n_breaks;    /* of compiled code; of those, after a graph break */
 	const struct op_break *breaks; /* where the trace tells it (with_stack=True) */
 	size_t n_places;
-	const struct op_told *told; /* what torch.compile says of itself */
-	double triton_s;            /* kernels on the device that inductor wrote */
+	const struct op_compile_log *told; /* what torch.compile says of itself */
+	double triton_s;                   /* kernels on the device that inductor wrote */
 };
 
 const struct op_compile *op_compile_build(struct arena *a, struct op_events *x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See op_compile_told.h. */
-#include "analyze/op_compile_told.h"
+ * See compile_log.h. */
+#include "analyze/torch/compile_log.h"
 
 #include <string.h>
 
@@ -21,8 +21,8 @@ struct row {
 struct told {
 	struct arena *arena;
 	struct json_reader json;
-	VEC(struct op_told_frame) frames;
-	VEC(struct op_told_break) breaks, explained;
+	VEC(struct op_compile_log_frame) frames;
+	VEC(struct op_compile_log_break) breaks, explained;
 };
 
 static void take(struct told *t, struct row *to, const char *key, enum json_token token)
@@ -67,7 +67,7 @@ static int read_row(struct told *t, struct row *ret, struct err *e)
 
 static void add(struct told *t, const char *list, const struct row *r)
 {
-	struct op_told_break b = { .reason = r->reason,
+	struct op_compile_log_break b = { .reason = r->reason,
 		.function = r->function,
 		.file = r->file,
 		.line = r->line,
@@ -75,7 +75,7 @@ static void add(struct told *t, const char *list, const struct row *r)
 
 	if (strcmp(list, "compilations") == 0 && *r->id)
 		vec_push(&t->frames,
-			(struct op_told_frame){ .id = r->id,
+			(struct op_compile_log_frame){ .id = r->id,
 				.function = r->function,
 				.file = r->file,
 				.reason = *r->failed ? r->failed : r->reason,
@@ -109,10 +109,10 @@ static void read_lists(struct told *t)
 	}
 }
 
-const struct op_told *op_told_read(struct arena *a, const struct buf *json)
+const struct op_compile_log *op_compile_log_read(struct arena *a, const struct buf *json)
 {
 	struct told t = { .arena = a };
-	struct op_told *to = arena_new(a, struct op_told);
+	struct op_compile_log *to = arena_new(a, struct op_compile_log);
 
 	if (!json->n)
 		return to;

@@ -8,8 +8,8 @@
  *	 "explained": [{"reason", "times"}]}
  *
  * Untrusted: what is not as it should be is left out. */
-#ifndef ANALYZE_OP_COMPILE_TOLD_H
-#define ANALYZE_OP_COMPILE_TOLD_H
+#ifndef ANALYZE_TORCH_COMPILE_LOG_H
+#define ANALYZE_TORCH_COMPILE_LOG_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,28 +17,28 @@
 struct arena;
 struct buf;
 
-struct op_told_frame { /* texts: "" where they are not known */
+struct op_compile_log_frame { /* texts: "" where they are not known */
 	const char *id, *function, *file;
 	const char *reason; /* why it was compiled again; or why it could not be */
 	uint64_t line;
 };
 
-struct op_told_break {
+struct op_compile_log_break {
 	const char *reason, *function, *file;
 	uint64_t line, n_times; /* compiled up to there */
 };
 
-struct op_told {
-	const struct op_told_frame *frames;
+struct op_compile_log {
+	const struct op_compile_log_frame *frames;
 	size_t n_frames;
-	const struct op_told_break *breaks;
+	const struct op_compile_log_break *breaks;
 	size_t n_breaks;
-	const struct op_told_break
-		*explained; /* what could not be compiled, in torch's words: reason and n_times */
+	/* what could not be compiled, in torch's words: reason and n_times */
+	const struct op_compile_log_break *explained;
 	size_t n_explained;
 };
 
 /* json may be empty. Never NULL. */
-const struct op_told *op_told_read(struct arena *a, const struct buf *json);
+const struct op_compile_log *op_compile_log_read(struct arena *a, const struct buf *json);
 
 #endif

@@ -7,17 +7,17 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/op_compile_told.h"
+#include "analyze/torch/compile_log.h"
 #include "base/arena.h"
 #include "base/buf.h"
 
-static const struct op_told *told(struct arena *a, const char *text)
+static const struct op_compile_log *told(struct arena *a, const char *text)
 {
 	struct buf json = BUF_INIT;
-	const struct op_told *ret;
+	const struct op_compile_log *ret;
 
 	buf_adds(&json, text);
-	ret = op_told_read(a, &json);
+	ret = op_compile_log_read(a, &json);
 	buf_done(&json);
 	return ret;
 }
@@ -25,7 +25,7 @@ static const struct op_told *told(struct arena *a, const char *text)
 static void rows_are_read(void **state)
 {
 	struct arena a = ARENA_INIT;
-	const struct op_told *t = told(&a,
+	const struct op_compile_log *t = told(&a,
 		"{\"compilations\": [{\"id\": \"0/0\", \"function\": \"f\", \"file\": \"x.py\", "
 		"\"line\": 3},"
 		" {\"id\": \"0/1\", \"reason\": \"size\", \"more\": [1, {\"id\": \"9\"}]}, "
@@ -55,7 +55,7 @@ static void nonsense_is_left_out(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-		const struct op_told *t = told(&a, texts[i]);
+		const struct op_compile_log *t = told(&a, texts[i]);
 
 		assert_int_equal(t->n_frames + t->n_breaks + t->n_explained, 0);
 	}

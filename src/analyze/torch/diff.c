@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * See ops_diff.h. */
-#include "analyze/ops_diff.h"
+ * See diff.h. */
+#include "analyze/torch/diff.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_steps.h"
-#include "analyze/ops.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/table.h"
 #include "base/arena.h"
 #include "base/banned.h"
 
@@ -37,12 +37,14 @@ static double device_seconds(const struct op_events *x)
 struct ops_diff_source ops_diff_take(struct arena *a, const char *path, struct op_events *x)
 {
 	const struct op_steps *steps = op_steps_build(a, x);
+	/* Operators are those of all processes, each of which makes its steps. */
+	size_t n_processes = steps->n_processes > 1 ? steps->n_processes : 1;
 	double device_s = device_seconds(x);
 	const struct ops *ops = ops_count(a, x, &(struct ops_options){ 0 });
 	struct ops_diff_row *rows = arena_new_n(a, struct ops_diff_row, ops->n + 1);
 	struct ops_diff_trace trace = { .path = path,
 		.missing = arena_strdup(a, op_events_missing(x)),
-		.n_steps = steps->how == OP_STEPS_ALL ? 0 : steps->n,
+		.n_steps = steps->how == OP_STEPS_ALL ? 0 : steps->n * n_processes,
 		.step_s = steps->how == OP_STEPS_ALL ? NAN : steps->median_s };
 	size_t n = 0;
 
@@ -63,12 +65,12 @@ struct ops_diff_source ops_diff_take(struct arena *a, const char *path, struct o
 	return (struct ops_diff_source){ trace, rows, n };
 }
 
+/* Whether something is a region or an operator is no part of its name: collectors do not always agree on it. */
 static int by_name(const void *a, const void *b)
 {
 	const struct ops_diff_row *x = a, *y = b;
-	int order = strcmp(x->name, y->name);
 
-	return order ? order : (int)x->is_annotation - (int)y->is_annotation;
+	return strcmp(x->name, y->name);
 }
 
 static double size_of(const struct ops_diff_row *r)
@@ -114,6 +116,7 @@ static size_t join(struct ops_diff_row *v, size_t n)
 		if (kept && by_name(&v[kept - 1], &v[i]) == 0) {
 			add(&v[kept - 1].side[0], &v[i].side[0]);
 			add(&v[kept - 1].side[1], &v[i].side[1]);
+			v[kept - 1].is_annotation |= v[i].is_annotation;
 		} else {
 			v[kept++] = v[i];
 		}

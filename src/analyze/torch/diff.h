@@ -3,8 +3,8 @@
  * What changed from one PyTorch trace to another, operator by operator. Rows are those of ops_count, the same by name; own times
  * add up, so the changes of all rows together are the change of the total, on the CPU and on the device. What ran on the device for
  * no operator that is known is a row of its own. */
-#ifndef ANALYZE_OPS_DIFF_H
-#define ANALYZE_OPS_DIFF_H
+#ifndef ANALYZE_TORCH_DIFF_H
+#define ANALYZE_TORCH_DIFF_H
 
 #include <stdbool.h>
 #include <stddef.h>

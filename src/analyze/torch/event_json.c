@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * See op_written.h. */
-#include "analyze/op_written.h"
+ * See event_json.h. */
+#include "analyze/torch/event_json.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_form.h"
+#include "analyze/torch/event_template.h"
+#include "analyze/torch/events.h"
 #include "base/buf.h"
 #include "base/banned.h"
 
@@ -15,14 +15,14 @@ static const char *const words[OP_N_CATEGORIES] = { "cpu_op", "user_annotation",
 
 /* As its file has it; false where it is of none. */
 static bool fill(const struct op_events *x, const struct op_written *from,
-	const struct op_form_own *own, struct buf *out)
+	const struct op_template_own *own, struct buf *out)
 {
 	const struct intern_item *form;
 
 	if (!from->form || from->form >= x->texts.items.n)
 		return false;
 	form = intern_get(&x->texts, from->form);
-	return op_form_fill(form->p, form->n, x->numbers.data ? x->numbers.data + from->at : "",
+	return op_template_fill(form->p, form->n, x->numbers.data ? x->numbers.data + from->at : "",
 		from->n, own, out);
 }
 
@@ -37,7 +37,7 @@ static void add_id(struct buf *out, const char *text, size_t n)
 	if (is_number)
 		buf_add(out, text, n);
 	else
-		op_form_quote(out, text, n);
+		op_template_quote(out, text, n);
 }
 
 static void add_track(const struct op_events *x, uint16_t track, struct buf *out)
@@ -59,8 +59,21 @@ static void add_argument(struct buf *out, const char *key, uint64_t value, bool 
 	*is_first &= !value;
 }
 
-static void add_arguments(const struct op_events *x, const struct op_event *e, struct buf *out)
+/* As torch_event.c reads it again. */
+static void add_source(const struct op_events *x, size_t span, struct buf *out, bool is_first)
 {
+	const struct intern_item *source;
+
+	if (span >= x->sources.n || !x->sources.v[span])
+		return;
+	source = intern_get(&x->names, x->sources.v[span] - 1);
+	buf_printf(out, "%s\"" OP_SOURCE_KEY "\":", is_first ? "" : ",");
+	op_template_quote(out, source->p, source->n);
+}
+
+static void add_arguments(const struct op_events *x, size_t span, struct buf *out)
+{
+	const struct op_event *e = &x->v.v[span];
 	bool is_first = true;
 
 	buf_adds(out, ",\"args\":{");
@@ -77,17 +90,19 @@ static void add_arguments(const struct op_events *x, const struct op_event *e, s
 
 		buf_printf(out, "%s\"Input Dims\":%s", is_first ? "" : ",",
 			(const char *)shapes->p); /* its arguments are behind a NUL */
+		is_first = false;
 	}
+	add_source(x, span, out, is_first);
 	buf_addc(out, '}');
 }
 
-void op_written_print(const struct op_events *x, size_t span, struct buf *out)
+void op_event_json_print(const struct op_events *x, size_t span, struct buf *out)
 {
 	const struct op_event *e = &x->v.v[span];
 	const struct intern_item *name = intern_get(&x->names, e->name);
 	/* Written 1 ns wider on each side. */
 	bool is_wider = e->category == OP_DEVICE_ANNOTATION;
-	struct op_form_own own = { .name = name->p,
+	struct op_template_own own = { .name = name->p,
 		.n_name = name->n,
 		.ts_ns = e->start_ns - is_wider,
 		.duration_ns = e->duration_ns + 2 * is_wider,
@@ -96,20 +111,20 @@ void op_written_print(const struct op_events *x, size_t span, struct buf *out)
 	if (span < x->v_written.n && fill(x, &x->v_written.v[span], &own, out))
 		return;
 	buf_printf(out, "{\"ph\":\"X\",\"cat\":\"%s\",\"name\":", words[e->category]);
-	op_form_quote(out, own.name, own.n_name);
+	op_template_quote(out, own.name, own.n_name);
 	add_track(x, e->track, out);
 	buf_adds(out, ",\"ts\":");
-	op_form_us(out, own.ts_ns);
+	op_template_us(out, own.ts_ns);
 	buf_adds(out, ",\"dur\":");
-	op_form_us(out, own.duration_ns);
-	add_arguments(x, e, out);
+	op_template_us(out, own.duration_ns);
+	add_arguments(x, span, out);
 	buf_addc(out, '}');
 }
 
-void op_written_print_memory(const struct op_events *x, size_t memory, struct buf *out)
+void op_event_json_print_memory(const struct op_events *x, size_t memory, struct buf *out)
 {
 	const struct op_memory *m = &x->memory.v[memory];
-	struct op_form_own own = { .name = "", .ts_ns = m->t_ns };
+	struct op_template_own own = { .name = "", .ts_ns = m->t_ns };
 
 	if (memory < x->memory_written.n && fill(x, &x->memory_written.v[memory], &own, out))
 		return;
@@ -117,17 +132,17 @@ void op_written_print_memory(const struct op_events *x, size_t memory, struct bu
 		m->is_failure ? "[OutOfMemory]" : "[memory]");
 	add_track(x, m->track, out);
 	buf_adds(out, ",\"ts\":");
-	op_form_us(out, m->t_ns);
+	op_template_us(out, m->t_ns);
 	buf_printf(out,
 		",\"args\":{\"Device Type\":%u,\"Bytes\":%" PRId64 ",\"Total Allocated\":%" PRIu64
 		"}}",
 		m->device_type, m->bytes, m->total_bytes);
 }
 
-bool op_written_print_mark(const struct op_events *x, size_t mark, struct buf *out)
+bool op_event_json_print_mark(const struct op_events *x, size_t mark, struct buf *out)
 {
 	const struct op_mark *m = &x->marks.v[mark];
-	struct op_form_own own = { .name = "", .ts_ns = m->t_ns, .link = (int64_t)m->link };
+	struct op_template_own own = { .name = "", .ts_ns = m->t_ns, .link = (int64_t)m->link };
 
 	return fill(x, &m->written, &own, out);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See op_form.h. */
-#include "analyze/op_form.h"
+ * See event_template.h. */
+#include "analyze/torch/event_template.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -152,7 +152,7 @@ static void take_sign(struct take *t, char c)
 	t->at++;
 }
 
-void op_form_take(const char *json, size_t n, bool is_span, int64_t link, struct buf *form,
+void op_template_take(const char *json, size_t n, bool is_span, int64_t link, struct buf *form,
 	struct buf *numbers)
 {
 	struct take t = { .at = json,
@@ -175,7 +175,7 @@ void op_form_take(const char *json, size_t n, bool is_span, int64_t link, struct
 
 /* ---- putting together ------------------------------------------------------------------------ */
 
-void op_form_quote(struct buf *out, const char *text, size_t n)
+void op_template_quote(struct buf *out, const char *text, size_t n)
 {
 	struct json_writer w;
 
@@ -183,7 +183,7 @@ void op_form_quote(struct buf *out, const char *text, size_t n)
 	json_string_n(&w, text, n);
 }
 
-void op_form_us(struct buf *out, int64_t ns)
+void op_template_us(struct buf *out, int64_t ns)
 {
 	uint64_t size = size_of(ns);
 
@@ -216,8 +216,8 @@ static bool fill_text(const unsigned char **at, const unsigned char *end, struct
 	return true;
 }
 
-bool op_form_fill(const char *form, size_t n, const void *numbers, size_t n_numbers,
-	const struct op_form_own *own, struct buf *out)
+bool op_template_fill(const char *form, size_t n, const void *numbers, size_t n_numbers,
+	const struct op_template_own *own, struct buf *out)
 {
 	const unsigned char *at = numbers, *end = at + n_numbers;
 	int64_t link = size_of(own->link) < (uint64_t)LINK_MOST ? own->link : 0;
@@ -227,13 +227,13 @@ bool op_form_fill(const char *form, size_t n, const void *numbers, size_t n_numb
 	for (size_t i = 0; i < n && is_right; i++) {
 		switch (form[i]) {
 		case OP_FORM_NAME:
-			op_form_quote(out, own->name, own->n_name);
+			op_template_quote(out, own->name, own->n_name);
 			break;
 		case OP_FORM_TS:
-			op_form_us(out, own->ts_ns);
+			op_template_us(out, own->ts_ns);
 			break;
 		case OP_FORM_DURATION:
-			op_form_us(out, own->duration_ns);
+			op_template_us(out, own->duration_ns);
 			break;
 		case OP_FORM_INTEGER:
 			is_right = fill_integer(&at, end, link, out);

@@ -8,8 +8,8 @@
  * N, T and D are the event's own name, beginning and length, kept elsewhere. I are whole numbers that stand in objects:
  * twice the zigzag code of the number, or of its distance from the event's link and then one more, as a varint. Other
  * numbers in objects are texts: a varint for their length, then they. Numbers in arrays, pid and tid stay in the form. */
-#ifndef ANALYZE_OP_FORM_H
-#define ANALYZE_OP_FORM_H
+#ifndef ANALYZE_TORCH_EVENT_TEMPLATE_H
+#define ANALYZE_TORCH_EVENT_TEMPLATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 
 struct buf;
 
-enum op_form_mark { /* bytes that no JSON has */
+enum op_template_mark { /* bytes that no JSON has */
 	OP_FORM_NAME = 1,
 	OP_FORM_TS,
 	OP_FORM_DURATION,
@@ -25,7 +25,7 @@ enum op_form_mark { /* bytes that no JSON has */
 	OP_FORM_TEXT,
 };
 
-struct op_form_own {      /* what an event has beside its form */
+struct op_template_own {  /* what an event has beside its form */
 	const char *name; /* decoded */
 	size_t n_name;
 	int64_t ts_ns, duration_ns;
@@ -33,16 +33,16 @@ struct op_form_own {      /* what an event has beside its form */
 };
 
 /* Appends to both. json: an object without mistakes. is_span: its name and length are kept elsewhere, not its time alone. */
-void op_form_take(const char *json, size_t n, bool is_span, int64_t link, struct buf *form,
+void op_template_take(const char *json, size_t n, bool is_span, int64_t link, struct buf *form,
 	struct buf *numbers);
 
 /* Appends the event; false where form and numbers do not belong together, then out is as it was. */
-bool op_form_fill(const char *form, size_t n, const void *numbers, size_t n_numbers,
-	const struct op_form_own *own, struct buf *out);
+bool op_template_fill(const char *form, size_t n, const void *numbers, size_t n_numbers,
+	const struct op_template_own *own, struct buf *out);
 
 /* A text in quotes, with escapes. */
-void op_form_quote(struct buf *out, const char *text, size_t n);
+void op_template_quote(struct buf *out, const char *text, size_t n);
 /* ns as µs with three decimals. */
-void op_form_us(struct buf *out, int64_t ns);
+void op_template_us(struct buf *out, int64_t ns);
 
 #endif

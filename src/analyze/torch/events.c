@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See op_events.h. */
-#include "analyze/op_events.h"
+ * See events.h. */
+#include "analyze/torch/events.h"
 
 #include "base/banned.h"
 
@@ -11,6 +11,10 @@ void op_events_done(struct op_events *x)
 	vec_done(&x->memory);
 	vec_done(&x->device);
 	vec_done(&x->sequences);
+	vec_done(&x->told);
+	vec_done(&x->asides);
+	vec_done(&x->processes);
+	vec_done(&x->waited);
 	intern_done(&x->launches);
 	intern_done(&x->names);
 	intern_done(&x->shapes);
@@ -20,6 +24,8 @@ void op_events_done(struct op_events *x)
 	vec_done(&x->marks);
 	vec_done(&x->properties);
 	buf_done(&x->compiled);
+	buf_done(&x->lines);
+	map_done(&x->module_paths);
 	intern_done(&x->texts);
 	vec_done(&x->others.v);
 	intern_done(&x->others.texts);

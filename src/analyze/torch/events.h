@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
  * The events of a PyTorch trace in compact columns: operators, annotations, Python functions, runtime calls, kernels
- * and copies, with names, threads and shapes interned. Filled by formats/torch_trace, read by ops and what follows it.
+ * and copies, with names, threads and shapes interned. Filled by formats/torch/trace, read by ops and what follows it.
  *
  * 32 bytes an event, so that some millions of them fit where their JSON would not. */
-#ifndef ANALYZE_OP_EVENTS_H
-#define ANALYZE_OP_EVENTS_H
+#ifndef ANALYZE_TORCH_EVENTS_H
+#define ANALYZE_TORCH_EVENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/op_collected.h"
+#include "analyze/torch/collected.h"
 #include "base/budget.h"
 #include "base/buf.h"
 #include "base/intern.h"
+#include "base/map.h"
 #include "base/vec.h"
 #include "store/damage.h"
 #include "wire/ops.h"
@@ -22,13 +23,13 @@
 struct op_event {
 	int64_t start_ns, duration_ns; /* since the file's own zero */
 	uint32_t name;                 /* in names */
-	uint32_t
-		link; /* operators: their number; others: that of the operator they belong to, 0: none */
-	uint32_t
-		detail; /* operators: their shapes + 1; on the device and in the runtime: correlation */
+	/* operators: their number; others: that of the operator they belong to, 0: none */
+	uint32_t link;
+	/* operators: their shapes + 1; on the device and in the runtime: correlation */
+	uint32_t detail;
 	uint16_t track; /* in tracks */
 	uint8_t category;
-	uint8_t is_backward; /* an operator of autograd's: its sequence number is of one that ran before */
+	uint8_t is_backward; /* an operator of autograd's: its sequence number is of one that ran before, in the thread that torch numbers so */
 };
 
 struct op_sequence { /* operators that autograd has numbered: one forward and those backward that belong to it */
@@ -59,7 +60,7 @@ struct op_memory { /* an allocation, or with negative bytes a release */
 	uint8_t is_failure;  /* memory ran out */
 };
 
-struct op_written {  /* an event as its file has it: op_form.h; all 0: it is of no file */
+struct op_written {  /* an event as its file has it: event_template.h; all 0: it is of no file */
 	uint64_t at; /* in numbers: where its own begin */
 	uint32_t n;
 	uint32_t form; /* in texts */
@@ -94,23 +95,48 @@ struct op_flaw {          /* where a file first is not what it should be */
 };
 
 #define OP_COMPILED_KEY "leadline_compile" /* the property that `compiled` is read from */
+#define OP_LINES_KEY    "leadline_lines"   /* the one that lines.h reads */
+#define OP_SOURCE_KEY   "Called from" /* the argument of an event that `sources` is read from */
+
+/* What a recording tells beside its operators; times as theirs. */
+struct op_told_step { /* a step, by leadline.torch.step() */
+	int64_t start_ns, end_ns;
+	uint32_t pid;
+};
+
+struct op_aside { /* by samples of a main thread: it imported, or saved something */
+	int64_t start_ns, end_ns;
+	uint32_t pid;
+	bool is_saving;
+};
+
+struct op_process {
+	uint32_t pid;
+	int rank;                 /* in its job; -1: not known */
+	int64_t start_ns, end_ns; /* of its life, as far as the recording saw it; 0: not known */
+};
 
 struct op_property {  /* what a file says beside its events */
 	uint32_t key; /* in texts, as value, which is JSON */
 	uint32_t value;
 };
 
+struct op_wait {
+	uint32_t event;
+	int64_t ns; /* its thread was ready to run, and others ran (waited.h) */
+};
+
 struct op_events {
 	VEC(struct op_event) v; /* in the file's order */
-	VEC(uint32_t)
-	sources; /* as v: the line of Python that asked for it, in names + 1, 0: not known; or empty */
+	/* as v, or shorter: the line of Python that asked for it or called it, in names + 1; 0: not known */
+	VEC(uint32_t) sources;
 	VEC(struct op_memory) memory;
 	VEC(struct op_device) device;
 	VEC(struct op_sequence) sequences; /* by event */
+	VEC(struct op_wait) waited;        /* by event; of a recording */
 	struct intern launches;            /* each a struct op_launch */
-	struct intern names, shapes,
-		tracks; /* shapes: as written; of products and convolutions then NUL, a convolution's
-					      * arguments, NUL, the types; tracks: pid, NUL, tid */
+	/* shapes: as written; of products and convolutions then NUL, a convolution's arguments, NUL, the types; tracks: pid, NUL, tid */
+	struct intern names, shapes, tracks;
 	int64_t zero_ns; /* when profiling began; else the first event */
 	bool has_zero;
 	/* What the file says of itself. */
@@ -135,8 +161,16 @@ struct op_events {
 	struct budget budget;    /* of a file: what may still be made of it */
 	char damage[DAMAGE_TEXT];      /* what is missing of a recording; "" nothing */
 	struct op_collected collected; /* of a recording */
-	struct buf
-		compiled; /* what torch.compile says of itself: JSON, op_compile_told.h; or empty */
+	VEC(struct op_told_step) told; /* of a recording, as the next two; in the order of time */
+	VEC(struct op_aside) asides;
+	VEC(struct op_process) processes;
+	/* what torch.compile says of itself: JSON, compile_log.h; or empty */
+	struct buf compiled;
+	/* "nn.Module: Linear_0" → where it is in the model, "layers.3.qkv"; both in names */
+	struct map module_paths;
+	int64_t base_ns; /* of a file: when its times begin, since the epoch; 0: it does not say */
+	/* of a file that is being read: the value of OP_LINES_KEY, then empty again */
+	struct buf lines;
 
 	/* Whoever writes a trace again sets this before it is read; otherwise what follows stays empty. */
 	bool keeps_all;

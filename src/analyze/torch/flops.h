@@ -2,8 +2,8 @@
  *
  * Floating-point operations of an operator call, from the shapes of what it was given: torch's own formulas, for the
  * operators torch has them for. */
-#ifndef ANALYZE_OPS_FLOPS_H
-#define ANALYZE_OPS_FLOPS_H
+#ifndef ANALYZE_TORCH_FLOPS_H
+#define ANALYZE_TORCH_FLOPS_H
 
 #include <stdbool.h>
 #include <stddef.h>

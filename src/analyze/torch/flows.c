@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * See op_flows.h. */
-#include "analyze/op_flows.h"
+ * See flows.h. */
+#include "analyze/torch/flows.h"
 
-#include "analyze/op_events.h"
+#include "analyze/torch/events.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/banned.h"
@@ -44,7 +44,7 @@ static void add_backward(flow_list *to, const struct op_events *x)
 
 	for (size_t i = 0; i < x->sequences.n; i++) {
 		const struct op_sequence *s = &x->sequences.v[i];
-		struct map *side = &last[x->v.v[s->event].is_backward];
+		struct map *side = &last[x->v.v[s->event].is_backward != 0];
 
 		if (!map_find(side, s->number, &event) || is_later(x, s->event, event))
 			map_put(side, s->number, s->event);

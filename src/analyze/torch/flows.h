@@ -2,8 +2,8 @@
  *
  * What leads from one span of a PyTorch trace to another: from a launch to what it launched on the device, and from an operator
  * to the one of autograd that belongs to it (as torch draws them: of those with one sequence number the last of each side). */
-#ifndef ANALYZE_OP_FLOWS_H
-#define ANALYZE_OP_FLOWS_H
+#ifndef ANALYZE_TORCH_FLOWS_H
+#define ANALYZE_TORCH_FLOWS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * See op_kernels.h. */
-#include "analyze/op_kernels.h"
+ * See kernels.h. */
+#include "analyze/torch/kernels.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/op_steps.h"
-#include "analyze/ops_tree.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/tree.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/banned.h"

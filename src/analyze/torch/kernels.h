@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * What ran on the device in a PyTorch trace, by name, or by name, operator and how it was launched: kernels, copies and fills, the one
  * that took longest first. */
-#ifndef ANALYZE_OP_KERNELS_H
-#define ANALYZE_OP_KERNELS_H
+#ifndef ANALYZE_TORCH_KERNELS_H
+#define ANALYZE_TORCH_KERNELS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See op_curve.h. */
-#include "analyze/op_curve.h"
+ * See level_curve.h. */
+#include "analyze/torch/level_curve.h"
 
 #include <math.h>
 

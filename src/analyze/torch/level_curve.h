@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A level over time as a row of points, each the highest of its stretch of time: memory in use, the length of a queue. */
-#ifndef ANALYZE_OP_CURVE_H
-#define ANALYZE_OP_CURVE_H
+#ifndef ANALYZE_TORCH_LEVEL_CURVE_H
+#define ANALYZE_TORCH_LEVEL_CURVE_H
 
 #include <stddef.h>
 #include <stdint.h>

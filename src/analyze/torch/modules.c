@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * See op_modules.h. */
-#include "analyze/op_modules.h"
+ * See modules.h. */
+#include "analyze/torch/modules.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ops_tree.h"
+#include "analyze/torch/backward.h"
+#include "analyze/torch/tree.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/xalloc.h"
@@ -13,10 +14,7 @@
 
 static const char PREFIX[] = "nn.Module: ";
 
-enum {
-	DEPTH = 1000,          /* of Python's own stack; deeper calls count for the last one */
-	AMBIGUOUS = UINT32_MAX /* of a sequence number */
-};
+enum { DEPTH = 1000 }; /* of Python's own stack; deeper calls count for the last one */
 
 struct row {
 	struct op_module x;
@@ -37,7 +35,6 @@ struct gathering {
 	VEC(struct open) opens;
 	VEC(struct row) rows;
 	struct map row_of;    /* caller's row + 1 and name → row */
-	struct map forward;   /* sequence number → event, AMBIGUOUS */
 	uint32_t first, last; /* rows that no module called */
 	struct op_modules *to;
 };
@@ -81,6 +78,7 @@ static void begin_call(struct gathering *g, const struct op_event *e)
 	uint32_t above = g->top[e->track], row;
 	const struct open *outer = above == OPS_NONE ? NULL : &g->opens.v[above];
 	struct open call = { .above = above, .end_ns = e->start_ns + e->duration_ns };
+	int64_t bytes, device_bytes;
 	double s;
 
 	if (outer && outer->depth >= DEPTH)
@@ -93,8 +91,13 @@ static void begin_call(struct gathering *g, const struct op_event *e)
 	g->rows.v[row].x.n_calls++;
 	g->rows.v[row].x.seconds += s;
 	g->rows.v[row].x.self_s += s;
-	if (outer)
+	ops_tree_memory(&g->tree, e, &bytes, &device_bytes);
+	g->rows.v[row].x.bytes += bytes + device_bytes;
+	g->rows.v[row].x.self_bytes += bytes + device_bytes;
+	if (outer) {
 		g->rows.v[outer->row].x.self_s -= s;
+		g->rows.v[outer->row].x.self_bytes -= bytes + device_bytes;
+	}
 	g->top[e->track] = (uint32_t)g->opens.n;
 	vec_push(&g->opens, call);
 }
@@ -121,40 +124,16 @@ static void follow_calls(struct gathering *g)
 
 /* ---- autograd -------------------------------------------------------------------------------- */
 
-/* Of operators that share a number the last one to begin is the one that autograd goes back to. */
-static void number_forward(struct gathering *g)
-{
-	const struct op_event *events = g->tree.x->v.v;
-
-	vec_each (&g->tree.x->sequences, s) {
-		const struct op_event *e = &events[s->event];
-		uint64_t other;
-
-		if (e->is_backward)
-			continue;
-		if (!map_find(&g->forward, s->number, &other))
-			map_put(&g->forward, s->number, s->event);
-		else if (other == AMBIGUOUS)
-			continue;
-		else if (events[other].track != e->track)
-			map_put(&g->forward, s->number, AMBIGUOUS);
-		else if (events[other].start_ns <= e->start_ns)
-			map_put(&g->forward, s->number, s->event);
-	}
-}
-
 /* Operators backward, and those they called, count for the module of their operator forward. */
 static void follow_backward(struct gathering *g, uint32_t *backward_of)
 {
 	const struct ops_tree *t = &g->tree;
+	uint32_t *forward = op_backward_find(t);
 
-	vec_each (&t->x->sequences, s) {
-		uint64_t forward;
-
-		if (t->x->v.v[s->event].is_backward && map_find(&g->forward, s->number, &forward) &&
-			forward != AMBIGUOUS)
-			backward_of[s->event] = g->module_of[forward];
-	}
+	for (size_t i = 0; forward && i < t->n_events; i++)
+		if (forward[i])
+			backward_of[i] = g->module_of[forward[i] - 1];
+	free(forward);
 	for (size_t i = 0; i < t->n; i++) { /* callers come before their calls */
 		uint32_t node = t->order[i], up = t->parent[node];
 		const struct op_event *e = ops_node(t, node);
@@ -198,9 +177,25 @@ static void add_device(struct gathering *g, const uint32_t *backward_of)
 
 /* ---- result ---------------------------------------------------------------------------------- */
 
+/* From the first to the last event of the host's. */
+static double length_s(struct op_events *x)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+
+	vec_each (&x->v, e) {
+		if (op_is_device(e))
+			continue;
+		first = e->start_ns < first ? e->start_ns : first;
+		last = e->start_ns + e->duration_ns > last ? e->start_ns + e->duration_ns : last;
+	}
+	return last > first ? (double)(last - first) / 1e9 : 0;
+}
+
 /* Rows are made after their callers, so the last ones come first here. */
 static void sum_up(struct gathering *g)
 {
+	double all_s = length_s(g->tree.x);
+
 	for (size_t i = g->rows.n; i-- > 0;) {
 		struct op_module *m = &g->rows.v[i].x;
 
@@ -208,6 +203,7 @@ static void sum_up(struct gathering *g)
 		m->device_s += m->self_device_s;
 		m->n_launches += m->n_self_launches;
 		g->to->has_backward |= m->self_backward_s > 0;
+		m->share = all_s > 0 ? (m->seconds + m->backward_s) / all_s : 0;
 		if (m->parent != OPS_NONE) {
 			struct op_module *up = &g->rows.v[m->parent].x;
 
@@ -222,6 +218,7 @@ static void put_in_order(struct gathering *g, struct arena *a)
 {
 	struct op_module *v = arena_new_n(a, struct op_module, g->rows.n + 1);
 	uint32_t *place = xcalloc(g->rows.n + 1, sizeof *place), at = g->first;
+	uint64_t path;
 
 	while (at != OPS_NONE) {
 		const struct row *r = &g->rows.v[at];
@@ -229,6 +226,9 @@ static void put_in_order(struct gathering *g, struct arena *a)
 		place[at] = (uint32_t)g->to->n;
 		v[g->to->n] = r->x;
 		v[g->to->n].parent = r->x.parent == OPS_NONE ? g->to->n : place[r->x.parent];
+		v[g->to->n].path = map_find(&g->tree.x->module_paths, r->name, &path)
+			? arena_strdup(a, op_events_name(g->tree.x, (uint32_t)path))
+			: "";
 		v[g->to->n++].name =
 			arena_strdup(a, op_events_name(g->tree.x, r->name) + strlen(PREFIX));
 		if (r->first_child != OPS_NONE) {
@@ -263,11 +263,11 @@ const struct op_modules *op_modules_build(struct arena *a, struct op_events *x)
 	for (size_t i = 0; i < x->names.items.n; i++)
 		g.is_module[i] =
 			strncmp(op_events_name(x, (uint32_t)i), PREFIX, strlen(PREFIX)) == 0;
+	g.to->has_memory = x->memory.n > 0;
 	g.module_of = none_of(x->v.n);
 	backward_of = none_of(x->v.n);
 	g.top = none_of(x->tracks.items.n);
 	follow_calls(&g);
-	number_forward(&g);
 	follow_backward(&g, backward_of);
 	add_device(&g, backward_of);
 	sum_up(&g);
@@ -279,7 +279,6 @@ const struct op_modules *op_modules_build(struct arena *a, struct op_events *x)
 	vec_done(&g.opens);
 	vec_done(&g.rows);
 	map_done(&g.row_of);
-	map_done(&g.forward);
 	ops_tree_done(&g.tree);
 	return g.to;
 }

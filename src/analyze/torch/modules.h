@@ -3,10 +3,9 @@
  * The modules of the model (nn.Module) in a PyTorch trace, as they called each other: needs Python functions (with_stack=True).
  * A row is a module called from one place of the tree; torch's names tell instances apart ("Linear_0", "Linear_1").
  *
- * What autograd did is of the module whose operator it belongs to, by their sequence numbers; a number that operators of two
- * threads have is of nobody. */
-#ifndef ANALYZE_OP_MODULES_H
-#define ANALYZE_OP_MODULES_H
+ * What autograd did is of the module whose operator it belongs to (backward.h). */
+#ifndef ANALYZE_TORCH_MODULES_H
+#define ANALYZE_TORCH_MODULES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,23 +16,28 @@ struct op_events;
 
 struct op_module {
 	const char *name; /* "Linear_0" */
-	size_t depth;     /* 0: no module called it */
-	size_t parent;    /* its row; itself at depth 0 */
+	/* as an attribute of the model, "layers.3.qkv"; "": the model itself, or not known */
+	const char *path;
+	size_t depth;  /* 0: no module called it */
+	size_t parent; /* its row; itself at depth 0 */
 	uint64_t n_calls;
 	double seconds, self_s; /* on the host, forward; self: without the modules it called */
-	uint64_t
-		n_operators; /* called in it and in no other one inside, operators of operators too */
+	/* called in it and in no other one inside, operators of operators too */
+	uint64_t n_operators;
 	double backward_s, self_backward_s; /* on the host */
-	double device_s, self_device_s;     /* kernels, copies and fills, forward and backward */
-	double self_device_backward_s;      /* the part of self_device_s that is backward */
+	double share; /* forward and backward, of the time from the first to the last event */
+	/* allocated less released while it ran forward, on all devices */
+	int64_t bytes, self_bytes;
+	double device_s, self_device_s; /* kernels, copies and fills, forward and backward */
+	double self_device_backward_s;  /* the part of self_device_s that is backward */
 	uint64_t n_launches, n_self_launches;
 };
 
 struct op_modules {
-	const struct op_module
-		*v; /* each after its caller, otherwise in the order of first calls */
+	/* each after its caller, otherwise in the order of first calls */
+	const struct op_module *v;
 	size_t n;
-	bool has_device, has_backward;
+	bool has_device, has_backward, has_memory;
 	double outside_device_s; /* of no module: the loss, the optimizer, copies … */
 };
 

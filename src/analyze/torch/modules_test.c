@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/op_modules.h"
-#include "analyze/op_rig.h"
+#include "analyze/torch/modules.h"
+#include "analyze/torch/rig.h"
 #include "base/arena.h"
 
 static void module(struct op_events *x, const char *name, int64_t start_ns, int64_t duration_ns)
@@ -74,8 +74,8 @@ static void autograd_counts_for_the_module_of_its_operator(void **state)
 	backward = op_rig_span(&x, OP_CPU, "AddmmBackward0", OP_RIG_OTHER_THREAD, 2000, 80);
 	x.v.v[backward].is_backward = 1;
 	x.v.v[backward].link = 2;
-	op_rig_span(&x, OP_CPU, "aten::mm", OP_RIG_OTHER_THREAD, 2010,
-		40); /* within it: no more time */
+	/* within it: no more time */
+	op_rig_span(&x, OP_CPU, "aten::mm", OP_RIG_OTHER_THREAD, 2010, 40);
 	x.v.v[x.v.n - 1].link = 3;
 	vec_push(&x.sequences, (struct op_sequence){ forward, 9 });
 	vec_push(&x.sequences, (struct op_sequence){ backward, 9 });

@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: MIT
- * See op_ranks.h. */
-#include "analyze/op_ranks.h"
+ * See ranks.h. */
+#include "analyze/torch/ranks.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_collectives.h"
-#include "analyze/op_events.h"
-#include "analyze/op_steps.h"
+#include "analyze/torch/collectives.h"
+#include "analyze/torch/computing.h"
+#include "analyze/torch/course.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/processes.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/subset.h"
+#include "analyze/torch/tree.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/xalloc.h"
 #include "base/banned.h"
 
 /* A rank stands out when the others waited for it longer than this share of their steps. */
 static const double STANDS_OUT = 0.05;
+
+enum { RANKS_MOST = 1024 }; /* in one recording, which is of one machine */
 
 /* ---- what the moments of a rank went to ------------------------------------------------------ */
 
@@ -71,7 +79,21 @@ static bool has_kernels(const struct op_events *x)
 	return false;
 }
 
-static void sum_up(struct arena *a, struct op_events *x, bool on_device, struct op_rank *to)
+static void add_computing(struct edges *to, struct op_events *x)
+{
+	struct ops_tree tree;
+	struct op_moments found;
+
+	ops_tree_init(&tree, x, false);
+	found = op_computing_find(&tree, NULL, 0);
+	vec_each (&found.v, m)
+		vec_push(&to->v, (struct edge){ m->t_ns, (int8_t)m->change, COMPUTES });
+	vec_done(&found.v);
+	ops_tree_done(&tree);
+}
+
+/* Returns when the first step begins: what came before it is no part of the training. */
+static int64_t sum_up(struct arena *a, struct op_events *x, bool on_device, struct op_rank *to)
 {
 	const struct op_steps *steps = op_steps_build(a, x);
 	bool has_device = has_kernels(x);
@@ -79,10 +101,11 @@ static void sum_up(struct arena *a, struct op_events *x, bool on_device, struct 
 
 	for (size_t i = 0; i < steps->n; i++)
 		add_edges(&edges, IN_STEP, steps->v[i].start_ns, steps->v[i].end_ns);
+	if (!has_device)
+		add_computing(&edges, x);
 	for (size_t i = 0; i < x->v.n; i++) {
 		const struct op_event *e = &x->v.v[i];
-		bool is_work = has_device ? e->category >= OP_KERNEL && e->category <= OP_SET
-					  : e->category == OP_CPU;
+		bool is_work = has_device && e->category >= OP_KERNEL && e->category <= OP_SET;
 
 		if (op_collectives_is_one(x, e, on_device))
 			add_edges(&edges, COMMUNICATES, e->start_ns, e->start_ns + e->duration_ns);
@@ -93,6 +116,7 @@ static void sum_up(struct arena *a, struct op_events *x, bool on_device, struct 
 	to->n_steps = steps->is_marked || steps->n > 1 ? steps->n : 0;
 	to->seconds = steps->seconds;
 	vec_done(&edges.v);
+	return to->n_steps ? steps->v[0].start_ns : INT64_MIN;
 }
 
 /* ---- one rank more --------------------------------------------------------------------------- */
@@ -127,14 +151,20 @@ static uint32_t kind_of(struct op_ranks *r, const struct op_collective_call *c)
 	return (uint32_t)i;
 }
 
-static void add_calls(struct op_ranks *r, const struct op_collective_calls *calls, uint32_t file)
+static void add_calls(struct op_ranks *r, const struct op_collective_calls *calls, uint32_t file,
+	int64_t since_ns)
 {
 	VEC(int64_t) n_seen = VEC_INIT;
 
 	for (size_t i = 0; i < calls->n; i++) {
 		const struct op_collective_call *c = &calls->v[i];
-		uint32_t kind = kind_of(r, c);
-		struct op_collective *to = &r->collectives.v[kind];
+		struct op_collective *to;
+		uint32_t kind;
+
+		if (c->start_ns < since_ns)
+			continue;
+		kind = kind_of(r, c);
+		to = &r->collectives.v[kind];
 
 		while (n_seen.n <= kind)
 			vec_push(&n_seen, 0);
@@ -149,7 +179,7 @@ static void add_calls(struct op_ranks *r, const struct op_collective_calls *call
 	vec_done(&n_seen);
 }
 
-int op_ranks_add(struct op_ranks *r, const char *path, struct op_events *x, struct err *e)
+static int add_one(struct op_ranks *r, const char *path, struct op_events *x, struct err *e)
 {
 	struct op_rank to = { .path = path,
 		.rank = x->rank >= 0 ? x->rank : rank_in_name(path),
@@ -175,10 +205,77 @@ int op_ranks_add(struct op_ranks *r, const char *path, struct op_events *x, stru
 		r->world_size = x->world_size;
 	if (*x->backend)
 		r->backend = arena_strdup(r->a, x->backend);
-	sum_up(r->a, x, calls.on_device, &to);
-	add_calls(r, &calls, to.file);
+	add_calls(r, &calls, to.file, sum_up(r->a, x, calls.on_device, &to));
 	vec_push(&r->v, to);
 	return 0;
+}
+
+/* ---- several in one recording ---------------------------------------------------------------- */
+
+/* Which of its processes train or communicate: ranks, where it is more than one. */
+static size_t find_ranks(const struct op_events *x, const struct op_processes *p, bool *ret_is)
+{
+	size_t *n_calls = xcalloc(p->names.items.n + 1, sizeof *n_calls), n = 0;
+
+	for (size_t i = 0; i < x->v.n; i++) {
+		const struct op_event *e = &x->v.v[i];
+		const char *name = op_events_name(x, e->name);
+
+		if (e->category <= OP_ANNOTATION)
+			n_calls[p->of_track[e->track]] +=
+				op_is_communication(name) || op_sign_of(name) & OP_SIGN_OPTIMIZER;
+	}
+	for (size_t i = 0; i < p->names.items.n; i++)
+		n += ret_is[i] = n_calls[i] > 1;
+	free(n_calls);
+	return n;
+}
+
+static int rank_of_process(const struct op_events *x, uint32_t pid)
+{
+	for (size_t i = 0; i < x->processes.n; i++)
+		if (x->processes.v[i].pid == pid)
+			return x->processes.v[i].rank;
+	return -1;
+}
+
+/* The file's own rank and name are of all of them: each has what its process was told, else its place. */
+static int add_process(struct op_ranks *r, const char *path, const struct op_events *x,
+	const char *process, int rank, struct err *e)
+{
+	struct op_events one;
+	int status;
+
+	op_subset_take(x, &(struct op_subset){ .process = process }, &one);
+	one.rank = rank >= 0 ? rank : (int)r->v.n;
+	status = add_one(r, path, &one, e);
+	op_events_done(&one);
+	return status;
+}
+
+int op_ranks_add(struct op_ranks *r, const char *path, struct op_events *x, struct err *e)
+{
+	struct op_processes p;
+	size_t n;
+	bool *is;
+	int status = 0;
+
+	op_processes_init(&p, x);
+	is = xcalloc(p.names.items.n + 1, sizeof *is);
+	n = find_ranks(x, &p, is);
+	if (n > RANKS_MOST)
+		status = err_set(e, ERR_BAD_FILE, "%s: more than %d ranks in one recording", path,
+			RANKS_MOST);
+	else if (n < 2)
+		status = add_one(r, path, x, e);
+	else
+		for (uint32_t i = 0; i < p.names.items.n && status == 0; i++)
+			if (is[i])
+				status = add_process(r, path, x, intern_get(&p.names, i)->p,
+					rank_of_process(x, op_processes_pid(&p, i)), e);
+	free(is);
+	op_processes_done(&p);
+	return status;
 }
 
 /* ---- side by side ---------------------------------------------------------------------------- */
@@ -342,8 +439,8 @@ int op_ranks_compare(struct op_ranks *r, struct err *e)
 {
 	if (r->v.n < 2)
 		return err_set(e, ERR_USAGE,
-			"--distributed compares ranks: give the traces of two or more, or their "
-			"folder");
+			"--distributed compares ranks: give the traces of two or more, their "
+			"folder, or a recording that holds them (run --torch)");
 	if (r->world_size > r->v.n)
 		vec_push(&r->notes,
 			arena_printf(r->a, "these are %zu of the job's %u ranks", r->v.n,

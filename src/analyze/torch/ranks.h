@@ -3,7 +3,7 @@
  * The traces of a distributed job side by side, one of each rank: what their time went to, how long they waited for each other
  * and for whom.
  *
- * Moments within the steps of a rank are of four kinds: it computed (kernels and copies; without a device operators), it
+ * Moments within the steps of a rank are of four kinds: it computed (kernels and copies; without a device operators, computing.h), it
  * communicated, both, or neither. A collective takes each of its ranks from when that one is there until the last one is, and then
  * for the transfer; so the shortest of the ranks' times of the same collective is taken for the transfer, and what is beyond it on
  * the others for waiting. No clock of one rank is compared with another's. The rank of the shortest time is the one the
@@ -13,8 +13,8 @@
  *	for each: op_ranks_add(&r, path, &events, &e);         events read with keeps_all; not needed afterwards
  *	op_ranks_compare(&r, &e);
  *	op_ranks_done(&r); */
-#ifndef ANALYZE_OP_RANKS_H
-#define ANALYZE_OP_RANKS_H
+#ifndef ANALYZE_TORCH_RANKS_H
+#define ANALYZE_TORCH_RANKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ struct op_ranks {
 	VEC(struct op_ranks_call) calls;       /* of all ranks */
 };
 
-/* ERR_USAGE where it cannot be of the same job: a rank that is there already, another number of ranks. */
+/* The processes of a recording that holds several ranks are added one by one. ERR_USAGE where it cannot be of the same job: a rank that is there already, another number of ranks. */
 int op_ranks_add(struct op_ranks *r, const char *path, struct op_events *x, struct err *e);
 /* After the last one. ERR_USAGE for fewer than two. */
 int op_ranks_compare(struct op_ranks *r, struct err *e);

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/op_ranks.h"
-#include "analyze/op_rig.h"
-#include "analyze/ops_diff.h"
+#include "analyze/torch/diff.h"
+#include "analyze/torch/ranks.h"
+#include "analyze/torch/rig.h"
 #include "base/arena.h"
 #include "base/err.h"
 
@@ -60,6 +60,45 @@ static void the_shortest_of_the_same_collective_is_the_transfer(void **state)
 	op_events_done(&slow);
 }
 
+static void one_recording_holds_several_ranks(void **state)
+{
+	static const char *const tracks[] = { "8\0001", "7\0001", "9\0001" };
+	struct op_events x = { .rank = -1 };
+	struct arena a = ARENA_INIT;
+	struct op_ranks r = { .a = &a };
+	struct err e;
+
+	(void)state;
+	for (int64_t i = 0; i < 3; i++)
+		for (int k = 0; k < 2;
+			k++) { /* the second comes late, and the first waits for it */
+			int64_t t = i * 1000;
+
+			op_rig_span(&x, OP_CPU, "aten::mm", tracks[k], 3, t, 200 + k * 400);
+			op_rig_span(&x, OP_ANNOTATION, "gloo:all_reduce", tracks[k], 3,
+				t + 200 + k * 400, 500 - k * 400);
+			op_rig_span(&x, OP_ANNOTATION, "Optimizer.step#SGD.step", tracks[k], 3,
+				t + 700, 100);
+		}
+	op_rig_span(&x, OP_CPU, "aten::stack", tracks[2], 3, 50, 100); /* a worker's */
+	vec_push(&x.processes, (struct op_process){ .pid = 7, .rank = 1 });
+	vec_push(&x.processes, (struct op_process){ .pid = 8, .rank = 0 });
+	assert_int_equal(op_ranks_add(&r, "x.lead", &x, &e), 0);
+	assert_int_equal(op_ranks_compare(&r, &e), 0);
+	assert_int_equal(r.v.n, 2);
+	for (int k = 0; k < 2; k++) {
+		assert_int_equal(r.v.v[k].rank, k);
+		assert_int_equal(r.v.v[k].n_steps, 3);
+		assert_int_equal(r.v.v[k].n_collectives, 3);
+	}
+	assert_ns(r.v.v[0].waiting_s, 3 * 400);
+	assert_ns(r.v.v[1].waiting_s, 0);
+	assert_ptr_equal(r.straggler, &r.v.v[1]);
+	op_ranks_done(&r);
+	arena_done(&a);
+	op_events_done(&x);
+}
+
 static void moments_of_a_step_are_of_four_kinds(void **state)
 {
 	struct op_events one = { 0 }, other = { 0 };
@@ -97,8 +136,8 @@ static void what_does_not_belong_together_is_refused_or_said(void **state)
 	make_rank(&one, -1, 300, 0); /* the name tells its rank */
 	make_rank(&two, 3, 300, 0);
 	make_rank(&three, 1, 300, 0);
-	op_rig_span(&three, OP_ANNOTATION, "gloo:all_reduce", OP_RIG_OTHER_THREAD, 600,
-		10); /* one more */
+	/* one more */
+	op_rig_span(&three, OP_ANNOTATION, "gloo:all_reduce", OP_RIG_OTHER_THREAD, 600, 10);
 	assert_int_equal(op_ranks_add(&r, "x/host_rank-3.json", &one, &e), 0);
 	assert_int_equal(op_ranks_add(&r, "two", &two, &e), -ERR_USAGE);
 	assert_non_null(strstr(e.text, "both of rank 3"));
@@ -196,14 +235,42 @@ static void steps_and_shares_leave_out_how_long_a_trace_is(void **state)
 	arena_done(&a);
 }
 
+static struct ops_diff_source of_one(struct arena *a, enum op_category category, int64_t ns)
+{
+	struct op_events x = { 0 };
+	struct ops_diff_source to;
+
+	op_rig_span(&x, category, "Optimizer.step#Adam.step", OP_RIG_THREAD, 0, ns);
+	to = ops_diff_take(a, "x", &x);
+	op_events_done(&x);
+	return to;
+}
+
+static void a_region_is_the_same_where_a_collector_took_it_for_an_operator(void **state)
+{
+	struct arena a = ARENA_INIT;
+	const struct ops_diff_source both[2] = { of_one(&a, OP_ANNOTATION, 60),
+		of_one(&a, OP_CPU, 80) };
+	const struct ops_diff *d = ops_diff_build(&a, both, OPS_DIFF_ABSOLUTE);
+
+	(void)state;
+	assert_int_equal(d->n, 1);
+	assert_true(d->v[0].is_annotation);
+	assert_ns(d->v[0].side[0].self_cpu_s, 60);
+	assert_ns(d->v[0].side[1].self_cpu_s, 80);
+	arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_shortest_of_the_same_collective_is_the_transfer),
 		cmocka_unit_test(moments_of_a_step_are_of_four_kinds),
+		cmocka_unit_test(one_recording_holds_several_ranks),
 		cmocka_unit_test(what_does_not_belong_together_is_refused_or_said),
 		cmocka_unit_test(changes_of_rows_add_up_to_the_change_of_the_whole),
 		cmocka_unit_test(steps_and_shares_leave_out_how_long_a_trace_is),
+		cmocka_unit_test(a_region_is_the_same_where_a_collector_took_it_for_an_operator),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * See op_record.h. */
-#include "analyze/op_record.h"
+ * See record.h. */
+#include "analyze/torch/record.h"
+#include "analyze/torch/waited.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/frames.h"
-#include "analyze/op_events.h"
+#include "analyze/code/frames.h"
+#include "analyze/torch/asides.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/lines.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -86,7 +89,38 @@ static const struct op_written *written(const struct op_written *v, size_t n, si
 
 struct all_rows {
 	struct rows names, shapes, tracks, texts;
+	/* by name: of a line that asked for something, made when first asked for */
+	uint32_t *codes;
 };
+
+/* "train.py(12): step" as a function that is this line alone, as traces tell no more of it. 0: it is something else. */
+static uint32_t line_row(const char *text, struct writer *w)
+{
+	for (const char *at = strchr(text, '('); at; at = strchr(at + 1, '(')) {
+		size_t n = strspn(at + 1, "0123456789");
+		const char *end = at + 1 + n;
+		unsigned long line = n && n < 10 ? strtoul(at + 1, NULL, 10) : 0;
+
+		if (at == text || !line || *end != ')' || (end[1] && strncmp(end, "): ", 3) != 0))
+			continue;
+		return writer_row(w, RECORD_code,
+			&(struct rec_code){ .file = writer_path(w, text, (size_t)(at - text)),
+				.qualname = end[1] ? writer_string(w, end + 3) : 0,
+				.first_line = (uint32_t)line });
+	}
+	return 0;
+}
+
+static uint32_t code_of(const struct op_events *x, size_t i, struct all_rows *r, struct writer *w)
+{
+	uint32_t source = i < x->sources.n ? x->sources.v[i] : 0;
+
+	if (!source)
+		return 0;
+	if (!r->codes[source])
+		r->codes[source] = line_row(op_events_name(x, source - 1), w);
+	return r->codes[source];
+}
 
 static uint32_t launch_row(const struct op_events *x, const struct op_event *e, struct writer *w)
 {
@@ -107,6 +141,7 @@ static void write_spans(const struct op_events *x, struct all_rows *r, struct wr
 			.category = e->category,
 			.link = e->link,
 			.is_backward = e->is_backward,
+			.code = code_of(x, i, r, w),
 			.form = row(&r->texts, from->form),
 			.numbers = numbers_of(x, from) };
 
@@ -151,7 +186,7 @@ static void write_memory(const struct op_events *x, struct all_rows *r, struct w
 	}
 }
 
-static void write_rest(const struct op_events *x, struct all_rows *r, struct writer *w)
+static void write_marks(const struct op_events *x, struct all_rows *r, struct writer *w)
 {
 	for (size_t i = 0; i < x->marks.n; i++) {
 		const struct op_mark *m = &x->marks.v[i];
@@ -162,10 +197,29 @@ static void write_rest(const struct op_events *x, struct all_rows *r, struct wri
 				.form = row(&r->texts, m->written.form),
 				.numbers = numbers_of(x, &m->written) });
 	}
+}
+
+/* is_more: of those that tell of the program, whose first part had not come to its end. */
+/* What a trace says of its own events; the rest a recording has once, of the first. */
+static bool is_of_each_trace(const char *key)
+{
+	static const char *const keys[] = { OP_COMPILED_KEY, OP_LINES_KEY, "baseTimeNanoseconds" };
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (strcmp(key, keys[i]) == 0)
+			return true;
+	return false;
+}
+
+static void write_properties(
+	const struct op_events *x, bool is_more, struct all_rows *r, struct writer *w)
+{
 	for (size_t i = 0; i < x->properties.n; i++) {
 		const struct op_property *p = &x->properties.v[i];
 		const struct intern_item *value = intern_get(&x->texts, p->value);
 
+		if (is_more && !is_of_each_trace(intern_get(&x->texts, p->key)->p))
+			continue;
 		writer_add(w, RECORD_op_property,
 			&(struct rec_op_property){ .key = row(&r->texts, p->key),
 				.value = { value->p, (uint32_t)value->n } });
@@ -193,19 +247,32 @@ static void write_facts(const struct op_events *x, struct writer *w)
 	writer_add(w, RECORD_op_trace, &to);
 }
 
-void op_record_write(const struct op_events *x, struct writer *w)
+static void write_events(const struct op_events *x, bool is_more, struct writer *w)
 {
 	struct all_rows r = { rows_of(&x->names, w), rows_of(&x->shapes, w), rows_of(&x->tracks, w),
-		rows_of(&x->texts, w) };
+		rows_of(&x->texts, w), xcalloc(x->names.items.n + 1, sizeof(uint32_t)) };
 
-	write_facts(x, w);
+	if (!is_more)
+		write_facts(x, w);
 	write_spans(x, &r, w);
 	write_memory(x, &r, w);
-	write_rest(x, &r, w);
+	write_marks(x, &r, w);
+	write_properties(x, is_more, &r, w);
 	free(r.names.row);
 	free(r.shapes.row);
 	free(r.tracks.row);
 	free(r.texts.row);
+	free(r.codes);
+}
+
+void op_record_write(const struct op_events *x, struct writer *w)
+{
+	write_events(x, false, w);
+}
+
+void op_record_write_more(const struct op_events *x, struct writer *w)
+{
+	write_events(x, true, w);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -318,18 +385,20 @@ static uint32_t detail_of(struct loading *l, const struct rec_op *r)
 static uint32_t source_of(struct loading *l, const struct rec_op *r)
 {
 	uint64_t key = (uint64_t)r->code << 32 | r->offset, id;
+	const struct rec_code *code = tables_row(l->t, RECORD_code, r->code);
 	struct buf text = BUF_INIT;
 	struct stack_frame f;
 
-	if (!r->code || r->code > tables_count(l->t, RECORD_code))
+	if (!r->code || !code)
 		return 0;
 	if (map_find(&l->sources, key, &id))
 		return (uint32_t)id;
 	if (!l->frames)
 		l->frames = frames_new(&l->arena, l->t);
 	f = frames_of_code(l->frames, r->code, r->offset);
-	buf_printf(&text, "%s(%d): %s", frames_module_path(f.file),
-		f.line > 0 ? f.line : (int)f.first_line, f.name);
+	buf_printf(&text, "%s(%d)%s%s", frames_module_path(f.file),
+		f.line > 0 ? f.line : (int)code->first_line, code->qualname ? ": " : "",
+		code->qualname ? f.name : "");
 	id = 1 + intern_add(&l->to->names, text.data, text.n, NULL);
 	map_put(&l->sources, key, id);
 	buf_done(&text);
@@ -358,7 +427,7 @@ static int read_spans(struct loading *l)
 		struct op_event x = { .start_ns = time_of(r->t_ns),
 			.duration_ns = time_of(r->duration_ns),
 			.link = r->link,
-			.is_backward = r->is_backward != 0,
+			.is_backward = r->is_backward,
 			.category = r->category };
 
 		if (x.category >= OP_N_CATEGORIES) { /* of a later version */
@@ -459,6 +528,32 @@ static void read_compiled(struct loading *l)
 	record_iter_done(&properties);
 }
 
+static int64_t number_of(const rec_bytes *text)
+{
+	char copy[32] = "";
+
+	if (text->n < sizeof copy)
+		memcpy(copy, text->n ? text->p : "", text->n);
+	return strtoll(copy, NULL, 10);
+}
+
+/* Of traces that were written one after the other, each with its own beginning. */
+static void read_lines(struct loading *l)
+{
+	struct record_iter it = record_iter(l->t, RECORD_op_property);
+	int64_t base_ns = 0;
+
+	for (const struct rec_op_property *r; (r = record_next(&it));) {
+		const char *key = tables_string(l->t, r->key);
+
+		if (strcmp(key, "baseTimeNanoseconds") == 0)
+			base_ns = number_of(&r->value);
+		else if (strcmp(key, OP_LINES_KEY) == 0)
+			op_lines_take(l->to, r->value.n ? r->value.p : "", r->value.n, base_ns);
+	}
+	record_iter_done(&it);
+}
+
 static void read_rest(struct loading *l)
 {
 	struct record_iter marks = record_iter(l->t, RECORD_op_mark);
@@ -508,8 +603,12 @@ int op_record_read(struct tables *t, struct op_events *to, struct err *e)
 	status = read_spans(&l);
 	if (status == 0)
 		status = read_memory(&l);
-	if (status == 0)
+	if (status == 0) {
+		op_waited_find(t, to);
 		read_compiled(&l);
+		read_lines(&l);
+		op_asides_read(t, to);
+	}
 	if (status == 0 && to->keeps_all)
 		read_rest(&l);
 	reader_check(tables_reader(t));

@@ -12,8 +12,8 @@
  *
  * code and offset: the Python function that called it, and where. Times are the recording's, as of samples. Categories are
  * in wire/ops.h: a named region is OP_ANNOTATION; "ProfilerStep#7" makes steps. */
-#ifndef ANALYZE_OP_RECORD_H
-#define ANALYZE_OP_RECORD_H
+#ifndef ANALYZE_TORCH_RECORD_H
+#define ANALYZE_TORCH_RECORD_H
 
 #include <stdbool.h>
 
@@ -25,6 +25,8 @@ struct writer;
 
 /* All of x; what was kept of its file (keeps_all), too. No segment may end meanwhile. */
 void op_record_write(const struct op_events *x, struct writer *w);
+/* A later part of the same process's trace: without what is known from the first. */
+void op_record_write_more(const struct op_events *x, struct writer *w);
 
 bool op_record_is_in(const struct reader *r);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Hand-made PyTorch traces for tests: spans, launches and what they launched, one call each. Times are ns. */
-#ifndef ANALYZE_OP_RIG_H
-#define ANALYZE_OP_RIG_H
+#ifndef ANALYZE_TORCH_RIG_H
+#define ANALYZE_TORCH_RIG_H
 
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/op_events.h"
+#include "analyze/torch/events.h"
 
 #define OP_RIG_THREAD       "7\0001", 3
 #define OP_RIG_OTHER_THREAD "7\0002", 3

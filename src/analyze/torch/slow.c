@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * See op_slow.h. */
-#include "analyze/op_slow.h"
+ * See slow.h. */
+#include "analyze/torch/slow.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/op_steps.h"
-#include "analyze/ops_tree.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/tree.h"
+#include "analyze/torch/waited.h"
 #include "base/arena.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
 
 struct sum {
 	int64_t ns;
+	int64_t waited_ns;
 	uint64_t n_times;
 };
 
 struct comparing {
 	struct ops_tree tree;
 	const struct op_steps *steps;
-	int64_t *self_ns; /* by node */
+	int64_t *self_ns;   /* by node */
+	int64_t *waited_ns; /* by event, of its own time; NULL: nothing waited */
 	size_t n_names;
 };
 
@@ -43,6 +46,12 @@ static void find_self(struct comparing *c)
 	}
 }
 
+static void find_waited(struct comparing *c)
+{
+	if (c->tree.x->waited.n)
+		c->waited_ns = op_waited_own(&c->tree);
+}
+
 /* Sums by name: first of the host, then of the device. On the host a step is as marked, on the device until its work has ended. */
 static void sum_step(const struct comparing *c, const struct op_step *s, struct sum *sums)
 {
@@ -60,6 +69,8 @@ static void sum_step(const struct comparing *c, const struct op_step *s, struct 
 			t->name_flags[e->name] & OPS_NAME_STEP)
 			continue;
 		to->ns += c->self_ns[node];
+		if (c->waited_ns && node < t->n_events)
+			to->waited_ns += c->waited_ns[node];
 		to->n_times++;
 	}
 }
@@ -88,6 +99,7 @@ static void compare(
 					.is_device = i >= c->n_names,
 					.seconds = (double)own[i].ns / 1e9,
 					.median_s = (double)median[i].ns / 1e9,
+					.waited_s = (double)own[i].waited_ns / 1e9,
 					.n_times = own[i].n_times,
 					.n_median = median[i].n_times });
 	if (rows.n)
@@ -144,12 +156,14 @@ const struct op_slow *op_slow_build(
 	ops_tree_init(&c.tree, x, false);
 	c.n_names = x->names.items.n;
 	find_self(&c);
+	find_waited(&c);
 	median = xcalloc(2 * c.n_names + 1, sizeof *median);
 	sum_step(&c, &steps->v[to->median], median);
 	for (size_t i = 0; i < to->n; i++)
 		compare(&c, a, median, &v[i]);
 	free(median);
 	free(c.self_ns);
+	free(c.waited_ns);
 	ops_tree_done(&c.tree);
 	return to;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Why a step took longer than others: its operators and kernels beside those of the median step. */
-#ifndef ANALYZE_OP_SLOW_H
-#define ANALYZE_OP_SLOW_H
+#ifndef ANALYZE_TORCH_SLOW_H
+#define ANALYZE_TORCH_SLOW_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +18,7 @@ struct op_slow_row {
 	bool is_device; /* it ran there; else an operator or a region, its own time on the host */
 	double seconds, median_s; /* in this step, in the median one */
 	uint64_t n_times, n_median;
+	double waited_s; /* at least, in this step: ready to run while others had the CPU */
 };
 
 struct op_slow_step {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * See op_stacks.h. */
-#include "analyze/op_stacks.h"
+ * See stacks.h. */
+#include "analyze/torch/stacks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_events.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
+#include "analyze/torch/events.h"
 #include "base/budget.h"
 #include "base/buf.h"
 #include "base/err.h"

@@ -8,8 +8,8 @@
  *
  *	if (op_stacks_open(&r, x, path, e) == 0) …
  *	reader_close(r); */
-#ifndef ANALYZE_OP_STACKS_H
-#define ANALYZE_OP_STACKS_H
+#ifndef ANALYZE_TORCH_STACKS_H
+#define ANALYZE_TORCH_STACKS_H
 
 struct err;
 struct foreign;

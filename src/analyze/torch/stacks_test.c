@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Spans of traces as stacks: what lies in what, what is cut, begun and never ended, and whose thread it is. */
-#include "analyze/op_stacks.h"
+#include "analyze/torch/stacks.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/op_rig.h"
 #include "analyze/origin.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
+#include "analyze/torch/rig.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"

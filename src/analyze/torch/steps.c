@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT
- * See op_steps.h. */
-#include "analyze/op_steps.h"
+ * See steps.h. */
+#include "analyze/torch/steps.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_compile.h"
-#include "analyze/op_periods.h"
-#include "analyze/ops_tree.h"
+#include "analyze/torch/asides.h"
+#include "analyze/torch/compile.h"
+#include "analyze/torch/computing.h"
+#include "analyze/torch/periods.h"
+#include "analyze/torch/processes.h"
+#include "analyze/torch/tree.h"
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
 
 const char *const op_part_names[OP_N_PARTS] = { "kernel", "memcpy", "memset", "communication",
 	"runtime", "dataloader", "compile", "cpu", "other" };
+
+/* No part of its own: while the host computes, communication is covered. */
+enum { COMPUTING = OP_PART_OTHER, N_OPEN };
 
 struct edge { /* of a stretch of one part, neighbours joined */
 	int64_t t_ns;
@@ -33,6 +40,8 @@ struct splitting {
 	VEC(struct edge) edges;
 	VEC(struct op_step) steps;
 	struct op_steps *to;
+	struct op_processes processes;
+	uint32_t process; /* whose steps */
 };
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -46,7 +55,8 @@ bool op_is_communication(const char *name)
 {
 	return begins(name, "nccl") || strstr(name, "ncclDevKernel") ||
 		strstr(name, "ncclKernel") || begins(name, "gloo:") || begins(name, "mpi:") ||
-		begins(name, "c10d::") || strcmp(name, "record_param_comms") == 0;
+		begins(name, "c10d::") || begins(name, "_c10d_functional::") ||
+		strcmp(name, "record_param_comms") == 0;
 }
 
 bool op_uses_tensor_cores(const char *kernel)
@@ -121,6 +131,13 @@ static void close_stretch(struct splitting *p, unsigned part)
 	s->is_open = false;
 }
 
+/* What a device does is nobody's but the one's who asks. */
+static bool is_of_steps(const struct splitting *p, const struct op_event *e)
+{
+	return p->to->how == OP_STEPS_ALL || op_is_device(e) ||
+		p->processes.of_track[e->track] == p->process;
+}
+
 static void make_edges(struct splitting *p)
 {
 	const struct ops_tree *t = &p->tree;
@@ -131,7 +148,7 @@ static void make_edges(struct splitting *p)
 		int64_t end = e->start_ns + e->duration_ns;
 		struct stretch *s = &p->last[part < OP_PART_OTHER ? part : 0];
 
-		if (part >= OP_PART_OTHER || !e->duration_ns)
+		if (part >= OP_PART_OTHER || !e->duration_ns || !is_of_steps(p, e))
 			continue;
 		if (s->is_open && e->start_ns > s->end_ns)
 			close_stretch(p, part);
@@ -141,6 +158,30 @@ static void make_edges(struct splitting *p)
 	}
 	for (unsigned part = 0; part < OP_PART_OTHER; part++)
 		close_stretch(p, part);
+}
+
+/* With a device, what it computes comes before communication anyway, and what the host does covers nothing. */
+static void add_computing(struct splitting *p)
+{
+	struct op_moments found;
+
+	if (p->tree.x->has_device)
+		return;
+	found = op_computing_find(&p->tree, &p->processes, p->process);
+	vec_each (&found.v, m)
+		vec_push(&p->edges, (struct edge){ m->t_ns, m->change * (COMPUTING + 1) });
+	vec_done(&found.v);
+}
+
+/* The part a moment belongs to; OP_PART_OTHER: none. */
+static unsigned first_open(const int32_t n_open[N_OPEN])
+{
+	unsigned first = 0;
+
+	while (first < OP_PART_OTHER &&
+		(n_open[first] <= 0 || (first == OP_PART_COMMUNICATION && n_open[COMPUTING] > 0)))
+		first++;
+	return first;
 }
 
 static int by_time(const void *a, const void *b)
@@ -159,6 +200,15 @@ static void find_steps(struct splitting *p, struct arena *a)
 	op_periods_find(&p->tree, &found);
 	p->to->how = found.how;
 	p->to->is_marked = found.how == OP_STEPS_MARKED;
+	p->process = found.process;
+	p->to->pid = found.how == OP_STEPS_ALL ? 0 : op_processes_pid(&p->processes, found.process);
+	p->to->n_processes = found.n_processes;
+	p->to->n_calls = found.n_calls;
+	p->to->n_micro = found.n_micro;
+	p->to->is_training = found.is_training;
+	p->to->n_validations = found.validations.n;
+	p->to->validations = arena_copy(
+		a, found.validations.v, found.validations.n * sizeof *found.validations.v);
 	for (size_t i = 0; i < found.v.n; i++) {
 		const struct op_period *x = &found.v.v[i];
 		const char *name = x->name != OPS_NONE
@@ -173,22 +223,14 @@ static void find_steps(struct splitting *p, struct arena *a)
 				.host_start_ns = x->start_ns,
 				.host_end_ns = x->end_ns });
 	}
-	vec_done(&found.v);
+	op_periods_done(&found);
 }
 
 /* The step that was under way on the host at that time; steps are in order, and do not overlap there. */
 static struct op_step *step_at(struct splitting *p, int64_t t_ns)
 {
-	size_t low = 0, high = p->steps.n;
+	size_t low = bisect(i, p->steps.n, p->steps.v[i].start_ns <= t_ns);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->steps.v[middle].start_ns <= t_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && p->steps.v[low - 1].end_ns >= t_ns ? &p->steps.v[low - 1] : NULL;
 }
 
@@ -237,18 +279,17 @@ static void give(struct splitting *p, int64_t from, int64_t to, unsigned part, s
 
 static void split(struct splitting *p)
 {
-	unsigned n_open[OP_PART_OTHER] = { 0 };
+	int32_t n_open[N_OPEN] = { 0 };
 	size_t at = 0;
 
 	if (p->edges.n)
 		qsort(p->edges.v, p->edges.n, sizeof *p->edges.v, by_time);
 	for (size_t i = 0; i < p->edges.n; i++) {
 		const struct edge *e = &p->edges.v[i];
-		unsigned part = (unsigned)(e->part < 0 ? -e->part : e->part) - 1, first = 0;
+		unsigned part = (unsigned)(e->part < 0 ? -e->part : e->part) - 1, first;
 
-		n_open[part] += e->part > 0 ? 1u : -1u;
-		while (first < OP_PART_OTHER && !n_open[first])
-			first++;
+		n_open[part] += e->part > 0 ? 1 : -1;
+		first = first_open(n_open);
 		if (first < OP_PART_OTHER && i + 1 < p->edges.n)
 			give(p, e->t_ns, p->edges.v[i + 1].t_ns, first, &at);
 	}
@@ -341,10 +382,13 @@ const struct op_steps *op_steps_build(struct arena *a, struct op_events *x)
 {
 	struct splitting p = { .to = arena_new(a, struct op_steps) };
 
+	op_asides_of_python(x);
 	ops_tree_init(&p.tree, x, false);
+	op_processes_init(&p.processes, x);
 	look_at_names(&p);
-	make_edges(&p);
 	find_steps(&p, a);
+	make_edges(&p);
+	add_computing(&p);
 	stretch_steps(&p);
 	split(&p);
 	sum_steps(&p);
@@ -355,6 +399,7 @@ const struct op_steps *op_steps_build(struct arena *a, struct op_events *x)
 	vec_done(&p.steps);
 	vec_done(&p.edges);
 	free(p.name_part);
+	op_processes_done(&p.processes);
 	ops_tree_done(&p.tree);
 	return p.to;
 }

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
  * The steps of a training in a PyTorch trace, and what each of their moments went to. A moment belongs to one part only: to
- * the first of enum op_part that anything ran of at that moment, on whatever thread or stream; what remains is OTHER.
+ * the first of enum op_part that anything ran of at that moment, on whatever thread or stream; what remains is OTHER. Without a
+ * device, communication is passed over while an operator computes (computing.h): it is what nothing covers.
  *
  * A step is what torch.profiler marked as ProfilerStep#N, or what op_periods finds, until the last kernel launched in it has ended,
- * without what the step before it still holds; a trace in which nothing is found is one step. */
-#ifndef ANALYZE_OP_STEPS_H
-#define ANALYZE_OP_STEPS_H
+ * without what the step before it still holds; a trace in which nothing is found is one step. Steps are of one process, and what
+ * others ran meanwhile on the host is no part of them. */
+#ifndef ANALYZE_TORCH_STEPS_H
+#define ANALYZE_TORCH_STEPS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/op_periods.h"
+#include "analyze/torch/periods.h"
 
 struct arena;
 struct op_events;
@@ -48,6 +50,14 @@ struct op_steps {
 	double parts_s[OP_N_PARTS];
 	double median_s, p99_s, max_s;     /* of a step */
 	double median_parts_s[OP_N_PARTS]; /* each part's own */
+
+	uint32_t pid;         /* whose steps; 0: not known */
+	unsigned n_processes; /* that make steps so; the others' are not among these */
+	unsigned n_calls;     /* of optimizers in a step; 0: not known */
+	unsigned n_micro;     /* batches whose gradients a step adds up; 0: not known */
+	bool is_training;     /* with backward passes, or an optimizer */
+	const struct op_validation *validations; /* between steps, in the order of time */
+	size_t n_validations;
 
 	/* On the device, of all events. */
 	double busy_s;        /* a kernel, copy or fill ran, within steps */

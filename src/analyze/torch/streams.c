@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * See op_streams.h. */
-#include "analyze/op_streams.h"
+ * See streams.h. */
+#include "analyze/torch/streams.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ops_tree.h"
+#include "analyze/torch/tree.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/xalloc.h"

@@ -8,13 +8,13 @@
  *
  * The queue of a stream is what was launched and has not begun: longer by one when a launch begins, shorter when its work does. A
  * device whose queue is empty most of the time waits for the host. */
-#ifndef ANALYZE_OP_STREAMS_H
-#define ANALYZE_OP_STREAMS_H
+#ifndef ANALYZE_TORCH_STREAMS_H
+#define ANALYZE_TORCH_STREAMS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/op_curve.h"
+#include "analyze/torch/level_curve.h"
 
 struct arena;
 struct op_events;
@@ -50,11 +50,11 @@ struct op_streams {
 	uint64_t n_launches;
 	uint64_t n_short; /* what was launched took less time than to launch it */
 	uint64_t n_slow, n_late;
-	double median_delay_s, p99_delay_s,
-		max_delay_s; /* from the end of the launch to the begin on the device, 0 at least */
+	/* from the end of the launch to the begin on the device, 0 at least */
+	double median_delay_s, p99_delay_s, max_delay_s;
 	double median_launch_s, p99_launch_s, max_launch_s;
-	const struct op_slow_launch
-		*slowest; /* calls longer than OP_SLOW_LAUNCH_NS, longest first */
+	/* calls longer than OP_SLOW_LAUNCH_NS, longest first */
+	const struct op_slow_launch *slowest;
 	size_t n_slowest;
 };
 

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/op_kernels.h"
-#include "analyze/op_rig.h"
-#include "analyze/op_streams.h"
+#include "analyze/torch/kernels.h"
+#include "analyze/torch/rig.h"
+#include "analyze/torch/streams.h"
 #include "base/arena.h"
 
 enum { US = 1000 };
@@ -29,8 +29,8 @@ static void make_gaps(struct op_events *x)
 	op_rig_launch(x, 250 * US, 60 * US, 1, 13);      /* late, and slow */
 	op_rig_kernel(x, "c", 320 * US, 80 * US, 1, 13); /* 320–400 */
 	op_rig_launch(x, 340 * US, 10 * US, 1, 14);
-	op_rig_kernel(
-		x, "d", 500 * US, 5 * US, 1, 14); /* 500–505: launched in time, after a long gap */
+	/* 500–505: launched in time, after a long gap */
+	op_rig_kernel(x, "d", 500 * US, 5 * US, 1, 14);
 	op_rig_kernel(x, "e", 605 * US, 95 * US, 0, 0); /* 605–700: nobody knows its launch */
 }
 
@@ -116,8 +116,8 @@ static void the_busiest_stream_comes_first_and_without_launches_no_queue_is_know
 	(void)state;
 	op_rig_span(&x, OP_COPY, "Memcpy", OP_RIG_STREAM, 0, 10 * US);
 	op_rig_span(&x, OP_KERNEL, "k", OP_RIG_OTHER_STREAM, 0, 20 * US);
-	op_rig_span(
-		&x, OP_KERNEL, "k", OP_RIG_OTHER_STREAM, 5 * US, 10 * US); /* within the other */
+	/* within the other */
+	op_rig_span(&x, OP_KERNEL, "k", OP_RIG_OTHER_STREAM, 5 * US, 10 * US);
 	op_rig_span(&x, OP_DEVICE_ANNOTATION, "step", OP_RIG_STREAM, 0, 1000 * US);
 	s = op_streams_build(&a, &x);
 	assert_int_equal(s->n, 2);

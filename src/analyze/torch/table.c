@@ -2,13 +2,13 @@
  *
  * See ops.h: counts as torch does. Sums are made in torch's order and precision, span by span: the last digit of a time
  * that lies between two roundings depends on it. */
-#include "analyze/ops.h"
+#include "analyze/torch/table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ops_rows.h"
-#include "analyze/ops_tree.h"
+#include "analyze/torch/table_rows.h"
+#include "analyze/torch/tree.h"
 #include "base/arena.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
@@ -320,9 +320,13 @@ struct ops *ops_as_torch(struct arena *a, struct op_events *x, const struct ops_
 	for (size_t i = 0; i < c.tree.n; i++) {
 		uint32_t node = c.tree.order[i];
 		const struct op_event *e = ops_node(&c.tree, node);
+		struct ops_row *r;
 
-		if (!c.is_folded[node] && (torch->python_rows || e->category != OP_PYTHON))
-			add_to_row(&c, node, ops_rows_of(&rows, e, 0));
+		if (c.is_folded[node] || (!torch->python_rows && e->category == OP_PYTHON))
+			continue;
+		r = ops_rows_of(&rows, e, 0);
+		r->flops += ops_rows_torch_flops(&rows, e);
+		add_to_row(&c, node, r);
 	}
 	ops = ops_rows_take(&rows);
 	ops_tree_done(&c.tree);

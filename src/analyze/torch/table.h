@@ -8,8 +8,8 @@
  * last digit, with its oddities: memory of other threads, negative self times where spans overlap, kernels of a
  * folded call replaced. ops_count counts whole nanoseconds: a moment belongs to the innermost span alone, and the total
  * of a row does not count calls within calls of the same row twice. */
-#ifndef ANALYZE_OPS_H
-#define ANALYZE_OPS_H
+#ifndef ANALYZE_TORCH_TABLE_H
+#define ANALYZE_TORCH_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,8 +33,18 @@ bool ops_torch_version(const struct op_events *x, const char *version, struct op
 
 struct ops_options {
 	bool by_shape;
-	unsigned
-		n_stack; /* ops_count: a row for each of so many Python functions around the call; 0: not by them */
+	/* ops_count: a row for each of so many Python functions around the call; 0: not by them */
+	unsigned n_stack;
+};
+
+/* ops_count: a line of Python and a module that asked for an operator, and what they have of its row. */
+struct ops_place {
+	/* "train.py(12): step"; "train.py: step" where the line is not known; "": nothing is */
+	const char *source;
+	const char *module; /* "Linear_0"; "": none, or not known */
+	bool is_backward; /* it ran backward; both are of the operator forward that it belongs to */
+	uint64_t n_calls;
+	double self_cpu_us, cpu_us, self_device_us; /* add up to those of the row */
 };
 
 struct ops_row {
@@ -49,13 +59,15 @@ struct ops_row {
 
 	/* ops_count only. */
 	double median_us, p99_us, max_us; /* of a call, on the CPU */
-	uint64_t n_launches;              /* kernels, copies and fills of its own calls */
-	const char *
-		stack; /* Python functions around it, the innermost first, with ';' between them; "" unless by them */
-	/* Where most of its own time was asked for, from Python functions in the trace; "": not known. */
-	const char
-		*source; /* the innermost function that is not torch's own: "train.py(12): step" */
-	const char *module; /* "Linear_0" */
+	double waited_us; /* of its own time, at least: ready to run while others had the CPU (waited.h) */
+	uint64_t n_launches; /* kernels, copies and fills of its own calls */
+	/* Python functions around it, the innermost first, with ';' between them; "" unless by them */
+	const char *stack;
+	const struct ops_place *places; /* by own time, falling */
+	size_t n_places;                /* 0: nothing is known of them */
+	/* Those of its places that have at least half of its own time; "": there is none, or it is not known. */
+	const char *source, *module;
+	double source_share; /* of its own time, where there is a source */
 };
 
 struct ops {
@@ -66,8 +78,8 @@ struct ops {
 	bool has_device_time, has_device_memory, has_memory, has_flops, has_shapes;
 	bool has_device; /* one was profiled */
 	bool has_stack, has_source, has_module;
-	const uint32_t *
-		asked; /* ops_count: by event, the name of the function or line that asked for it + 1, as in source; 0: not known; NULL: of none */
+	/* ops_count: by event, the name of the function or line that asked for it + 1, as in source; 0: not known; NULL: of none */
+	const uint32_t *asked;
 };
 
 /* The events' tracks are adjusted: a runtime call belongs to the thread of its operator. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * See ops_rows.h; and the order of rows. */
-#include "analyze/ops_rows.h"
+ * See table_rows.h; and the order of rows. */
+#include "analyze/torch/table_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ops_flops.h"
-#include "analyze/ops_tree.h"
+#include "analyze/torch/flops.h"
+#include "analyze/torch/tree.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/xalloc.h"
@@ -89,7 +89,7 @@ static struct ops_row new_row(struct ops_rows *r, const struct op_event *e)
 			e->category == OP_ANNOTATION || e->category == OP_DEVICE_ANNOTATION };
 }
 
-static uint64_t flops_of(struct ops_rows *r, const struct op_event *e)
+uint64_t ops_rows_torch_flops(struct ops_rows *r, const struct op_event *e)
 {
 	uint64_t key = (uint64_t)e->name << 32 | e->detail, flops;
 	const struct intern_item *raw;
@@ -130,7 +130,6 @@ struct ops_row *ops_rows_of(struct ops_rows *r, const struct op_event *e, uint32
 		map_put(&r->row_of, key, at);
 		vec_push(&r->v, new_row(r, e));
 	}
-	r->v.v[at].flops += flops_of(r, e);
 	return &r->v.v[at];
 }
 

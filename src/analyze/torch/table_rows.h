@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The rows of operator tables: one per name (with all steps under one), kind and, where asked for, shapes. */
-#ifndef ANALYZE_OPS_ROWS_H
-#define ANALYZE_OPS_ROWS_H
+#ifndef ANALYZE_TORCH_TABLE_ROWS_H
+#define ANALYZE_TORCH_TABLE_ROWS_H
 
-#include "analyze/ops.h"
+#include "analyze/torch/table.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -32,9 +32,10 @@ struct ops_rows {
 
 void ops_rows_init(
 	struct ops_rows *r, struct arena *a, const struct ops_tree *t, const struct ops_options *o);
-/* The row of an event, valid until the next call; its FLOPs are added by the way. stack: a number for the functions around
- * it, 0 for none. */
+/* The row of an event, valid until the next call. stack: a number for the functions around it, 0 for none. */
 struct ops_row *ops_rows_of(struct ops_rows *r, const struct op_event *e, uint32_t stack);
+/* As torch counts them (flops.h). */
+uint64_t ops_rows_torch_flops(struct ops_rows *r, const struct op_event *e);
 /* The table, in the arena; frees the rest. */
 struct ops *ops_rows_take(struct ops_rows *r);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * See op_timeline.h. */
-#include "analyze/op_timeline.h"
+ * See timeline.h. */
+#include "analyze/torch/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ops_tree.h"
+#include "analyze/torch/tree.h"
 #include "base/arena.h"
+#include "base/bisect.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
 
@@ -147,18 +148,8 @@ const struct op_timeline *op_timeline_build(struct arena *a, struct op_events *x
 /* The first span of the row that ends after a time: none lies over another, so ends are in order, too. */
 static size_t first_after(const struct op_row *row, const struct op_events *x, int64_t t_ns)
 {
-	size_t low = 0, high = row->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct op_event *e = &x->v.v[row->events[middle]];
-
-		if (e->start_ns + e->duration_ns <= t_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(i, row->n,
+		x->v.v[row->events[i]].start_ns + x->v.v[row->events[i]].duration_ns <= t_ns);
 }
 
 void op_timeline_slice(const struct op_timeline *t, const struct op_events *x, size_t row,

@@ -3,8 +3,8 @@
  * The spans of a PyTorch trace over time: a lane for each thread and each stream, in it rows, one for each depth in which spans lie in
  * each other. A slice of a row is what a picture of some width needs: spans too narrow to be seen become one with their neighbours, so
  * that it is as small for a million of them as for a thousand. */
-#ifndef ANALYZE_OP_TIMELINE_H
-#define ANALYZE_OP_TIMELINE_H
+#ifndef ANALYZE_TORCH_TIMELINE_H
+#define ANALYZE_TORCH_TIMELINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,8 +21,8 @@ struct op_row {
 };
 
 struct op_lane {
-	const char *process,
-		*thread; /* as the trace names them; of a device: its number, and the stream's */
+	/* as the trace names them; of a device: its number, and the stream's */
+	const char *process, *thread;
 	bool is_device;
 	size_t n_events;
 	size_t track;             /* of the events */

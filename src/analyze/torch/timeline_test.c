@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_flows.h"
-#include "analyze/op_timeline.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/flows.h"
+#include "analyze/torch/timeline.h"
 #include "base/arena.h"
 
 static uint32_t add(struct op_events *x, enum op_category category, const char *track, size_t n,

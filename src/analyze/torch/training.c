@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * See training.h. */
-#include "analyze/training.h"
+#include "analyze/torch/training.h"
 
 #include <string.h>
 
-#include "analyze/distribution.h"
+#include "analyze/stats/distribution.h"
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Numbers of a training: what leadline.torch.step() told, of all processes (ranks) together. */
-#ifndef ANALYZE_TRAINING_H
-#define ANALYZE_TRAINING_H
+#ifndef ANALYZE_TORCH_TRAINING_H
+#define ANALYZE_TORCH_TRAINING_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * See ops_tree.h. */
-#include "analyze/ops_tree.h"
+ * See tree.h. */
+#include "analyze/torch/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
 
@@ -123,18 +124,8 @@ static void sum_memory(struct ops_tree *t)
 /* How many of the allocations lie before a time, or at it. */
 static size_t find_memory(const struct ops_tree *t, int64_t t_ns, bool is_included)
 {
-	size_t low = 0, high = t->x->memory.n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (t->memory[middle].t_ns < t_ns ||
-			(is_included && t->memory[middle].t_ns == t_ns))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return bisect(i, t->x->memory.n,
+		t->memory[i].t_ns < t_ns || (is_included && t->memory[i].t_ns == t_ns));
 }
 
 void ops_tree_memory(
@@ -231,8 +222,8 @@ static void find_owners(struct ops_tree *t)
 static void find_parents(struct ops_tree *t)
 {
 	size_t n_tracks = t->x->tracks.items.n;
-	uint32_t *top =
-		xcalloc(n_tracks + 1, sizeof *top); /* by track; parents lead further down */
+	/* by track; parents lead further down */
+	uint32_t *top = xcalloc(n_tracks + 1, sizeof *top);
 
 	memset(top, 0xff, n_tracks * sizeof *top);
 	for (size_t i = 0; i < t->n; i++) {

@@ -2,10 +2,10 @@
  *
  * How the spans of a trace lie in each other: their order in time, each one's caller, and what they launched. Nodes
  * are numbers of events; those from tree->n_events on are in `extra`. */
-#ifndef ANALYZE_OPS_TREE_H
-#define ANALYZE_OPS_TREE_H
+#ifndef ANALYZE_TORCH_TREE_H
+#define ANALYZE_TORCH_TREE_H
 
-#include "analyze/op_events.h"
+#include "analyze/torch/events.h"
 
 enum { OPS_NONE = UINT32_MAX };
 
@@ -19,8 +19,8 @@ struct ops_tree {
 	uint8_t *n_children; /* by node: 0, 1, 2 for more */
 	uint8_t *name_flags; /* by name: OPS_NAME_... */
 	uint32_t step;       /* the name all steps count under; OPS_NONE: there are none */
-	uint32_t *
-		owners; /* by an operator's number less first_link: its node; NULL: nothing is linked */
+	/* by an operator's number less first_link: its node; NULL: nothing is linked */
+	uint32_t *owners;
 	uint32_t first_link;
 	size_t n_owners;
 	struct op_sum *memory; /* sums of the allocations up to each; NULL: there are none */

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * See op_work.h. */
-#include "analyze/op_work.h"
+ * See work.h. */
+#include "analyze/torch/work.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_steps.h"
-#include "analyze/ops_flops.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/flops_own.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/tree.h"
 #include "base/arena.h"
-#include "base/map.h"
+#include "base/bisect.h"
 #include "base/banned.h"
 
 /* Dense matrix products with 16-bit inputs and 32-bit sums, as the makers state them (2026-08). The first that fits counts. */
@@ -54,51 +56,36 @@ static const struct peak *find_peak(const char *device)
 	return NULL;
 }
 
-static uint64_t flops_of(struct map *known, const struct op_events *x, const struct op_event *e)
-{
-	uint64_t key = (uint64_t)e->name << 32 | e->detail, flops;
-	const struct intern_item *raw;
-
-	if (e->category != OP_CPU || !e->detail || e->detail > x->shapes.items.n)
-		return 0;
-	if (map_find(known, key, &flops))
-		return flops;
-	raw = intern_get(&x->shapes, e->detail - 1);
-	flops = ops_flops(op_events_name(x, e->name), raw->p, raw->n);
-	map_put(known, key, flops);
-	return flops;
-}
-
 static bool is_in_step(const struct op_steps *s, int64_t t_ns)
 {
-	size_t low = 0, high = s->n;
+	size_t low = bisect(i, s->n, s->v[i].host_start_ns <= t_ns);
 
-	while (low < high) { /* the last that begins before */
-		size_t middle = low + (high - low) / 2;
-
-		if (s->v[middle].host_start_ns <= t_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low && t_ns < s->v[low - 1].host_end_ns;
 }
 
+static double sum_in_steps(struct op_events *x, const struct op_steps *steps)
+{
+	struct ops_tree tree;
+	uint64_t *flops;
+	double sum = 0;
+
+	ops_tree_init(&tree, x, false);
+	flops = ops_work_of_all(&tree);
+	for (size_t i = 0; i < tree.n_events; i++)
+		if (flops[i] && is_in_step(steps, x->v.v[i].start_ns))
+			sum += (double)flops[i];
+	free(flops);
+	ops_tree_done(&tree);
+	return sum;
+}
+
 const struct op_work *op_work_build(
-	struct arena *a, const struct op_events *x, const struct op_steps *steps)
+	struct arena *a, struct op_events *x, const struct op_steps *steps)
 {
 	const struct peak *peak = find_peak(x->device_name);
-	struct map known = MAP_INIT;
+	double flops = sum_in_steps(x, steps);
 	struct op_work *ret;
-	double flops = 0;
 
-	for (size_t i = 0; i < x->v.n; i++) {
-		uint64_t n = flops_of(&known, x, &x->v.v[i]);
-
-		if (n && is_in_step(steps, x->v.v[i].start_ns))
-			flops += (double)n;
-	}
-	map_done(&known);
 	if (!(flops > 0) || !(steps->seconds > 0))
 		return NULL;
 	ret = arena_new(a, struct op_work);
@@ -108,4 +95,17 @@ const struct op_work *op_work_build(
 		.peak = peak ? peak->words : "" };
 	ret->share = ret->per_s / ret->peak_per_s;
 	return ret;
+}
+
+double op_work_collecting(const struct op_events *x, const struct op_steps *steps)
+{
+	uint64_t n = 0;
+	double share;
+
+	if (!x->collected.cost_ns || !(steps->seconds > 0))
+		return NAN;
+	for (size_t i = 0; i < x->v.n; i++)
+		n += x->v.v[i].category <= OP_ANNOTATION && is_in_step(steps, x->v.v[i].start_ns);
+	share = (double)n * (double)x->collected.cost_ns / 1e9 / steps->seconds;
+	return share < 1 ? share : NAN;
 }

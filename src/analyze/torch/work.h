@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * How much arithmetic the steps of a PyTorch trace did, and what share of the device's peak that is (model FLOPs utilisation). Counted are the
- * operators torch has formulas for: matrix products, sums and products, 2-d convolutions forward but not backward. */
-#ifndef ANALYZE_OP_WORK_H
-#define ANALYZE_OP_WORK_H
+ * How much arithmetic the steps of a PyTorch trace did, and what share of the device's peak that is (model FLOPs utilisation). Counted is
+ * what flops_own.h has formulas for. */
+#ifndef ANALYZE_TORCH_WORK_H
+#define ANALYZE_TORCH_WORK_H
 
 struct arena;
 struct op_events;
@@ -19,6 +19,9 @@ struct op_work {
 
 /* NULL where nothing is known: no shapes, or no such operator. */
 const struct op_work *op_work_build(
-	struct arena *a, const struct op_events *x, const struct op_steps *steps);
+	struct arena *a, struct op_events *x, const struct op_steps *steps);
+
+/* The share of the steps' time that collecting their operators took, estimated from what one costs (collected.h); NAN: not known. */
+double op_work_collecting(const struct op_events *x, const struct op_steps *steps);
 
 #endif

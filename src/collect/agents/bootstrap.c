@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * See bootstrap.h. */
-#include "collect/bootstrap.h"
+#include "collect/agents/bootstrap.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +14,14 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "collect/agents.h"
-#include "collect/embedded.h"
+#include "collect/agents/agents.h"
+#include "collect/agents/embedded.h"
+#include "sys/regular.h"
 #include "wire/session_layout.h"
 #include "base/banned.h"
 
 enum {
-	PYTHON_BYTES = 4096, /* of a path */
+	PYTHON_BYTES = 8192, /* of a path and a reason */
 	LIMIT_BYTES = 64,
 };
 
@@ -115,41 +117,98 @@ int bootstrap_prepare(const char *dir, const struct bootstrap_options *o, struct
 	return set_environment(dir, e);
 }
 
-static void tell_missing(const char *dir, const char *file, struct buf *out)
+/* What a program has left in the folder, which may be anything; nothing where it is no file or too long. */
+static void load_left(struct buf *text, const char *path, size_t limit_bytes)
 {
-	const char *tag = file + strlen("without-");
-	struct buf path = BUF_INIT, python = BUF_INIT;
 	struct err ignored = ERR_INIT;
+	int fd = regular_open(AT_FDCWD, path);
+	char name[32];
 
-	buf_printf(&path, "%s/%s", dir, file);
-	if (strncmp(tag, "cp", 2) != 0)
-		buf_printf(out, "%.40s cannot be traced, only CPython; it can be sampled\n", tag);
-	else if (buf_load(&python, buf_str(&path), PYTHON_BYTES, &ignored) == 0 && python.n &&
-		!memchr(python.data, '\n', python.n))
-		buf_printf(out,
-			"this leadline has no agent for %.40s: leadline doctor --build-agent %s "
-			"makes one\n",
-			tag, buf_str(&python));
-	else
-		buf_printf(out,
-			"this leadline has no agent for %.40s: leadline doctor --build-agent "
-			"PYTHON makes one\n",
-			tag);
-	buf_done(&path);
-	buf_done(&python);
+	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	if (fd < 0 || buf_load(text, name, limit_bytes, &ignored) < 0)
+		buf_clear(text);
+	if (fd >= 0)
+		close(fd);
 }
 
-/* Interpreters that found no agent left a file named after them, with their path. */
+/* Interpreters that found no agent, or could not load it, left a file named after them: their path, and why in a second line. */
+static const char *const missing_names[] = { "without-", "refused-" };
+
+static bool is_missing(const char *file, bool *ret_refused, const char **ret_tag)
+{
+	for (int i = 0; i < 2; i++)
+		if (strncmp(file, missing_names[i], 8) == 0) {
+			*ret_refused = i == 1;
+			*ret_tag = file + 8;
+			return true;
+		}
+	return false;
+}
+
+static void tell_missing(const char *path, const char *tag, bool is_refused, struct buf *out)
+{
+	struct buf text = BUF_INIT;
+	const char *python, *why;
+	char *end;
+
+	load_left(&text, path, PYTHON_BYTES);
+	buf_addc(&text, '\n');
+	end = memchr(text.data, '\n', text.n);
+	*end = '\0';
+	python = *text.data ? text.data : "PYTHON";
+	why = end + 1;
+	if (strncmp(tag, "cp", 2) != 0)
+		buf_printf(out, "%.40s cannot be traced, only CPython; it can be sampled\n", tag);
+	else if (is_refused)
+		buf_printf(out,
+			"the agent for %.40s cannot be loaded: %.*s; leadline doctor --build-agent "
+			"%s builds one that can\n",
+			tag, (int)strcspn(why, "\n"), why, python);
+	else
+		buf_printf(out,
+			"leadline has no agent for %.40s: leadline doctor --build-agent %s builds "
+			"one\n",
+			tag, python);
+	buf_done(&text);
+}
+
 unsigned bootstrap_missing(const char *dir, unsigned most, struct buf *out)
 {
 	DIR *files = opendir(dir);
+	struct buf path = BUF_INIT;
 	struct dirent *one;
+	const char *tag;
+	bool is_refused;
 	unsigned n = 0;
 
 	while (files && n < most && (one = readdir(files)))
-		if (strncmp(one->d_name, "without-", 8) == 0) {
-			tell_missing(dir, one->d_name, out);
+		if (is_missing(one->d_name, &is_refused, &tag)) {
+			buf_clear(&path);
+			buf_printf(&path, "%s/%s", dir, one->d_name);
+			tell_missing(buf_str(&path), tag, is_refused, out);
 			n++;
+		}
+	if (files)
+		closedir(files);
+	buf_done(&path);
+	return n;
+}
+
+/* A byte for each, in a file named after the process. */
+uint64_t bootstrap_interpreters(const char *dir, unsigned *ret_processes)
+{
+	DIR *files = opendir(dir);
+	struct dirent *one;
+	struct stat st;
+	uint64_t n = 0;
+
+	*ret_processes = 0;
+	while (files && (one = readdir(files)))
+		if (strncmp(one->d_name, "interpreters-", 13) == 0 &&
+			fstatat(dirfd(files), one->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+			S_ISREG(st.st_mode)) {
+			n += (uint64_t)st.st_size;
+			++*ret_processes;
 		}
 	if (files)
 		closedir(files);
@@ -160,14 +219,13 @@ unsigned bootstrap_missing(const char *dir, unsigned most, struct buf *out)
 static bool tell_limit(const char *dir, const char *file, uint64_t map_bytes, struct buf *out)
 {
 	struct buf path = BUF_INIT, text = BUF_INIT;
-	struct err ignored = ERR_INIT;
 	unsigned long long value = 0;
 	int why = 0, pid = (int)strtol(file + strlen("limit-"), NULL, 10);
 	bool is_good;
 
 	buf_printf(&path, "%s/%s", dir, file);
-	is_good = buf_load(&text, buf_str(&path), LIMIT_BYTES, &ignored) == 0 &&
-		sscanf(buf_str(&text), "%3d %20llu", &why, &value) == 2;
+	load_left(&text, buf_str(&path), LIMIT_BYTES);
+	is_good = sscanf(buf_str(&text), "%3d %20llu", &why, &value) == 2;
 	if (is_good && why == ENOMEM)
 		buf_printf(out,
 			"the address space of process %d is limited to %llu MiB, and the agent "

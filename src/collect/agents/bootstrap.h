@@ -11,8 +11,8 @@
  *	regions			where that package, or an installed one, writes regions (regions_file.h)
  *	leadline		a link to this executable, for the package
  */
-#ifndef COLLECT_BOOTSTRAP_H
-#define COLLECT_BOOTSTRAP_H
+#ifndef COLLECT_AGENTS_BOOTSTRAP_H
+#define COLLECT_AGENTS_BOOTSTRAP_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,9 +25,9 @@ struct bootstrap_options {
 	bool with_agents;    /* else the package alone */
 	const char *lines;   /* patterns; NULL: none are counted */
 	const char *exclude; /* patterns of what is not traced; NULL: all is */
-	const char *
-		torch_full; /* what torch's profiler shall do (bootstrap/torch_full.py); NULL: nothing */
-	bool torch;         /* operators of PyTorch */
+	/* what torch's profiler shall do (bootstrap/torch_full.py); NULL: nothing */
+	const char *torch_full;
+	bool torch; /* operators of PyTorch */
 };
 
 /* Fills the directory and sets the environment of this process, which the program inherits: the directory must lie where others can
@@ -39,6 +39,9 @@ int bootstrap_save(const char *dir, const struct embedded_file *f, struct err *e
 
 /* Appends a line for each kind of interpreter that found no agent; returns how many. */
 unsigned bootstrap_missing(const char *dir, unsigned most, struct buf *out);
+
+/* Interpreters that programs made beside their first one and in which nothing is traced. ret_processes: which had some. */
+uint64_t bootstrap_interpreters(const char *dir, unsigned *ret_processes);
 
 /* Appends why a limit of its own kept the agent out of a process, without a full stop or an end of line, for the first of them
  * that is found; returns how many there are. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Files that travel inside the executable and are unpacked into a session's directory: agents, one per
  * CPython version, and what starts them. The table is written by tools/embed.py. */
-#ifndef COLLECT_EMBEDDED_H
-#define COLLECT_EMBEDDED_H
+#ifndef COLLECT_AGENTS_EMBEDDED_H
+#define COLLECT_AGENTS_EMBEDDED_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See session.h. Top to bottom: the memory both sides share, the processes that have said hello,
  * the door, the rings, opening and closing. What records mean is left to the collectors. */
-#include "collect/session.h"
+#include "collect/agents/session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "collect/session_state.h"
+#include "collect/agents/session_state.h"
 #include "base/banned.h"
 
 #ifndef MFD_NOEXEC_SEAL
@@ -414,8 +414,7 @@ static int take_options(struct session *s, const struct session_options *o, stru
 	if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < s->layout.map_bytes)
 		return err_set(e, ERR_SYSTEM,
 			"the file size limit (ulimit -f, %llu bytes) is below the %llu bytes of "
-			"shared "
-			"memory a process needs",
+			"shared memory a process needs",
 			(unsigned long long)files.rlim_cur,
 			(unsigned long long)s->layout.map_bytes);
 	return 0;
@@ -504,7 +503,6 @@ void session_close(struct session *s)
 	for (size_t i = 0; i < s->processes.n; i++)
 		session_process_free(s->processes.v[i]);
 	vec_done(&s->processes);
-	map_done(&s->n_hellos);
 	close_fd(s->listen_fd);
 	close_fd(s->spare_fd);
 	close_fd(s->epoll_fd);

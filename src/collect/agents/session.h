@@ -16,8 +16,8 @@
  *
  * One thread owns a session from open to close: its death is what tells the agents that the tool
  * has died (a robust mutex), so it must live as long as the session. */
-#ifndef COLLECT_SESSION_H
-#define COLLECT_SESSION_H
+#ifndef COLLECT_AGENTS_SESSION_H
+#define COLLECT_AGENTS_SESSION_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +35,8 @@ struct session_process;
 /* 0 stands for the default; a number out of bounds is ERR_USAGE. Sizes are address space: what no
  * target touches costs nothing. */
 struct session_options {
-	uint32_t n_slots;      /* threads of one process at a time: 256; at most 4096 */
+	/* rings of one process: 256; at most 4096; threads beyond that share one */
+	uint32_t n_slots;
 	uint32_t ring_bytes;   /* per thread: 1 MiB; a power of two, 4 KiB … 64 MiB */
 	uint64_t sparse_bytes; /* per process: 64 MiB; at most 4 GiB */
 	uint64_t wait_max_ns;  /* full ring: 0 = drop and count; else wait so long; at most 10 s */
@@ -70,9 +71,10 @@ struct session_process {
 	uint64_t image;    /* same for all agents of one exec'd image */
 	const char *build; /* interpreter build, printable ASCII */
 	struct session_counts counts;
-	uint64_t n_homeless;      /* records of threads that found no slot */
+	uint64_t n_homeless;      /* records that found no ring */
 	uint64_t n_sparse_failed; /* allocations in the sparse area that found no room */
-	void *user;               /* the caller's; the session does not look at it */
+	uint64_t n_threads_missed, n_events_missed; /* for which there was none at all */
+	void *user; /* the caller's; the session does not look at it */
 };
 
 /* One thread from claiming its slot to its end. Valid until SESSION_THREAD_ENDED. */

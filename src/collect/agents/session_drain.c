@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "collect/session_state.h"
+#include "collect/agents/session_state.h"
 #include "base/banned.h"
 
 enum { BYTES_PER_POLL = 1 << 20 }; /* drained before the door is looked at again */
@@ -198,6 +198,8 @@ static void drain_process(struct drain *d, struct process *p)
 	sparse_failed = growth(&h->n_sparse_failed, &p->sparse_failed_seen);
 	p->pub.n_homeless += homeless;
 	p->pub.n_sparse_failed += sparse_failed;
+	p->pub.n_threads_missed += growth(&h->n_threads_missed, &p->threads_missed_seen);
+	p->pub.n_events_missed += growth(&h->n_events_missed, &p->events_missed_seen);
 	d->s->stats.n_homeless += homeless;
 	d->s->stats.n_sparse_failed += sparse_failed;
 	if (is_last && d->result == 0)

@@ -21,9 +21,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/link.h"
+#include "agent/core/link.h"
 #include "base/buf.h"
-#include "collect/session_rig.h"
+#include "collect/agents/session_rig.h"
 #include "wire/session_layout.h"
 
 static const struct session_options small = {

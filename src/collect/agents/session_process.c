@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "collect/session_state.h"
+#include "collect/agents/session_state.h"
 #include "sys/proc.h"
 #include "base/banned.h"
 
@@ -85,13 +85,18 @@ static void take_build(struct process *p, const struct session_hello *hello)
 	p->pub.build = p->build;
 }
 
+/* The latest entry of a process stays until the process has ended or says hello again: the count is there. */
 static uint32_t count_hello(struct session *s, const struct process *p)
 {
-	uint64_t key = p->pub.start_ns / 1000000 << 22 | (uint64_t)p->pub.pid, n = 0;
+	uint32_t n = 0;
 
-	map_find(&s->n_hellos, key, &n);
-	map_put(&s->n_hellos, key, n + 1);
-	return (uint32_t)(n + 1);
+	vec_each (&s->processes, other) {
+		const struct session_process *o = &(*other)->pub;
+
+		if (o->pid == p->pub.pid && o->start_ns == p->pub.start_ns && o->n_hellos > n)
+			n = o->n_hellos;
+	}
+	return n + 1;
 }
 
 /* Whatever had this pid before and is not the same image has ended: exec, or the pid came round. */

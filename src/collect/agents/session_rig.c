@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See session_rig.h. */
-#include "collect/session_rig.h"
+#include "collect/agents/session_rig.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/link.h"
+#include "agent/core/link.h"
 #include "wire/session_layout.h"
 #include "base/banned.h"
 

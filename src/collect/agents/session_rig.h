@@ -3,8 +3,8 @@
  * For the tests of the session: a tool in the test process, targets as its children. A target sends
  * probes, records whose every byte follows from (pid, stream, number); the rig checks each and
  * keeps count by process and stream. Not part of the tool. */
-#ifndef COLLECT_SESSION_RIG_H
-#define COLLECT_SESSION_RIG_H
+#ifndef COLLECT_AGENTS_SESSION_RIG_H
+#define COLLECT_AGENTS_SESSION_RIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "collect/session.h"
+#include "collect/agents/session.h"
 
 enum { RIG_PROCESSES = 256, RIG_STREAMS = 64, RIG_KIND = 7 };
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * What session.c (door), session_process.c and session_drain.c (rings) share; private to them. */
-#ifndef COLLECT_SESSION_STATE_H
-#define COLLECT_SESSION_STATE_H
+#ifndef COLLECT_AGENTS_SESSION_STATE_H
+#define COLLECT_AGENTS_SESSION_STATE_H
 
 #include <sys/un.h>
 
-#include "base/map.h"
 #include "base/vec.h"
-#include "collect/session.h"
+#include "collect/agents/session.h"
 #include "sys/private_dir.h"
 #include "wire/session_layout.h"
 
@@ -44,7 +43,7 @@ struct process {
 	char build[SESSION_BUILD_BYTES];
 	struct thread *threads; /* owned, n_slots */
 	uint32_t n_seen;        /* slots that may be in use; never shrinks */
-	uint64_t homeless_seen, sparse_failed_seen;
+	uint64_t homeless_seen, sparse_failed_seen, threads_missed_seen, events_missed_seen;
 	bool has_begun; /* told */
 	bool has_ended; /* by itself, or replaced by exec */
 	bool is_done;   /* read to its end and told */
@@ -60,7 +59,6 @@ struct session {
 	bool has_life; /* the robust mutex is held */
 	struct conn conns[SESSION_CONNS_MAX];
 	VEC(struct process *) processes; /* owned */
-	struct map n_hellos;             /* (start, pid) → hellos so far */
 	unsigned char *record;           /* owned: private copy of the record handed on */
 	uint64_t checked_ns;
 	uint32_t n_threads;

@@ -23,9 +23,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "agent/link.h"
+#include "agent/core/link.h"
 #include "base/buf.h"
-#include "collect/session_rig.h"
+#include "collect/agents/session_rig.h"
 #include "wire/session_layout.h"
 
 static const char *own_path; /* of this program, for exec */
@@ -88,21 +88,31 @@ static int fill_layout(void *ctx, const struct session_process *p, void *room, s
 	return n == SESSION_PY_LAYOUT_BYTES && strstr(p->build, "3.12.1") ? 0 : -1;
 }
 
+/* A target from its beginning to its end, and all that it told; the caller closes g. */
+static pid_t run_target(
+	struct rig *g, const struct session_options *o, int (*target)(struct rig_wires *, void *))
+{
+	struct rig_wires w;
+	pid_t pid;
+
+	rig_open(g, o);
+	pid = rig_spawn(&w, target, NULL);
+	assert_int_equal(rig_wait(g, pid), 0);
+	assert_true(rig_until(g, NULL, NULL));
+	return pid;
+}
+
 static void a_process_says_hello_and_its_records_arrive(void **state)
 {
 	struct session_options o = small;
 	pid_t asked = 0, pid;
 	struct rig_process *p;
-	struct rig_wires w;
 	struct rig g;
 
 	(void)state;
 	o.fill_layout = fill_layout;
 	o.ctx = &asked;
-	rig_open(&g, &o);
-	pid = rig_spawn(&w, target_hello, NULL);
-	assert_int_equal(rig_wait(&g, pid), 0);
-	assert_true(rig_until(&g, NULL, NULL));
+	pid = run_target(&g, &o, target_hello);
 	p = rig_find(&g, pid, 1);
 	assert_non_null(p);
 	assert_int_equal(asked, pid);
@@ -449,18 +459,12 @@ static void every_thread_has_its_own_ring(void **state)
 {
 	struct session_options o = small;
 	struct rig_process *p;
-	struct rig_wires w;
 	struct rig g;
-	pid_t pid;
 
 	(void)state;
 	o.n_slots = 32;
 	o.ring_bytes = 256 << 10;
-	rig_open(&g, &o);
-	pid = rig_spawn(&w, target_threads, NULL);
-	assert_int_equal(rig_wait(&g, pid), 0);
-	assert_true(rig_until(&g, NULL, NULL));
-	p = rig_find(&g, pid, 1);
+	p = rig_find(&g, run_target(&g, &o, target_threads), 1);
 	assert_int_equal(p->n + p->n_dropped, 32000);
 	assert_int_equal(p->n_homeless, 0);
 	assert_int_equal(p->n_dropped, 0);
@@ -488,17 +492,16 @@ static void *emit_one(void *arg)
 {
 	uint32_t *stream = arg;
 
-	while (!rig_emit(*stream, 0))
-		sched_yield(); /* until the tool has given a slot back */
-	return NULL;
+	return rig_emit(*stream, 0) ? arg : NULL;
 }
 
-/* All slots taken: the main thread is homeless. Then 40 threads after one another share them. Each has a stream
- * of its own: slots are read in their order, not in that of the threads that had them. */
+/* All slots are taken: two threads, the main one among them, share the last. Then 40 threads after one another have one each, or
+ * share that. Each has a stream of its own: slots are read in their order, not in that of the threads that had them. */
 static int target_crowd(struct rig_wires *w, void *arg)
 {
 	struct crowd c = { .w = w };
 	pthread_t threads[8], one;
+	void *is_told;
 
 	(void)arg;
 	RIG_CHECK(leadline_link_open("crowd") == 0);
@@ -508,14 +511,14 @@ static int target_crowd(struct rig_wires *w, void *arg)
 		RIG_CHECK(pthread_create(&threads[i], NULL, hold_slot, &c) == 0);
 	pthread_barrier_wait(&c.full);
 	for (uint64_t i = 0; i < 10; i++)
-		RIG_CHECK(!rig_emit(0, i));
-	RIG_CHECK(!leadline_link_thread());
+		RIG_CHECK(rig_emit(0, i));
 	pthread_barrier_wait(&c.over);
 	for (int i = 0; i < 8; i++)
 		pthread_join(threads[i], NULL);
 	for (uint32_t i = 1; i <= 40; i++) {
 		RIG_CHECK(pthread_create(&one, NULL, emit_one, &i) == 0);
-		pthread_join(one, NULL);
+		pthread_join(one, &is_told);
+		RIG_CHECK(is_told != NULL);
 	}
 	return 0;
 }
@@ -523,23 +526,70 @@ static int target_crowd(struct rig_wires *w, void *arg)
 static void slots_run_out_and_are_used_again(void **state)
 {
 	struct rig_process *p;
-	struct rig_wires w;
 	struct rig g;
-	pid_t pid;
 
 	(void)state;
-	rig_open(&g, &small);
-	pid = rig_spawn(&w, target_crowd, NULL);
-	assert_int_equal(rig_wait(&g, pid), 0);
-	assert_true(rig_until(&g, NULL, NULL));
-	p = rig_find(&g, pid, 1);
-	assert_int_equal(p->streams[0].n, 0);
+	p = rig_find(&g, run_target(&g, &small, target_crowd), 1);
+	assert_int_equal(p->streams[0].n, 10);
 	for (int i = 1; i <= 40; i++)
 		assert_int_equal(p->streams[i].n, 1);
-	assert_true(p->n_homeless >= 10);
+	assert_int_equal(p->n_homeless, 0);
 	assert_int_equal(p->n_dropped, 0);
-	assert_int_equal(session_stats(g.s)->n_threads, 8 + 40);
+	assert_in_range(session_stats(g.s)->n_threads, 8, 8 + 40);
 	assert_int_equal(g.n_open_threads, 0);
+	assert_int_equal(g.n_bad, 0);
+	rig_close(&g);
+}
+
+struct pushing {
+	uint32_t stream;
+	pthread_barrier_t *all;
+};
+
+static void *push(void *arg)
+{
+	struct pushing *p = arg;
+
+	leadline_link_thread();
+	pthread_barrier_wait(p->all);
+	for (uint64_t i = 0; i < 500; i++)
+		rig_emit(p->stream, i);
+	return NULL;
+}
+
+/* 40 threads at once, 7 of them with a ring of their own. */
+static int target_pushing(struct rig_wires *w, void *arg)
+{
+	struct pushing one[40];
+	pthread_t threads[40];
+	pthread_barrier_t all;
+
+	(void)w;
+	(void)arg;
+	RIG_CHECK(leadline_link_open("pushing") == 0);
+	pthread_barrier_init(&all, NULL, 40);
+	for (uint32_t i = 0; i < 40; i++) {
+		one[i] = (struct pushing){ .stream = i, .all = &all };
+		RIG_CHECK(pthread_create(&threads[i], NULL, push, &one[i]) == 0);
+	}
+	for (int i = 0; i < 40; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+static void threads_without_a_slot_share_one(void **state)
+{
+	struct session_options o = small;
+	struct rig_process *p;
+	struct rig g;
+
+	(void)state;
+	o.wait_max_ns = (uint64_t)10 * 1000000000;
+	p = rig_find(&g, run_target(&g, &o, target_pushing), 1);
+	for (int i = 0; i < 40; i++)
+		assert_int_equal(p->streams[i].n, 500);
+	assert_int_equal(p->n_dropped + p->n_homeless, 0);
+	assert_int_equal(session_stats(g.s)->n_threads, 8);
 	assert_int_equal(g.n_bad, 0);
 	rig_close(&g);
 }
@@ -712,15 +762,10 @@ static int target_fork(struct rig_wires *w, void *arg)
 static void a_forked_child_registers_anew(void **state)
 {
 	static const uint64_t n[] = { 90, 40, 50 };
-	struct rig_wires w;
 	struct rig g;
-	pid_t pid;
 
 	(void)state;
-	rig_open(&g, &small);
-	pid = rig_spawn(&w, target_fork, NULL);
-	assert_int_equal(rig_wait(&g, pid), 0);
-	assert_true(rig_until(&g, NULL, NULL));
+	run_target(&g, &small, target_fork);
 	assert_int_equal(g.n_seen, 3);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(g.seen[i].streams[i].n, n[i]);
@@ -772,15 +817,11 @@ static int target_fork_busy(struct rig_wires *w, void *arg)
 
 static void fork_while_other_threads_emit(void **state)
 {
-	struct rig_wires w;
 	struct rig g;
 	pid_t pid;
 
 	(void)state;
-	rig_open(&g, &small);
-	pid = rig_spawn(&w, target_fork_busy, NULL);
-	assert_int_equal(rig_wait(&g, pid), 0);
-	assert_true(rig_until(&g, NULL, NULL));
+	pid = run_target(&g, &small, target_fork_busy);
 	assert_int_equal(g.n_seen, 21);
 	for (size_t i = 0; i < g.n_seen; i++) {
 		bool is_parent = g.seen[i].pid == pid;
@@ -819,15 +860,11 @@ static int target_exec(struct rig_wires *w, void *arg)
 static void an_exec_says_hello_again_under_the_same_pid(void **state)
 {
 	struct rig_process *before, *after;
-	struct rig_wires w;
 	struct rig g;
 	pid_t pid;
 
 	(void)state;
-	rig_open(&g, &small);
-	pid = rig_spawn(&w, target_exec, NULL);
-	assert_int_equal(rig_wait(&g, pid), 0);
-	assert_true(rig_until(&g, NULL, NULL));
+	pid = run_target(&g, &small, target_exec);
 	before = rig_find(&g, pid, 1);
 	after = rig_find(&g, pid, 2);
 	assert_non_null(before);
@@ -874,15 +911,11 @@ static int target_vfork(struct rig_wires *w, void *arg)
 static void vfork_and_exec_leave_the_parent_alone(void **state)
 {
 	struct rig_process *last;
-	struct rig_wires w;
 	struct rig g;
 	pid_t pid;
 
 	(void)state;
-	rig_open(&g, &small);
-	pid = rig_spawn(&w, target_vfork, NULL);
-	assert_int_equal(rig_wait(&g, pid), 0);
-	assert_true(rig_until(&g, NULL, NULL));
+	pid = run_target(&g, &small, target_vfork);
 	assert_int_equal(rig_find(&g, pid, 1)->streams[0].n, 20);
 	last = &g.seen[g.n_seen - 1]; /* TSan makes vfork a fork: then there is one in between */
 	assert_int_equal(last->streams[5].n, 20);
@@ -1091,6 +1124,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_wait_is_bounded_and_not_repeated),
 		cmocka_unit_test(every_thread_has_its_own_ring),
 		cmocka_unit_test(slots_run_out_and_are_used_again),
+		cmocka_unit_test(threads_without_a_slot_share_one),
 		cmocka_unit_test(a_signal_handler_may_emit),
 		cmocka_unit_test(a_handler_inside_an_emit_does_no_harm),
 		cmocka_unit_test(a_forked_child_registers_anew),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See tick_map.h. */
-#include "collect/tick_map.h"
+#include "collect/agents/tick_map.h"
 
 #include "base/banned.h"
 

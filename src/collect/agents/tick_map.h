@@ -7,8 +7,8 @@
  *	struct tick_map m = { .mode = mode };
  *	tick_map_add(&m, &triple);		before and after the stamps, in the order of time
  *	tick_map_ns(&m, stamp); */
-#ifndef COLLECT_TICK_MAP_H
-#define COLLECT_TICK_MAP_H
+#ifndef COLLECT_AGENTS_TICK_MAP_H
+#define COLLECT_AGENTS_TICK_MAP_H
 
 #include <stdint.h>
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "collect/tick_map.h"
+#include "collect/agents/tick_map.h"
 
 static struct clock_triple at(uint64_t ticks, uint64_t ns)
 {

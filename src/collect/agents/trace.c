@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * See py_trace.h. What the memory and the records of a target mean is trace_tree.c's and trace_functions.c's;
+ * See trace.h. What the memory and the records of a target mean is trace_tree.c's and trace_functions.c's;
  * the records of the recording are trace_rows.c's; here are the session, the environment of the program and the
  * schedule. */
-#include "collect/py_trace.h"
+#include "collect/agents/trace.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,24 +14,25 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "base/units.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
-#include "collect/bootstrap.h"
+#include "collect/agents/bootstrap.h"
+#include "collect/agents/embedded.h"
+#include "collect/agents/line_patterns.h"
+#include "collect/agents/session.h"
+#include "collect/agents/tick_map.h"
+#include "collect/agents/trace_events.h"
+#include "collect/agents/trace_functions.h"
+#include "collect/agents/trace_lines.h"
+#include "collect/agents/trace_opcodes.h"
+#include "collect/agents/trace_rows.h"
+#include "collect/agents/trace_state.h"
+#include "collect/agents/trace_tree.h"
 #include "collect/collector.h"
-#include "collect/embedded.h"
-#include "collect/line_wishes.h"
-#include "collect/regions_file.h"
-#include "collect/session.h"
+#include "collect/samples/regions_file.h"
 #include "collect/sources.h"
-#include "collect/tick_map.h"
-#include "collect/trace_events.h"
-#include "collect/trace_functions.h"
-#include "collect/trace_lines.h"
-#include "collect/trace_opcodes.h"
-#include "collect/trace_ops.h"
-#include "collect/trace_rows.h"
-#include "collect/trace_state.h"
-#include "collect/trace_tree.h"
+#include "collect/torch/operators.h"
 #include "store/writer.h"
 #include "sys/clocksource.h"
 #include "wire/session_layout.h"
@@ -43,8 +45,6 @@
 enum {
 	LOOK_MS = 40, /* at rings and the door */
 	LOOK_TIMELINE_MS = 4,
-	SNAPSHOT_MS = 1000,
-	SNAPSHOT_SHARE = 20, /* a snapshot is taken again after this many times what it took */
 	NOTES_MOST = 16,
 };
 
@@ -94,7 +94,6 @@ static void snapshot(struct trace *t, struct traced *p, bool is_over)
 static void snapshot_all(struct trace *t, uint64_t now_ns)
 {
 	struct err e = ERR_INIT;
-	uint64_t took_ns;
 
 	if (now_ns < t->next_snapshot_ns)
 		return;
@@ -103,10 +102,8 @@ static void snapshot_all(struct trace *t, uint64_t now_ns)
 	session_drain(t->session, on_event, t, &e);
 	vec_each (&t->processes, p)
 		trace_rows_tree(t, *p);
-	took_ns = clock_monotonic_ns() - now_ns;
-	t->next_snapshot_ns = now_ns + SNAPSHOT_MS * MS;
-	if (took_ns * SNAPSHOT_SHARE > SNAPSHOT_MS * MS)
-		t->next_snapshot_ns = now_ns + took_ns * SNAPSHOT_SHARE;
+	t->next_snapshot_ns =
+		trace_tree_next(t->first.monotonic_ns, now_ns, clock_monotonic_ns() - now_ns);
 }
 
 /* ---- what the session tells ------------------------------------------------------------------ */
@@ -137,6 +134,7 @@ static void traced_free(struct traced *p)
 	trace_ops_done(&p->ops);
 	trace_functions_done(&p->functions);
 	map_done(&p->hidden);
+	map_done(&p->hidden_events);
 	free(p->interpreter);
 	free(p);
 }
@@ -148,20 +146,78 @@ static void add_note(struct trace *t, const struct session_process *p, const cha
 			text);
 }
 
-/* Full memory: what is exact still, and what is not. */
-static void note_folded(struct trace *t, const struct traced *p)
-{
-	char text[200];
-	uint64_t n = trace_tree_counters(&p->tree).n_folded;
+static void add_note_f(struct trace *t, const struct traced *p, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
-	if (!n)
-		return;
-	snprintf(text, sizeof text,
-		"%llu calls had no room for calling contexts of their own; counts and own times "
-		"per function are "
-		"exact, callers and total times are not",
-		(unsigned long long)n);
+static void add_note_f(struct trace *t, const struct traced *p, const char *format, ...)
+{
+	char text[300];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
 	add_note(t, p->process, text, strlen(text));
+}
+
+/* Records that never came: of functions, and of where lines are counted. */
+static uint64_t n_records_lost(const struct traced *p)
+{
+	return p->process->counts.n_dropped + p->process->n_homeless;
+}
+
+static bool counts_lines(const struct trace *t)
+{
+	const struct agent_options *o = &t->c.agent_options;
+
+	return o->wants_line_times || o->wants_line_hits || o->wants_opcodes;
+}
+
+/* What found no room, and what is exact all the same. "Exact" is said where nothing else is missing. */
+static void note_losses(struct trace *t, const struct traced *p)
+{
+	const struct session_process *s = p->process;
+	const struct trace_tree_counters *c = &p->tree.counters;
+	unsigned long long folded = c->n_folded, threads = s->n_threads_missed,
+			   events = s->n_events_missed, records = n_records_lost(p),
+			   rooms = s->n_sparse_failed;
+
+	if (threads)
+		add_note_f(t, p,
+			"incomplete: there was no room to count %llu threads; %llu of their calls "
+			"and all their lines are missing",
+			threads, events);
+	if (records)
+		add_note_f(t, p,
+			"incomplete: %llu records of the agent were lost; some functions may lack "
+			"names, some lines counts",
+			records);
+	if (counts_lines(t) && rooms)
+		add_note_f(t, p,
+			"incomplete: there was no room to count lines %llu times; those lines are "
+			"missing",
+			rooms);
+	if (folded)
+		add_note_f(t, p,
+			"there was no room to tell the callers of %llu calls apart; counts and "
+			"self times per function are %s, callers and total times are not",
+			folded,
+			threads || records || p->n_nonsense ? "complete but for that" : "exact");
+	if (c->n_threads > c->n_trees)
+		add_note_f(t, p,
+			"%llu threads were traced; those after the first %llu share rows with "
+			"threads that had ended, so a row may stand for several threads",
+			(unsigned long long)c->n_threads, (unsigned long long)c->n_trees);
+}
+
+/* What the recording must hold, all rows together: readers check it. */
+static uint64_t n_counted(const struct traced *p)
+{
+	uint64_t n = p->tree.counters.n_events, id, hidden;
+
+	for (size_t i = 0; map_next(&p->hidden_events, &i, &id, &hidden);)
+		n -= hidden;
+	return n;
 }
 
 /* The program ran at its own pace, which may not be that of the moment in which costs were measured. */
@@ -183,6 +239,7 @@ static void write_cost(struct trace *t)
 	const struct trace_cost *c = &t->cost;
 	const uint64_t parts[] = { c->call_inside, c->call_outside, c->builtin_inside,
 		c->builtin_outside, c->resume_inside, c->resume_outside };
+	uint64_t c_all = c->builtin_inside + c->builtin_outside;
 	char text[200];
 	size_t n = 0;
 
@@ -196,6 +253,11 @@ static void write_cost(struct trace *t)
 	writer_meta(t->c.writer, "trace_cost_error", text);
 	snprintf(text, sizeof text, "%.3f", (double)c->slower_permille / 1000);
 	writer_meta(t->c.writer, "trace_code_slower", text);
+	if (!c_all)
+		return;
+	snprintf(text, sizeof text, "%.3f %.3f", (double)c->c_function / (double)c_all,
+		(double)c->c_method / (double)c_all);
+	writer_meta(t->c.writer, "trace_cost_c", text);
 }
 
 /* A process that has not told of torch never imported it. */
@@ -218,29 +280,37 @@ static void torch_end(struct trace *t, struct traced *p)
 	t->torch.n_gaps += o->n_gaps;
 	t->torch.gap_ns += trace_to_ns(t, o->gap_ticks);
 	t->torch.n_threads_unseen += o->n_threads_unseen;
+	if (o->n_ops > t->torch.n_ops_there) {
+		t->torch.n_ops_there = o->n_ops;
+		t->torch.cost_ns = o->cost_ns;
+		t->torch.slowdown = trace_ops_slowdown(o);
+	}
 }
 
 static void traced_end(struct trace *t, struct traced *p, bool is_over)
 {
-	struct trace_tree_counters counted;
+	const struct trace_tree_counters *counted = &p->tree.counters;
 
 	snapshot(t, p, is_over);
 	torch_end(t, p);
 	trace_rows_end(t, p);
 	trace_rows_tree(t, p);
-	counted = trace_tree_counters(&p->tree);
-	trace_rows_loss(
-		t, p, "agent records", p->process->counts.n_dropped + p->process->n_homeless);
+	trace_rows_loss(t, p, "agent records", n_records_lost(p));
+	trace_rows_loss(t, p, "threads without room", p->process->n_threads_missed);
+	trace_rows_loss(t, p, "calls without room", p->process->n_events_missed);
+	if (counts_lines(t))
+		trace_rows_loss(t, p, "lines without room", p->process->n_sparse_failed);
 	trace_rows_loss(t, p, "agent nonsense", p->n_nonsense);
 	trace_rows_loss(t, p, "timeline events", p->events.n_lost);
 	t->n_events += p->events.n_events;
 	t->n_event_bytes += p->events.n_bytes;
 	t->n_events_lost += p->events.n_lost;
-	note_folded(t, p);
-	trace_rows_loss(t, p, "contexts folded", counted.n_folded);
-	trace_rows_loss(t, p, "stacks found again", counted.n_resynced);
-	t->n_paces += counted.n_paces;
-	t->paces += counted.paces;
+	note_losses(t, p);
+	trace_rows_loss(t, p, "contexts folded", counted->n_folded);
+	trace_rows_loss(t, p, "stacks found again", counted->n_resynced);
+	t->n_paces += counted->n_paces;
+	t->paces += counted->paces;
+	t->n_counted += n_counted(p);
 	write_cost(t);
 	for (size_t i = 0; i < t->processes.n; i++)
 		if (t->processes.v[i] == p) {
@@ -253,10 +323,10 @@ static void traced_end(struct trace *t, struct traced *p, bool is_over)
 static bool on_lines_record(struct trace *t, struct traced *p, const struct session_event *ev)
 {
 	if (ev->kind == TRACE_RECORD_LINES_NEAR)
-		return line_wishes_near(&t->wishes, ev->data, ev->n_bytes);
-	if (!trace_lines_add(&p->lines, ev->thread->tid, ev->data, ev->n_bytes))
+		return line_patterns_near(&t->wishes, ev->data, ev->n_bytes);
+	if (!trace_lines_add(&p->lines, ev->data, ev->n_bytes))
 		return false;
-	line_wishes_found(&t->wishes, ((const struct line_block *)ev->data)->patterns);
+	line_patterns_found(&t->wishes, ((const struct line_block *)ev->data)->patterns);
 	return true;
 }
 
@@ -272,8 +342,7 @@ static void on_record(struct trace *t, struct traced *p, const struct session_ev
 		p->n_nonsense += !trace_events_add(&p->events, ev->data, ev->n_bytes,
 			trace_rows_events, &(struct trace_writing){ .t = t, .p = p });
 	else if (ev->kind == TRACE_RECORD_OPCODES)
-		p->n_nonsense +=
-			!trace_opcodes_add(&p->opcodes, ev->thread->tid, ev->data, ev->n_bytes);
+		p->n_nonsense += !trace_opcodes_add(&p->opcodes, ev->data, ev->n_bytes);
 	else if (ev->kind == TRACE_RECORD_COST && ev->n_bytes == sizeof(struct trace_cost) &&
 		!t->has_cost) {
 		t->has_cost = true;
@@ -333,7 +402,7 @@ static void trace_probe(struct probe *ret)
 	ret->answer = n ? PROBE_YES : PROBE_NO;
 	if (n)
 		return;
-	snprintf(ret->reason, sizeof ret->reason, "this leadline was built without agents");
+	snprintf(ret->reason, sizeof ret->reason, "leadline was built without agents");
 	snprintf(ret->remedy, sizeof ret->remedy,
 		"build it where Python's headers are: apt-get install python3-dev; make build");
 }
@@ -455,10 +524,10 @@ static void trace_enough(void *state)
 static void write_no_process(struct trace *t, const char *limit)
 {
 	static const struct agent_options only_torch = { .wants_torch = 1 };
-	static const char why[] = "no interpreter took the agent in; python -I, -E and -S, and "
-				  "launchers that set PYTHONPATH anew, keep it out",
-			  sampled[] = "Such programs are sampled from outside after their first "
-				      "second";
+	static const char why[] = "no interpreter loaded the agent; python -I, -E and -S, and "
+				  "launchers that reset PYTHONPATH, keep it out",
+			  sampled[] =
+				  "Such programs are sampled from outside after their first second";
 	struct buf text = BUF_INIT;
 
 	snprintf(t->torch.cannot, sizeof t->torch.cannot, "%s", *limit ? limit : why);
@@ -481,7 +550,7 @@ static void tell_processes(struct trace *t)
 	if (!limit.n && stats->n_other_version)
 		buf_adds(&limit,
 			"the program had loaded the agent of another leadline version, which was "
-			"refused: start it again");
+			"refused: restart it");
 	if (stats->n_processes <= n_limited) {
 		write_no_process(t, buf_str(&limit));
 	} else {
@@ -508,6 +577,27 @@ static void write_torch(struct trace *t)
 	write_number(t->c.writer, "torch_gaps", t->torch.n_gaps);
 	write_number(t->c.writer, "torch_gap_ns", t->torch.gap_ns);
 	write_number(t->c.writer, "torch_threads_unseen", t->torch.n_threads_unseen);
+	if (t->torch.cost_ns)
+		write_number(t->c.writer, "torch_cost_ns", t->torch.cost_ns);
+	if (t->torch.cost_ns && units_is_known(t->torch.slowdown)) {
+		char text[32];
+
+		snprintf(text, sizeof text, "%.5f", t->torch.slowdown);
+		writer_meta(t->c.writer, "torch_slowdown_est", text);
+	}
+}
+
+static void tell_interpreters(struct trace *t)
+{
+	unsigned n_processes;
+	uint64_t n = bootstrap_interpreters(session_dir(t->session), &n_processes);
+
+	if (n)
+		buf_printf(&t->notes,
+			"%llu sub-interpreter%s of %u process%s not traced (each has its own "
+			"sys.monitoring); their time counts as self time of what ran them\n",
+			(unsigned long long)n, n == 1 ? "" : "s", n_processes,
+			n_processes == 1 ? (n == 1 ? " was" : " were") : "es were");
 }
 
 static void trace_stop(void *state)
@@ -520,9 +610,12 @@ static void trace_stop(void *state)
 		;
 	t->n_notes += bootstrap_missing(session_dir(t->session),
 		NOTES_MOST > t->n_notes ? NOTES_MOST - t->n_notes : 0, &t->notes);
-	line_wishes_tell(&t->wishes, &t->notes);
+	tell_interpreters(t);
+	line_patterns_tell(&t->wishes, &t->notes);
 	tell_processes(t);
 	write_number(t->c.writer, "trace_processes", stats->n_processes);
+	if (t->c.agent_options.calls)
+		write_number(t->c.writer, "trace_counted", t->n_counted);
 	if (trace_has_timeline(t)) {
 		write_number(t->c.writer, "timeline_events", t->n_events);
 		write_number(t->c.writer, "timeline_bytes", t->n_event_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See trace_args.h. */
-#include "collect/trace_args.h"
+#include "collect/agents/trace_args.h"
 
 #include <string.h>
 

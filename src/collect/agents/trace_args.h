@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What functions were called with, found in a copy of a process's sparse area (wire/args_area.h), which may hold anything. */
-#ifndef COLLECT_TRACE_ARGS_H
-#define COLLECT_TRACE_ARGS_H
+#ifndef COLLECT_AGENTS_TRACE_ARGS_H
+#define COLLECT_AGENTS_TRACE_ARGS_H
 
 #include <stdint.h>
 

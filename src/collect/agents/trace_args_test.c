@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "collect/trace_args.h"
+#include "collect/agents/trace_args.h"
 
 struct granule {
 	struct trace_granule head;
@@ -60,5 +60,5 @@ int main(void)
 		cmocka_unit_test(only_what_is_whole_and_sound_is_taken),
 	};
 
-	return cmocka_run_group_tests_name("collect/trace_args", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("collect/agents/trace_args", tests, NULL, NULL);
 }

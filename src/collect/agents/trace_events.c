@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * See trace_events.h. */
-#include "collect/trace_events.h"
+#include "collect/agents/trace_events.h"
+
+#include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/saturate.h"
+#include "base/xalloc.h"
 #include "base/banned.h"
 
 static uint32_t bytes_in(const struct event_block *b)
@@ -13,13 +17,7 @@ static uint32_t bytes_in(const struct event_block *b)
 static void take(
 	struct trace_events *v, const struct event_block *b, trace_events_fn *on_block, void *ctx)
 {
-	uint64_t lost = 0;
-
-	map_find(&v->lost, b->thread, &lost);
-	if (b->n_lost > lost)
-		v->n_lost += b->n_lost - lost;
-	map_put(&v->lost, b->thread, b->n_lost);
-	map_put(&v->sent, b->thread, b->sequence);
+	saturated_add(&v->n_lost, b->n_lost);
 	if (!bytes_in(b))
 		return;
 	v->n_events += b->filled >> 32;
@@ -41,8 +39,20 @@ bool trace_events_add(struct trace_events *v, const void *data, size_t n_bytes,
 	if (n_bytes < sizeof *b || bytes_in(b) != n_bytes - sizeof *b ||
 		!is_possible(b, EVENT_BLOCK_BYTES))
 		return false;
+	if (!v->sent)
+		v->sent = xcalloc(TRACE_EVENTS_SENT, sizeof *v->sent);
+	v->sent[b->thread % TRACE_EVENTS_SENT] =
+		(struct trace_events_sent){ b->thread, b->sequence };
 	take(v, b, on_block, ctx);
 	return true;
+}
+
+static bool was_sent(const struct trace_events *v, const struct event_block *b)
+{
+	const struct trace_events_sent *last =
+		v->sent ? &v->sent[b->thread % TRACE_EVENTS_SENT] : NULL;
+
+	return last && last->thread == b->thread && b->sequence <= last->sequence;
 }
 
 void trace_events_rest(
@@ -52,18 +62,17 @@ void trace_events_rest(
 		const struct trace_granule *g =
 			(const struct trace_granule *)(const void *)(area->data + at);
 		const struct event_block *b = (const struct event_block *)(const void *)(g + 1);
-		uint64_t sent = 0;
 
 		if (g->magic != TRACE_GRANULE_MAGIC || g->kind != TRACE_GRANULE_EVENTS ||
 			!is_possible(b, EVENT_BLOCK_BYTES))
 			continue;
-		if (!map_find(&v->sent, b->thread, &sent) || b->sequence > sent)
+		if (!was_sent(v, b))
 			take(v, b, on_block, ctx);
 	}
 }
 
 void trace_events_done(struct trace_events *v)
 {
-	map_done(&v->sent);
-	map_done(&v->lost);
+	free(v->sent);
+	v->sent = NULL;
 }

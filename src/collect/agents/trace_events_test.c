@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "collect/trace_events.h"
+#include "collect/agents/trace_events.h"
 
 struct granule {
 	struct trace_granule head;
@@ -55,10 +55,13 @@ static void test_sent(void **state)
 	g.block.sequence = 3;
 	g.block.n_lost = 7;
 	assert_true(send(&v, &g, 12, &t));
-	assert_int_equal(t.n, 2);
-	assert_int_equal(v.n_events, 10);
-	assert_int_equal(v.n_lost, 7);
-	assert_int_equal(v.n_bytes, 2 * (12 + sizeof g.block));
+	g.block.sequence = 5; /* 2 more were lost meanwhile */
+	g.block.n_lost = 2;
+	assert_true(send(&v, &g, 12, &t));
+	assert_int_equal(t.n, 3);
+	assert_int_equal(v.n_events, 15);
+	assert_int_equal(v.n_lost, 9);
+	assert_int_equal(v.n_bytes, 3 * (12 + sizeof g.block));
 	trace_events_done(&v);
 }
 
@@ -101,12 +104,36 @@ static void test_rest(void **state)
 	trace_events_done(&v);
 }
 
+/* Threads come and go, a million of them: what is known of those before is forgotten, not what was sent last. */
+static void test_many_threads(void **state)
+{
+	struct granule area[2] = { granule(1000000, 1, 5, 12), granule(1000001, 1, 5, 12) };
+	struct granule g = granule(1, 1, 5, 12);
+	struct buf copy = BUF_INIT;
+	struct trace_events v = { 0 };
+	struct taken t = { 0 };
+
+	(void)state;
+	for (uint32_t i = 1; i <= 1000000; i++) {
+		g.block.thread = i;
+		g.block.n_lost = i % 2;
+		assert_true(send(&v, &g, 12, &t));
+	}
+	buf_add(&copy, area, sizeof area);
+	trace_events_rest(&v, &copy, on_block, &t);
+	assert_int_equal(t.n, 1000000 + 1);
+	assert_int_equal(v.n_lost, 500000);
+	buf_done(&copy);
+	trace_events_done(&v);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sent),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_many_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

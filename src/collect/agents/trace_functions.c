@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See trace_functions.h. */
-#include "collect/trace_functions.h"
+#include "collect/agents/trace_functions.h"
 
 #include <stdlib.h>
 #include <string.h>

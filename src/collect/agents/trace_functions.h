@@ -2,8 +2,8 @@
  *
  * The functions of one traced process, as its agent tells them (wire/trace.h): gathered from records that may
  * lie, kept as long as the process, and written as rows of the recording. */
-#ifndef COLLECT_TRACE_FUNCTIONS_H
-#define COLLECT_TRACE_FUNCTIONS_H
+#ifndef COLLECT_AGENTS_TRACE_FUNCTIONS_H
+#define COLLECT_AGENTS_TRACE_FUNCTIONS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See trace_lines.h. */
-#include "collect/trace_lines.h"
+#include "collect/agents/trace_lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,27 +9,34 @@
 #include "base/xalloc.h"
 #include "base/banned.h"
 
-/* The same function of a thread may have several blocks: code objects made anew by exec. */
-static uint32_t counted_for(struct trace_lines *l, int32_t tid, const struct line_block *b)
+static bool is_of(const struct trace_counted *c, const struct line_block *b)
 {
-	struct trace_counted made = {
-		.tid = tid, .function = b->code, .first_line = b->first_line, .n_cells = b->n_cells
-	};
+	return c->tid == b->tid && c->function == b->code && c->first_line == b->first_line &&
+		c->n_cells == b->n_cells;
+}
 
-	for (size_t i = 0; i < l->counted.n; i++) {
-		const struct trace_counted *c = &l->counted.v[i];
+/* The same function of a thread may have several blocks: code objects made anew by exec. */
+static uint32_t counted_for(struct trace_lines *l, const struct line_block *b)
+{
+	struct trace_counted made = { .tid = b->tid,
+		.function = b->code,
+		.first_line = b->first_line,
+		.n_cells = b->n_cells };
+	uint64_t key = (uint64_t)(uint32_t)b->tid << 32 | b->code, found = 0;
 
-		if (c->tid == tid && c->function == b->code && c->first_line == b->first_line &&
-			c->n_cells == b->n_cells)
-			return (uint32_t)i;
-	}
+	map_find(&l->index, key, &found);
+	for (uint64_t i = found; i; i = l->counted.v[i - 1].next)
+		if (is_of(&l->counted.v[i - 1], b))
+			return (uint32_t)i - 1;
+	made.next = (uint32_t)found;
 	made.now = xcalloc(b->n_cells, sizeof *made.now);
 	made.told = xcalloc(b->n_cells, sizeof *made.told);
 	vec_push(&l->counted, made);
+	map_put(&l->index, key, l->counted.n);
 	return (uint32_t)l->counted.n - 1;
 }
 
-bool trace_lines_add(struct trace_lines *l, int32_t tid, const void *data, uint32_t n_bytes)
+bool trace_lines_add(struct trace_lines *l, const void *data, uint32_t n_bytes)
 {
 	struct trace_block one;
 
@@ -41,7 +48,7 @@ bool trace_lines_add(struct trace_lines *l, int32_t tid, const void *data, uint3
 		one.block.last_offset % 8)
 		return false;
 	l->n_cells += one.block.n_cells;
-	one.counted = counted_for(l, tid, &one.block);
+	one.counted = counted_for(l, &one.block);
 	vec_push(&l->blocks, one);
 	return true;
 }
@@ -105,6 +112,7 @@ void trace_lines_done(struct trace_lines *l)
 		free(c->told);
 	}
 	vec_done(&l->counted);
+	map_done(&l->index);
 	vec_done(&l->blocks);
 	*l = (struct trace_lines){ 0 };
 }

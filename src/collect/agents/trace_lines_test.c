@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "collect/trace_lines.h"
+#include "collect/agents/trace_lines.h"
 
 struct seen {
 	uint32_t n;
@@ -29,7 +29,7 @@ static void see(
 }
 
 static const struct line_block f = {
-	.cells_offset = 64, .last_offset = 0, .code = 7, .first_line = 10, .n_cells = 4
+	.cells_offset = 64, .last_offset = 0, .code = 7, .first_line = 10, .n_cells = 4, .tid = 5
 };
 
 static struct buf memory_of(const struct line_cell *cells, size_t n, uint64_t last)
@@ -52,7 +52,7 @@ static void changed_lines_are_told(void **state)
 	struct seen seen = { 0 };
 
 	(void)state;
-	assert_true(trace_lines_add(&l, 5, &f, sizeof f));
+	assert_true(trace_lines_add(&l, &f, sizeof f));
 	trace_lines_take(&l, &area);
 	trace_lines_each(&l, see, &seen);
 	assert_int_equal(seen.n, 2);
@@ -81,15 +81,16 @@ static void blocks_of_one_function_are_summed_up(void **state)
 	struct trace_lines l = { 0 };
 	struct line_cell cells[8] = { { 0 }, { .hits = 1, .max = 2 }, { 0 }, { 0 }, { 0 },
 		{ .hits = 4, .max = 1 } };
-	struct line_block again = f;
+	struct line_block again = f, other = f; /* the other: another thread's */
 	struct buf area = memory_of(cells, 8, 0);
 	struct seen seen = { 0 };
 
 	(void)state;
 	again.cells_offset += 4 * sizeof *cells;
-	assert_true(trace_lines_add(&l, 5, &f, sizeof f));
-	assert_true(trace_lines_add(&l, 5, &again, sizeof again));
-	assert_true(trace_lines_add(&l, 6, &f, sizeof f)); /* another thread's */
+	other.tid = 6;
+	assert_true(trace_lines_add(&l, &f, sizeof f));
+	assert_true(trace_lines_add(&l, &again, sizeof again));
+	assert_true(trace_lines_add(&l, &other, sizeof other));
 	trace_lines_take(&l, &area);
 	trace_lines_each(&l, see, &seen);
 	assert_int_equal(seen.n, 2);
@@ -122,16 +123,16 @@ static void nonsense_is_not_believed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		assert_false(trace_lines_add(&l, 5, &bad[i], sizeof bad[i]));
-	assert_false(trace_lines_add(&l, 5, &f, sizeof f - 8));
+		assert_false(trace_lines_add(&l, &bad[i], sizeof bad[i]));
+	assert_false(trace_lines_add(&l, &f, sizeof f - 8));
 	for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
-		assert_true(trace_lines_add(&l, 5, &outside[i], sizeof outside[i]));
+		assert_true(trace_lines_add(&l, &outside[i], sizeof outside[i]));
 	trace_lines_take(&l, &area);
 	trace_lines_each(&l, see, &seen);
 	assert_int_equal(seen.n, 0);
 	for (int i = 0; i < TRACE_LINES_MOST / LINE_CELLS_MAX - 1; i++)
-		assert_true(trace_lines_add(&l, 5, &many, sizeof many));
-	assert_false(trace_lines_add(&l, 5, &many, sizeof many));
+		assert_true(trace_lines_add(&l, &many, sizeof many));
+	assert_false(trace_lines_add(&l, &many, sizeof many));
 	buf_done(&area);
 	trace_lines_done(&l);
 }

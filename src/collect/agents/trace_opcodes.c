@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See trace_opcodes.h. */
-#include "collect/trace_opcodes.h"
+#include "collect/agents/trace_opcodes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,25 +10,27 @@
 #include "base/banned.h"
 
 /* The same function of a thread may have several blocks: code objects made anew by exec. */
-static uint32_t units_for(struct trace_opcodes *o, int32_t tid, const struct opcode_block *b)
+static uint32_t units_for(struct trace_opcodes *o, const struct opcode_block *b)
 {
-	struct trace_units made = {
-		.tid = tid, .function = b->code, .n = b->n_units, .is_derived = b->is_derived != 0
-	};
+	struct trace_units made = { .tid = b->tid,
+		.function = b->code,
+		.n = b->n_units,
+		.is_derived = b->is_derived != 0 };
+	uint64_t key = (uint64_t)(uint32_t)b->tid << 32 | b->code, found = 0;
 
-	for (size_t i = o->units.n; i-- > 0;) {
-		const struct trace_units *u = &o->units.v[i];
-
-		if (u->tid == tid && u->function == b->code && u->n == b->n_units)
-			return (uint32_t)i;
-	}
+	map_find(&o->index, key, &found);
+	for (uint64_t i = found; i; i = o->units.v[i - 1].next)
+		if (o->units.v[i - 1].n == b->n_units)
+			return (uint32_t)i - 1;
+	made.next = (uint32_t)found;
 	made.now = xcalloc(made.n, sizeof *made.now);
 	made.told = xcalloc(made.n, sizeof *made.told);
 	vec_push(&o->units, made);
+	map_put(&o->index, key, o->units.n);
 	return (uint32_t)o->units.n - 1;
 }
 
-bool trace_opcodes_add(struct trace_opcodes *o, int32_t tid, const void *data, uint32_t n_bytes)
+bool trace_opcodes_add(struct trace_opcodes *o, const void *data, uint32_t n_bytes)
 {
 	struct trace_unit_block one;
 
@@ -39,7 +41,7 @@ bool trace_opcodes_add(struct trace_opcodes *o, int32_t tid, const void *data, u
 		o->n_units + one.block.n_units > TRACE_OPCODES_MOST || one.block.offset % 8)
 		return false;
 	o->n_units += one.block.n_units;
-	one.units = units_for(o, tid, &one.block);
+	one.units = units_for(o, &one.block);
 	vec_push(&o->blocks, one);
 	return true;
 }
@@ -92,6 +94,7 @@ void trace_opcodes_done(struct trace_opcodes *o)
 		free(u->told);
 	}
 	vec_done(&o->units);
+	map_done(&o->index);
 	vec_done(&o->blocks);
 	*o = (struct trace_opcodes){ 0 };
 }

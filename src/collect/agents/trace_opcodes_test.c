@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "collect/trace_opcodes.h"
+#include "collect/agents/trace_opcodes.h"
 
 enum { N = 5 };
 
@@ -30,14 +30,14 @@ static void blocks_become_instructions(void **state)
 {
 	/* Two blocks, of three and two units; the second unit raised once. */
 	struct area a = { .hits = { 10, 99, 99, 4, 99 }, .left = { 0, 1 }, .begins = { 0x09 } };
-	struct opcode_block b = { .code = 3, .n_units = N, .is_derived = 1 };
+	struct opcode_block b = { .tid = 7, .code = 3, .n_units = N, .is_derived = 1 };
 	struct buf area = BUF_INIT;
 	struct trace_opcodes o = { 0 };
 	uint64_t got[N] = { 0 }, want[N] = { 10, 10, 9, 4, 4 }, nothing[N] = { 0 };
 
 	(void)state;
 	buf_add(&area, &a, sizeof a);
-	assert_true(trace_opcodes_add(&o, 7, &b, sizeof b));
+	assert_true(trace_opcodes_add(&o, &b, sizeof b));
 	trace_opcodes_take(&o, &area);
 	trace_opcodes_each(&o, keep, got);
 	assert_memory_equal(got, want, sizeof got);
@@ -53,14 +53,14 @@ static void blocks_become_instructions(void **state)
 static void each_is_counted_where_none_is_derived(void **state)
 {
 	struct area a = { .hits = { 1, 2, 3, 4, 5 } };
-	struct opcode_block b = { .code = 3, .n_units = N };
+	struct opcode_block b = { .tid = 7, .code = 3, .n_units = N };
 	struct buf area = BUF_INIT;
 	struct trace_opcodes o = { 0 };
 	uint64_t got[N] = { 0 };
 
 	(void)state;
 	buf_add(&area, &a, sizeof a);
-	assert_true(trace_opcodes_add(&o, 7, &b, sizeof b));
+	assert_true(trace_opcodes_add(&o, &b, sizeof b));
 	trace_opcodes_take(&o, &area);
 	trace_opcodes_each(&o, keep, got);
 	assert_memory_equal(got, a.hits, sizeof got);
@@ -73,16 +73,16 @@ static void nonsense_is_not_believed(void **state)
 	const struct opcode_block bad[] = { { .n_units = 1 }, { .code = 1 },
 		{ .code = 1, .n_units = OPCODE_UNITS_MAX + 1 },
 		{ .code = 1, .n_units = 1, .offset = 4 } };
-	struct opcode_block far = { .code = 3, .n_units = N, .offset = UINT64_MAX - 7 };
+	struct opcode_block far = { .tid = 7, .code = 3, .n_units = N, .offset = UINT64_MAX - 7 };
 	struct buf area = BUF_INIT;
 	struct trace_opcodes o = { 0 };
 	uint64_t got[N] = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		assert_false(trace_opcodes_add(&o, 7, &bad[i], sizeof bad[i]));
-	assert_false(trace_opcodes_add(&o, 7, &far, sizeof far - 1));
-	assert_true(trace_opcodes_add(&o, 7, &far, sizeof far));
+		assert_false(trace_opcodes_add(&o, &bad[i], sizeof bad[i]));
+	assert_false(trace_opcodes_add(&o, &far, sizeof far - 1));
+	assert_true(trace_opcodes_add(&o, &far, sizeof far));
 	buf_add(&area, &far, sizeof far);
 	trace_opcodes_take(&o, &area);
 	trace_opcodes_each(&o, keep, got);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * See trace_rows.h. */
-#include "collect/trace_rows.h"
+#include "collect/agents/trace_rows.h"
 
 #include <stdlib.h>
 
 #include "base/map.h"
 #include "base/xalloc.h"
+#include "collect/agents/session.h"
+#include "collect/agents/trace_args.h"
+#include "collect/agents/trace_budget.h"
+#include "collect/agents/trace_state.h"
 #include "collect/rows.h"
-#include "collect/session.h"
-#include "collect/trace_args.h"
-#include "collect/trace_budget.h"
-#include "collect/trace_state.h"
 #include "store/writer.h"
 #include "wire/records.h"
 #include "base/banned.h"
@@ -102,6 +102,7 @@ static void write_node(void *ctx, const struct trace_tree_node *n)
 
 	if (function.is_own) {
 		map_put(&to->p->hidden, n->id, parent);
+		map_put(&to->p->hidden_events, n->id, node->calls + node->resumes);
 		return;
 	}
 	if (node->function && !function.code && !function.builtin)
@@ -192,7 +193,13 @@ static void write_budget(void *ctx, const struct budget_entry *e)
 		.net_squared = e->net_squared,
 		.gap_ns = e->gap,
 		.off_rate = e->off_rate,
-		.first_rate = e->first_rate };
+		.first_rate = e->first_rate,
+		.tells_blind = 1,
+		.counted = e->counted,
+		.counted_resumes = e->counted_resumes,
+		.blind_ns = e->blind,
+		.others_self_ns = trace_to_ns(t, e->others_self),
+		.wall_ns = trace_to_ns(t, e->off_clock) };
 
 	if (function.code || function.builtin)
 		writer_add(t->c.writer, RECORD_budget, &r);

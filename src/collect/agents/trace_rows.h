@@ -2,8 +2,8 @@
  *
  * What a traced process brings, as records of the recording: its calling contexts, lines, opcodes, the calls in order of
  * time, what was estimated under a budget, arguments, operators of PyTorch, and what was lost. */
-#ifndef COLLECT_TRACE_ROWS_H
-#define COLLECT_TRACE_ROWS_H
+#ifndef COLLECT_AGENTS_TRACE_ROWS_H
+#define COLLECT_AGENTS_TRACE_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
  *
  * What the collector of exact calls holds while a program runs, for the files that are parts of it: py_trace.c (the
  * session, the environment, the schedule) and trace_rows.c (the records of the recording). */
-#ifndef COLLECT_TRACE_STATE_H
-#define COLLECT_TRACE_STATE_H
+#ifndef COLLECT_AGENTS_TRACE_STATE_H
+#define COLLECT_AGENTS_TRACE_STATE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,18 +11,18 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "collect/agents/line_patterns.h"
+#include "collect/agents/session.h"
+#include "collect/agents/tick_map.h"
+#include "collect/agents/trace_events.h"
+#include "collect/agents/trace_functions.h"
+#include "collect/agents/trace_lines.h"
+#include "collect/agents/trace_opcodes.h"
+#include "collect/agents/trace_tree.h"
+#include "collect/agents/untraced.h"
 #include "collect/collector.h"
-#include "collect/line_wishes.h"
-#include "collect/regions_file.h"
-#include "collect/session.h"
-#include "collect/tick_map.h"
-#include "collect/trace_events.h"
-#include "collect/trace_functions.h"
-#include "collect/trace_lines.h"
-#include "collect/trace_opcodes.h"
-#include "collect/trace_ops.h"
-#include "collect/trace_tree.h"
-#include "collect/untraced.h"
+#include "collect/samples/regions_file.h"
+#include "collect/torch/operators.h"
 #include "sys/clocksource.h"
 #include "wire/trace.h"
 
@@ -35,9 +35,10 @@ struct traced {
 	struct trace_events events;
 	struct trace_opcodes opcodes;
 	struct trace_ops ops;
-	struct map
-		hidden; /* node of the package's own → its parent, or the nearest above that is shown */
-	char *interpreter; /* owned */
+	/* node of the package's own → its parent, or the nearest above that is shown */
+	struct map hidden;
+	struct map hidden_events; /* the same → its calls and resumptions */
+	char *interpreter;        /* owned */
 	uint32_t row, segment;
 	uint64_t n_nonsense; /* records that were not believed */
 };
@@ -46,6 +47,9 @@ struct traced {
 struct trace_torch {
 	uint64_t n_ops, n_lost, n_processes, n_gaps, gap_ns;
 	uint32_t n_threads_unseen;
+	uint32_t cost_ns; /* of the process with most operators, as the next two */
+	double slowdown;  /* UNITS_UNKNOWN */
+	uint64_t n_ops_there;
 	struct buf compiled; /* of the first process that compiled something */
 	char version[40], cannot[304];
 };
@@ -59,16 +63,17 @@ struct trace {
 	VEC(struct traced *) processes;
 	uint32_t next_id;
 	uint64_t next_snapshot_ns;
-	struct line_wishes wishes;
+	struct line_patterns wishes;
 	struct untraced untraced;
-	uint64_t n_events, n_event_bytes,
-		n_events_lost; /* of the timeline, of processes that have ended */
+	/* of the timeline, of processes that have ended */
+	uint64_t n_events, n_event_bytes, n_events_lost;
 	struct regions_file regions;
 	struct buf notes; /* lines */
 	unsigned n_notes;
 	bool has_cost;
 	struct trace_cost cost;  /* of an event, as the first process measured it */
 	uint64_t n_paces, paces; /* the CPU's pace, of processes that have ended */
+	uint64_t n_counted;      /* calls and resumptions that their agents counted */
 	struct tick_map ticks;   /* with wants_torch */
 	struct trace_torch torch;
 	bool is_over; /* what is to be recorded is */

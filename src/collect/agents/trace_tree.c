@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: MIT
  * See trace_tree.h. The copy is a hostile program's: every reference is checked before it is followed. */
-#include "collect/trace_tree.h"
+#include "collect/agents/trace_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/xalloc.h"
 #include "base/banned.h"
+
+enum {
+	NEXT_MS = 1000,
+	NEXT_SHARE = 20, /* times what the last copy took */
+	NEXT_PART = 8,   /* of the time that is recorded */
+};
+
+uint64_t trace_tree_next(uint64_t start_ns, uint64_t now_ns, uint64_t took_ns)
+{
+	uint64_t wait_ns = (uint64_t)NEXT_MS * 1000000,
+		 run_ns = now_ns > start_ns ? now_ns - start_ns : 0;
+
+	if (wait_ns < took_ns * NEXT_SHARE)
+		wait_ns = took_ns * NEXT_SHARE;
+	if (wait_ns < run_ns / NEXT_PART)
+		wait_ns = run_ns / NEXT_PART;
+	return now_ns + wait_ns;
+}
 
 static size_t n_granules(const struct buf *area)
 {
@@ -81,6 +100,27 @@ static void give_ids(struct trace_tree *t)
 		}
 }
 
+static void count(struct trace_tree *t)
+{
+	struct trace_tree_counters sum = { 0 };
+
+	for (size_t i = 0; i < n_granules(&t->area); i++) {
+		const struct trace_granule *g = granule_at(&t->area, i);
+
+		if (!g)
+			continue;
+		sum.n_resynced += g->n_resynced;
+		sum.n_folded += g->n_folded;
+		sum.n_paces += g->n_paces;
+		sum.paces += g->paces;
+		sum.n_threads += g->n_threads;
+		sum.n_trees += g->n_threads != 0;
+		for (size_t k = 0; k < n_nodes(g); k++)
+			sum.n_events += nodes_of(g)[k].calls + nodes_of(g)[k].resumes;
+	}
+	t->counters = sum;
+}
+
 void trace_tree_take(struct trace_tree *t, struct buf *area)
 {
 	buf_done(&t->area);
@@ -91,17 +131,20 @@ void trace_tree_take(struct trace_tree *t, struct buf *area)
 	t->inclusive = xcalloc(t->n_places + 1, sizeof *t->inclusive);
 	give_ids(t);
 	sum_up(t);
+	count(t);
 }
 
-static bool has_changed(const struct trace_tree *t, size_t i, size_t k)
+/* Whether the node is another than the one that was handed on; it is handed on now. */
+static bool has_changed(struct trace_tree *t, const struct trace_node *node, size_t place)
 {
-	const struct trace_granule *before = granule_at(&t->before, i);
-	const struct trace_granule *now = granule_at(&t->area, i);
-	size_t place = i * TRACE_NODES + k;
+	uint64_t hash = hash_bytes_from(t->inclusive[place], node, sizeof *node) | 1;
+	bool is_other;
 
-	return !before || k >= n_nodes(before) || place >= t->n_places_before ||
-		t->inclusive[place] != t->inclusive_before[place] ||
-		memcmp(&nodes_of(before)[k], &nodes_of(now)[k], sizeof(struct trace_node)) != 0;
+	while (t->told.n <= place)
+		vec_push(&t->told, 0);
+	is_other = t->told.v[place] != hash;
+	t->told.v[place] = hash;
+	return is_other;
 }
 
 void trace_tree_each(struct trace_tree *t, trace_tree_fn *on_node, void *ctx)
@@ -113,7 +156,7 @@ void trace_tree_each(struct trace_tree *t, trace_tree_fn *on_node, void *ctx)
 			size_t place = i * TRACE_NODES + k, parent;
 			const struct trace_node *node = &nodes_of(g)[k];
 
-			if (!has_changed(t, i, k))
+			if (!has_changed(t, node, place))
 				continue;
 			parent = parent_place(&t->area, g, node, place);
 			on_node(ctx,
@@ -128,39 +171,17 @@ void trace_tree_each(struct trace_tree *t, trace_tree_fn *on_node, void *ctx)
 					.inclusive = t->inclusive[place] });
 		}
 	}
-	buf_done(&t->before);
-	free(t->inclusive_before);
-	t->before = t->area;
-	t->inclusive_before = t->inclusive;
-	t->n_places_before = t->n_places;
-	t->area = BUF_INIT;
+	buf_done(&t->area);
+	free(t->inclusive);
 	t->inclusive = NULL;
 	t->n_places = 0;
-}
-
-struct trace_tree_counters trace_tree_counters(const struct trace_tree *t)
-{
-	struct trace_tree_counters sum = { 0 };
-
-	for (size_t i = 0; i < n_granules(&t->before); i++) {
-		const struct trace_granule *g = granule_at(&t->before, i);
-
-		if (!g || g->kind != TRACE_GRANULE_NODES)
-			continue;
-		sum.n_resynced += g->n_resynced;
-		sum.n_folded += g->n_folded;
-		sum.n_paces += g->n_paces;
-		sum.paces += g->paces;
-	}
-	return sum;
 }
 
 void trace_tree_done(struct trace_tree *t)
 {
 	buf_done(&t->area);
-	buf_done(&t->before);
 	free(t->inclusive);
-	free(t->inclusive_before);
+	vec_done(&t->told);
 	vec_done(&t->first_id);
 	*t = (struct trace_tree){ 0 };
 }

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "collect/trace_functions.h"
-#include "collect/trace_tree.h"
+#include "collect/agents/trace_functions.h"
+#include "collect/agents/trace_tree.h"
 #include "store/writer.h"
 #include "base/banned.h"
 
@@ -102,7 +102,7 @@ static void counters_are_sums_over_granules_of_nodes(void **state)
 	}
 	trace_tree_take(&t, &area);
 	trace_tree_each(&t, on_node, &seen);
-	c = trace_tree_counters(&t);
+	c = t.counters;
 	assert_int_equal(c.n_resynced, 2);
 	assert_int_equal(c.n_folded, 40);
 	assert_int_equal(c.n_paces, 600);
@@ -126,7 +126,7 @@ static void references_that_lead_nowhere_are_roots(void **state)
 		struct trace_node *nodes = (struct trace_node *)(void *)(g + 1);
 
 		nodes[2].parent = lies[i];
-		g->n = UINT64_MAX - i;
+		g->n = UINT32_MAX - (uint32_t)i;
 		trace_tree_take(&t, &area);
 		trace_tree_each(&t, on_node, &seen);
 		assert_int_equal(seen.n, TRACE_NODES);
@@ -195,10 +195,26 @@ static void functions_that_make_no_sense_are_refused(void **state)
 	assert_int_equal(writer_close(w, &e), 0);
 }
 
+/* Each copy may write all that is counted again. */
+static void a_day_is_some_hundred_copies(void **state)
+{
+	const uint64_t second = 1000000000, start = 5 * second, day = 24 * 3600 * second;
+	uint64_t now = start;
+	size_t n = 0;
+
+	(void)state;
+	for (; now < start + day; now = trace_tree_next(start, now, second / 1000))
+		n++;
+	assert_in_range(n, 60, 120);
+	assert_int_equal(trace_tree_next(start, start, 0), start + second);
+	assert_int_equal(trace_tree_next(start, start + second, second), start + 21 * second);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(inclusive_times_are_sums_and_only_changes_are_told),
+		cmocka_unit_test(a_day_is_some_hundred_copies),
 		cmocka_unit_test(counters_are_sums_over_granules_of_nodes),
 		cmocka_unit_test(references_that_lead_nowhere_are_roots),
 		cmocka_unit_test(garbage_is_survived),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See untraced.h. What is told was found in the process itself: its command, or the environment it was started with. */
-#include "collect/untraced.h"
+#include "collect/agents/untraced.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -107,7 +107,7 @@ void untraced_tell(const struct untraced *u, struct buf *out)
 	if (u->n > UNTRACED_NAMED)
 		buf_printf(out, " and %u more", u->n - UNTRACED_NAMED);
 	buf_printf(out,
-		" kept the agent out (PYTHONPATH set anew, or python -I, -E, -S): nothing of %s "
-		"is counted; 'leadline run' without --trace samples %s\n",
+		" kept the agent out (PYTHONPATH reset, or python -I, -E, -S): nothing of %s is "
+		"counted; 'leadline run' without --trace samples %s\n",
 		u->n > 1 ? "them" : "it", u->n > 1 ? "them" : "it");
 }

@@ -5,8 +5,8 @@
  *
  *	untraced_look(&u, tree, session_dir, has_agent, ctx, now_ns);	now and then
  *	untraced_tell(&u, &notes);					at the end: a line */
-#ifndef COLLECT_UNTRACED_H
-#define COLLECT_UNTRACED_H
+#ifndef COLLECT_AGENTS_UNTRACED_H
+#define COLLECT_AGENTS_UNTRACED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "collect/untraced.h"
+#include "collect/agents/untraced.h"
 
 #define WORDS(text) text, sizeof text
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See checks.h: the table, in the order it is shown. */
-#include "collect/checks.h"
+#include "collect/doctor/checks.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ const struct check checks[] = {
 	{
 		.id = "process-tree",
 		.title = "Process tree",
-		.needed_for = "seeing every child, however short it lives",
+		.needed_for = "seeing every child, however short-lived",
 		.needs_proc = true,
 		.probe = check_process_tree,
 	},
@@ -54,14 +54,14 @@ const struct check checks[] = {
 	{
 		.id = "pressure",
 		.title = "Pressure",
-		.needed_for = "telling whether the machine was short of CPU, memory or I/O",
+		.needed_for = "knowing whether the machine ran short of CPU, memory or I/O",
 		.needs_proc = true,
 		.probe = check_pressure,
 	},
 	{
 		.id = "cgroup",
 		.title = "Cgroup",
-		.needed_for = "knowing the CPUs and the memory a container allows",
+		.needed_for = "knowing how many CPUs and how much memory a container may use",
 		.needs_proc = true,
 		.probe = check_cgroup,
 	},
@@ -75,7 +75,7 @@ const struct check checks[] = {
 	{
 		.id = "page-pss",
 		.title = "Shared memory",
-		.needed_for = "counting pages that processes share once (PSS)",
+		.needed_for = "counting shared pages only once (PSS)",
 		.needs_proc = true,
 		.probe = check_page_pss,
 	},

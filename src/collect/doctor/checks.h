@@ -8,8 +8,8 @@
  *
  * New check: a probe in checks_kernel.c (what the kernel permits) or checks_machine.c (what is
  * there), its prototype below, a row in checks.c. */
-#ifndef COLLECT_CHECKS_H
-#define COLLECT_CHECKS_H
+#ifndef COLLECT_DOCTOR_CHECKS_H
+#define COLLECT_DOCTOR_CHECKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,9 +73,6 @@ struct perf_facts {
 enum { PERF_ABSENT = 100 };
 void check_judge_perf_events(
 	const struct privilege *p, const struct perf_facts *f, struct probe *ret);
-
-/* Whether the locale's variables (NULL: unset) ask for UTF-8. */
-bool check_is_utf8(const char *lc_all, const char *lc_ctype, const char *lang);
 
 /* The memory limit in bytes a cgroup file states; UINT64_MAX for none ("max", v1's huge number). */
 uint64_t check_parse_memory_limit(const char *text);

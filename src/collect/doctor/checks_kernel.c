@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See checks.h: what the kernel permits. Each probe tries the real system call, then names the one
  * piece that is missing. */
-#include "collect/checks.h"
+#include "collect/doctor/checks.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -113,27 +113,27 @@ static void judge_refused_child(const struct privilege *p, int child_errno, stru
 
 	if (child_errno == ENOSYS) {
 		check_say(ret, PROBE_NO, "this kernel has no process_vm_readv");
-		check_remedy(ret, "exact tracing needs none: leadline run --trace script.py");
+		check_remedy(ret, "exact tracing works without it: leadline run --trace script.py");
 	} else if (p->yama_scope == 3) {
-		check_say(ret, PROBE_NO, "our own child cannot be read: Yama scope 3 (%s)",
+		check_say(ret, PROBE_NO, "leadline cannot read its own child: Yama scope 3 (%s)",
 			privilege_yama_meaning(3));
-		check_remedy(ret, "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and boot again");
+		check_remedy(ret, "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and reboot");
 	} else if (p->yama_scope == 2 && !has_ptrace) {
 		check_say(ret, PROBE_NO,
-			"our own child cannot be read: "
-			"Yama scope 2 (%s), which uid %u does not have",
+			"leadline cannot read its own child: Yama scope 2 (%s), which uid %u does "
+			"not have",
 			privilege_yama_meaning(2), p->uid);
 		check_remedy(ret, "sudo sysctl kernel.yama.ptrace_scope=1");
 	} else if (p->seccomp == SECCOMP_FILTERED) {
 		check_say(ret, PROBE_NO,
-			"our own child cannot be read (%s): "
-			"most likely the seccomp filter, since %s",
+			"leadline cannot read its own child (%s): most likely the seccomp filter, "
+			"since %s",
 			strerror(child_errno),
-			has_ptrace ? "CAP_SYS_PTRACE is there" : "a child needs no capability");
+			has_ptrace ? "CAP_SYS_PTRACE is present" : "a child needs no capability");
 		check_remedy(ret, "start the container with %s",
 			has_ptrace ? UNCONFINED : "--cap-add SYS_PTRACE");
 	} else {
-		check_say(ret, PROBE_NO, "our own child cannot be read: process_vm_readv: %s",
+		check_say(ret, PROBE_NO, "leadline cannot read its own child: process_vm_readv: %s",
 			strerror(child_errno));
 		check_remedy(ret, "look for a security module that denies it: sudo dmesg | tail");
 	}
@@ -148,25 +148,25 @@ void check_judge_remote_memory(const struct privilege *p, int child_errno, struc
 		judge_refused_child(p, child_errno, ret);
 	} else if (privilege_has(p, CAP_SYS_PTRACE)) {
 		check_say(ret, PROBE_YES,
-			"programs we start and every process%s (CAP_SYS_PTRACE); %s",
+			"programs leadline starts and every process%s (CAP_SYS_PTRACE); %s",
 			p->is_initial_user_ns ? "" : " of this user namespace", limits);
 	} else if (p->yama_scope >= 1) {
 		check_say(ret, PROBE_PARTLY,
-			"programs we start; no running ones: CAP_SYS_PTRACE is missing; %s",
+			"programs leadline starts, but none that already run: CAP_SYS_PTRACE is "
+			"missing; %s",
 			limits);
 		check_remedy(ret,
-			is_confined(p)
-				? "start it with \"leadline run\", or the container with "
-				  "--cap-add SYS_PTRACE"
-				: "start it with \"leadline run\", or use sudo to attach, or: "
-				  "sudo sysctl kernel.yama.ptrace_scope=0");
+			is_confined(p) ? "start it with \"leadline run\", or the container with "
+					 "--cap-add SYS_PTRACE"
+				       : "start it with \"leadline run\", or use sudo to attach, "
+					 "or: sudo sysctl kernel.yama.ptrace_scope=0");
 	} else {
 		check_say(ret, PROBE_PARTLY,
-			"programs we start and those of uid %u; not other users': "
+			"programs leadline starts and those of uid %u, but not other users': "
 			"CAP_SYS_PTRACE is missing; %s",
 			p->uid, limits);
 		check_remedy(ret,
-			is_confined(p) ? "for other users' processes start the container with "
+			is_confined(p) ? "for other users' processes, start the container with "
 					 "--cap-add SYS_PTRACE"
 				       : "for another user's process: sudo leadline attach PID");
 	}
@@ -231,10 +231,10 @@ static const char *missing_bpf(const struct privilege *p)
 static void judge_refused_bpf(
 	const struct privilege *p, const struct ebpf_facts *f, int failed, struct probe *ret)
 {
-	static const char *const meanings[] = { "anybody may load simple programs",
+	static const char *const meanings[] = { "anyone may load simple programs",
 		"root only, locked", "root only" };
 	int value = f->unprivileged_disabled;
-	const char *meaning = value >= 0 && value <= 2 ? meanings[value] : "not told";
+	const char *meaning = value >= 0 && value <= 2 ? meanings[value] : "unknown";
 
 	if (failed == ENOSYS) {
 		check_say(ret, PROBE_NO, "this kernel has no bpf()");
@@ -251,12 +251,12 @@ static void judge_refused_bpf(
 				  "\"$(command -v leadline)\"");
 	} else if (!p->is_initial_user_ns) {
 		check_say(ret, PROBE_NO,
-			"the capabilities count only in this user namespace; "
-			"bpf() wants them in the initial one (%s)",
+			"the capabilities count only in this user namespace; bpf() needs them in "
+			"the initial one (%s)",
 			strerror(failed));
 		check_remedy(ret, "run leadline on the host as root: sudo leadline attach PID");
 	} else {
-		check_say(ret, PROBE_NO, "bpf() fails in spite of CAP_BPF and CAP_PERFMON: %s%s",
+		check_say(ret, PROBE_NO, "bpf() fails despite CAP_BPF and CAP_PERFMON: %s%s",
 			strerror(failed),
 			p->seccomp == SECCOMP_FILTERED ? "; a seccomp filter is active" : "");
 		check_remedy(ret,
@@ -344,7 +344,8 @@ static void judge_refused_event(
 		return;
 	}
 	check_say(ret, PROBE_NO,
-		"a clock event on ourselves fails: %s; kernel.perf_event_paranoid = %d (%s)%s",
+		"a clock event on leadline itself fails: %s; kernel.perf_event_paranoid = %d "
+		"(%s)%s",
 		strerror(f->clock_errno), f->paranoid, paranoid_meaning(f->paranoid),
 		p->seccomp == SECCOMP_FILTERED ? "; a seccomp filter is active" : "");
 	if (p->seccomp == SECCOMP_FILTERED)
@@ -381,7 +382,7 @@ void check_judge_perf_events(
 			scope);
 		check_remedy(ret,
 			"give the virtual machine a virtual PMU (libvirt: <pmu state='on'/>); "
-			"times are measured without");
+			"times can be measured without");
 	} else {
 		check_say(ret, sees_kernel ? PROBE_YES : PROBE_PARTLY,
 			"software events and hardware counters; %s", scope);
@@ -451,14 +452,13 @@ void check_process_tree(struct probe *ret)
 		check_remedy(ret, "use a kernel with CONFIG_PROC_CHILDREN, and mount /proc");
 	} else if (why) {
 		check_say(ret, PROBE_PARTLY,
-			"children files are looked at now and then: a process that lives only some "
-			"ms can be "
-			"missed; no proc connector: %s",
+			"/proc is checked now and then, so processes that live only a few ms can "
+			"be missed; no proc connector: %s",
 			why);
-		check_remedy(ret, "as root on the host none is missed: sudo leadline");
+		check_remedy(ret, "as root on the host, none is missed: sudo leadline");
 	} else {
 		check_say(ret, PROBE_YES,
-			"the kernel tells of every fork and exit (proc connector); "
-			"orphans are kept");
+			"the kernel reports every fork and exit (proc connector); orphans are "
+			"kept");
 	}
 }

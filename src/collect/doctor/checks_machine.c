@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See checks.h: what is there, or not, on this machine. */
-#include "collect/checks.h"
+#include "collect/doctor/checks.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,14 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/ioctl.h>
 #include <sys/statvfs.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/text.h"
+#include "base/tty.h"
 #include "base/units.h"
-#include "collect/session.h"
+#include "collect/agents/session.h"
 #include "sys/clocksource.h"
 #include "sys/cpus.h"
 #include "sys/proc.h"
@@ -41,14 +42,15 @@ void check_clock(struct probe *ret)
 		return;
 	}
 	check_say(ret, PROBE_PARTLY,
-		"clock source %s: %s; stamps come from clock_gettime, some three times the cost",
+		"clock source %s: %s; time stamps come from clock_gettime, at about three times "
+		"the cost",
 		source, reason);
 	if (proc_read(available, sizeof available, "%s", CLOCKSOURCE "available_clocksource") > 0 &&
 		strstr(available, "tsc") && clock_has_steady_ticks())
 		check_remedy(ret, "echo tsc | sudo tee " CLOCKSOURCE "current_clocksource");
 	else
-		check_remedy(
-			ret, "nothing to do: it is correct, exact tracing costs a little more");
+		check_remedy(ret,
+			"nothing to do: times are correct, exact tracing just costs a little more");
 }
 
 /* ---- pressure, cgroup ------------------------------------------------------------------------ */
@@ -65,7 +67,7 @@ void check_pressure(struct probe *ret)
 		check_remedy(ret, "boot the kernel (CONFIG_PSI=y, 4.20 or newer) with psi=1");
 		return;
 	}
-	check_say(ret, PROBE_YES, "/proc/pressure tells of cpu, memory and io");
+	check_say(ret, PROBE_YES, "/proc/pressure covers cpu, memory and io");
 }
 
 uint64_t check_parse_memory_limit(const char *text)
@@ -132,13 +134,13 @@ void check_cgroup(struct probe *ret)
 	if (proc_read(groups, sizeof groups, "/proc/self/cgroup") <= 0) {
 		check_say(ret, PROBE_NO, "this kernel has no cgroups; %d of %d CPUs", c.affinity,
 			c.online);
-		check_remedy(ret, "nothing to do: then there are no limits to know either");
+		check_remedy(ret, "nothing to do: without cgroups there are no limits to know");
 		return;
 	}
 	if (!is_v2 && access("/sys/fs/cgroup/cpu", F_OK) != 0) {
 		check_say(ret, PROBE_PARTLY,
-			"/sys/fs/cgroup is not mounted, limits are unknown; "
-			"%d of %d CPUs by affinity",
+			"/sys/fs/cgroup is not mounted, limits are unknown; %d of %d CPUs by "
+			"affinity",
 			c.affinity, c.online);
 		check_remedy(ret, "sudo mount -t cgroup2 none /sys/fs/cgroup");
 		return;
@@ -161,10 +163,9 @@ void check_io_accounting(struct probe *ret)
 
 	if (got > 0 && proc_field(text, "read_bytes") != PROC_UNKNOWN) {
 		check_say(ret, PROBE_YES,
-			"/proc/PID/io tells of calls, bytes asked for and bytes of storage");
+			"/proc/PID/io has calls, bytes requested and bytes of storage");
 	} else if (got > 0) {
-		check_say(
-			ret, PROBE_PARTLY, "/proc/PID/io tells of calls, not of bytes of storage");
+		check_say(ret, PROBE_PARTLY, "/proc/PID/io has calls, but not bytes of storage");
 		check_remedy(ret, "use a kernel with CONFIG_TASK_IO_ACCOUNTING");
 	} else {
 		check_say(ret, PROBE_NO, "/proc/self/io: %s", strerror(errno));
@@ -178,8 +179,8 @@ void check_page_pss(struct probe *ret)
 	ssize_t got = proc_read(text, sizeof text, "/proc/self/smaps_rollup");
 
 	if (got > 0 && proc_field(text, "Pss") != PROC_UNKNOWN) {
-		check_say(ret, PROBE_YES,
-			"/proc/PID/smaps_rollup tells the proportional share (PSS)");
+		check_say(
+			ret, PROBE_YES, "/proc/PID/smaps_rollup has the proportional share (PSS)");
 		return;
 	}
 	check_say(
@@ -315,34 +316,25 @@ void check_gpu(struct probe *ret)
 
 /* ---- terminal -------------------------------------------------------------------------------- */
 
-bool check_is_utf8(const char *lc_all, const char *lc_ctype, const char *lang)
-{
-	const char *name = lc_all && *lc_all ? lc_all : lc_ctype && *lc_ctype ? lc_ctype : lang;
-
-	return name && (strcasestr(name, "utf-8") || strcasestr(name, "utf8"));
-}
-
 void check_terminal(struct probe *ret)
 {
-	bool is_utf8 = check_is_utf8(getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG"));
+	bool is_utf8 = tty_is_utf8();
 	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
-	struct winsize size = { 0 };
-	bool is_terminal = isatty(STDOUT_FILENO);
-	const char *colours = "colours";
+	size_t columns = tty_columns(STDOUT_FILENO);
+	const char *colours = "colours", *characters = is_utf8 ? "UTF-8" : "ASCII";
+	char width[32] = "full width";
 
 	if (no_color && *no_color)
 		colours = "no colours (NO_COLOR)";
 	else if (!term || !*term || strcmp(term, "dumb") == 0)
 		colours = "no colours (TERM)";
-	if (!is_terminal)
-		check_say(ret, PROBE_YES, "stdout is not a terminal: no colours, 80 columns, %s",
-			is_utf8 ? "UTF-8" : "ASCII");
-	else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		check_say(ret, PROBE_YES, "%s, %u columns, %s", is_utf8 ? "UTF-8" : "ASCII",
-			size.ws_col, colours);
+	if (columns != TEXT_UNBOUNDED)
+		snprintf(width, sizeof width, "%zu columns", columns);
+	if (!isatty(STDOUT_FILENO))
+		check_say(ret, PROBE_YES, "stdout is not a terminal: no colours, %s, %s", width,
+			characters);
 	else
-		check_say(ret, PROBE_YES, "%s, width unknown (80 columns), %s",
-			is_utf8 ? "UTF-8" : "ASCII", colours);
+		check_say(ret, PROBE_YES, "%s, %s, %s", characters, width, colours);
 	if (!is_utf8) {
 		ret->answer = PROBE_PARTLY;
 		check_remedy(ret, "export LC_ALL=C.UTF-8");
@@ -363,7 +355,8 @@ void check_session_folder(struct probe *ret)
 	if (session_open(&session, &defaults, &e) < 0) {
 		check_say(ret, PROBE_NO, "%s", e.text);
 		check_remedy(ret,
-			"name a folder of yours alone, with a short path: export TMPDIR=FOLDER");
+			"name a folder that is yours alone, with a short path: export "
+			"TMPDIR=FOLDER");
 		return;
 	}
 	snprintf(folder, sizeof folder, "%s", session_dir(session));
@@ -378,6 +371,6 @@ void check_session_folder(struct probe *ret)
 		check_remedy(ret, "name another folder: export TMPDIR=$HOME");
 		return;
 	}
-	check_say(ret, PROBE_YES, "%s takes our folder and socket; %s free", folder,
-		units_format(room, UNIT_BYTES, (double)fs.f_bavail * (double)fs.f_frsize));
+	check_say(ret, PROBE_YES, "leadline can create its folder and socket in %s; %s free",
+		folder, units_format(room, UNIT_BYTES, (double)fs.f_bavail * (double)fs.f_frsize));
 }

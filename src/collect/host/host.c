@@ -18,7 +18,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "collect/collector.h"
-#include "collect/host.h"
+#include "collect/host/host.h"
 #include "collect/rows.h"
 #include "store/writer.h"
 #include "sys/elf.h"
@@ -59,7 +59,8 @@ struct host_process {
 	uint64_t serial;
 	int stat_fd, io_fd;
 	uint32_t row, segment;
-	struct proc_stat stat; /* last look */
+	struct proc_stat stat;  /* last look */
+	struct proc_stat first; /* look at one that ran before; else 0 */
 	struct proc_io io;
 	uint64_t n_looks;
 	unsigned ticks_since_listing;
@@ -74,8 +75,8 @@ struct host {
 	uint64_t start_ns, n_ticks;
 	uint64_t next_pss_ns, next_pressure_ns;
 	uint64_t spent_ns; /* CPU time of all looks, doubled, without PSS */
-	uint64_t
-		other_cost_ns; /* of this look: PSS, and asking once what a process is; budgets of their own */
+	/* of this look: PSS, and asking once what a process is; budgets of their own */
+	uint64_t other_cost_ns;
 	unsigned n_asked;        /* processes asked whether they are Python */
 	size_t next_pss_process; /* round robin */
 	int open_files;
@@ -243,6 +244,23 @@ static uint8_t futex_state(const struct host_process *p, const struct host_threa
 	return strtol(text, NULL, 10) == SYS_futex ? TRISTATE_YES : TRISTATE_NO;
 }
 
+/* Through a descriptor that the sampler has, or one of ours. */
+static ssize_t look_at_turns(
+	struct host *h, const struct host_process *p, struct host_thread *t, char *to, size_t size)
+{
+	char path[96];
+	uint64_t fd;
+	ssize_t n;
+
+	if (h->c.sched_files && map_find(h->c.sched_files, (uint64_t)t->tid, &fd) &&
+		(n = proc_read_fd(to, size, (int)fd)) > 0) {
+		close_kept(h, &t->sched_fd);
+		return n;
+	}
+	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)p->pid, (int)t->tid);
+	return look(h, &t->sched_fd, to, size, path);
+}
+
 /* false when the thread is gone. */
 static bool look_at_thread(struct host *h, struct host_process *p, struct host_thread *t,
 	uint32_t process, uint64_t now_ns)
@@ -252,8 +270,7 @@ static bool look_at_thread(struct host *h, struct host_process *p, struct host_t
 	struct proc_stat st = p->stat;
 	char state_before = t->state;
 
-	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)p->pid, (int)t->tid);
-	if (look(h, &t->sched_fd, text, sizeof text, path) <= 0 || !proc_sched_parse(text, &sched))
+	if (look_at_turns(h, p, t, text, sizeof text) <= 0 || !proc_sched_parse(text, &sched))
 		return false;
 	if (p->threads.n > 1 || t->tid != p->pid) {
 		snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)p->pid, (int)t->tid);
@@ -280,7 +297,7 @@ static bool look_at_thread(struct host *h, struct host_process *p, struct host_t
 	return true;
 }
 
-/* Several threads at work: is it Python, so that the GIL can be what limits them? Asked once of each
+/* Several threads at work: is it Python with a GIL, so that this can be what limits them? Asked once of each
  * process, which takes some ms, and of a few dozen at most. */
 static void ask_python(struct host *h, struct host_process *p, uint32_t row, uint64_t now_ns)
 {
@@ -298,7 +315,7 @@ static void ask_python(struct host *h, struct host_process *p, uint32_t row, uin
 		&(struct rec_life){ .t_ns = now_ns,
 			.process = row,
 			.event = LIFE_PYTHON,
-			.value = elf_process_is_python(p->pid) });
+			.value = elf_process_python(p->pid) == ELF_PYTHON_WITH_GIL });
 	h->other_cost_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before;
 }
 
@@ -348,7 +365,8 @@ static void look_at_threads(struct host *h, struct host_process *p, struct rec_p
 	}
 }
 
-static void look_at_process(struct host *h, const struct tree_process *t, uint64_t now_ns)
+/* false when it is gone. */
+static bool look_at_process(struct host *h, const struct tree_process *t, uint64_t now_ns)
 {
 	struct host_process *p = get_process(h, t);
 	struct rec_process_usage u = { .t_ns = now_ns };
@@ -356,13 +374,15 @@ static void look_at_process(struct host *h, const struct tree_process *t, uint64
 	size_t index = (size_t)(p - h->processes.v);
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)p->pid);
-	if (look(h, &p->stat_fd, text, sizeof text, path) <= 0 ||
-		!proc_stat_parse(text, &p->stat) || p->stat.state == 'Z')
-		return;
+	if (look(h, &p->stat_fd, text, sizeof text, path) <= 0 || !proc_stat_parse(text, &p->stat))
+		return false;
+	if (p->stat.state == 'Z')
+		return true;
 	snprintf(path, sizeof path, "/proc/%d/io", (int)p->pid);
 	if (look(h, &p->io_fd, text, sizeof text, path) > 0)
 		proc_io_parse(text, &p->io);
-	p->n_looks++;
+	if (!p->n_looks++ && t->was_running)
+		p->first = p->stat;
 	u.process = process_row(h, p, t);
 	look_at_threads(h, p, &u);
 	ask_python(h, p, u.process, now_ns);
@@ -380,6 +400,7 @@ static void look_at_process(struct host *h, const struct tree_process *t, uint64
 	u.write_bytes = p->io.write_bytes;
 	u.n_threads = (uint32_t)p->stat.n_threads;
 	writer_add(h->c.writer, RECORD_process_usage, &u);
+	return true;
 }
 
 /* ---- the collector --------------------------------------------------------------------------- */
@@ -466,22 +487,69 @@ static struct rec_process_end reaped(const struct tree_end *end)
 	};
 }
 
+/* The children a process waited for since the first look at it are in the kernel's sums of it alone. */
+static uint64_t with_children(
+	const struct host *h, uint64_t own, uint64_t children, uint64_t children_first)
+{
+	if (tree_is_single(h->c.tree) || children < children_first)
+		return own;
+	return own + children - children_first;
+}
+
+/* Who waits for a process that ran before the recording gets all of its time, of which that of before does not count. */
+static void leave_out_before(struct host *h, const struct host_process *p, pid_t parent)
+{
+	vec_each (&h->processes, waits) {
+		struct proc_stat *f = &waits->first;
+
+		if (waits->pid != parent)
+			continue;
+		f->children_user_ns += p->first.user_ns + p->first.children_user_ns;
+		f->children_system_ns += p->first.system_ns + p->first.children_system_ns;
+		f->children_minor_faults += p->first.minor_faults + p->first.children_minor_faults;
+		f->children_major_faults += p->first.major_faults + p->first.children_major_faults;
+	}
+}
+
+/* A zombie that nobody has waited for yet tells its final figures. */
+static void look_at_zombie(struct host *h, struct host_process *p)
+{
+	struct proc_stat st;
+	char path[64], text[2048];
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)p->pid);
+	if (!p->n_looks || look(h, &p->stat_fd, text, sizeof text, path) <= 0 ||
+		!proc_stat_parse(text, &st) || st.start_ns != p->stat.start_ns)
+		return;
+	st.rss_bytes = p->stat.rss_bytes;
+	p->stat = st;
+}
+
 /* For one that we did not wait for: what was seen last, RECORD_UNKNOWN where nothing was. */
 static struct rec_process_end last_seen(
-	const struct host_process *p, enum end_source source, int status)
+	const struct host *h, const struct host_process *p, enum end_source source, int status)
 {
+	const struct proc_stat *s = &p->stat, *f = &p->first;
 	bool seen = p->n_looks > 0;
 
 	return (struct rec_process_end){
 		.source = (uint8_t)source,
 		.status = (uint32_t)status,
-		.user_ns = RECORD_UNKNOWN,
-		.system_ns = RECORD_UNKNOWN,
-		.own_user_ns = seen ? p->stat.user_ns : RECORD_UNKNOWN,
-		.own_system_ns = seen ? p->stat.system_ns : RECORD_UNKNOWN,
-		.max_rss_bytes = seen ? p->stat.rss_bytes : RECORD_UNKNOWN,
-		.minor_faults = seen ? p->stat.minor_faults : RECORD_UNKNOWN,
-		.major_faults = seen ? p->stat.major_faults : RECORD_UNKNOWN,
+		.user_ns = seen
+			? with_children(h, s->user_ns, s->children_user_ns, f->children_user_ns)
+			: RECORD_UNKNOWN,
+		.system_ns = seen ? with_children(h, s->system_ns, s->children_system_ns,
+					    f->children_system_ns)
+				  : RECORD_UNKNOWN,
+		.own_user_ns = seen ? s->user_ns : RECORD_UNKNOWN,
+		.own_system_ns = seen ? s->system_ns : RECORD_UNKNOWN,
+		.max_rss_bytes = seen ? s->rss_bytes : RECORD_UNKNOWN,
+		.minor_faults = seen ? with_children(h, s->minor_faults, s->children_minor_faults,
+					       f->children_minor_faults)
+				     : RECORD_UNKNOWN,
+		.major_faults = seen ? with_children(h, s->major_faults, s->children_major_faults,
+					       f->children_major_faults)
+				     : RECORD_UNKNOWN,
 		.voluntary_switches = RECORD_UNKNOWN,
 		.involuntary_switches = RECORD_UNKNOWN,
 		.read_chars = p->io.read_chars,
@@ -533,8 +601,10 @@ static void host_event(void *state, const struct tree_event *ev)
 		record_exec(h, ev);
 		break;
 	case TREE_EXIT:
+		look_at_zombie(h, get_process(h, ev->process));
+		leave_out_before(h, get_process(h, ev->process), ev->process->parent);
 		record_end(h, ev->process,
-			last_seen(get_process(h, ev->process), END_LAST_SEEN, ev->status),
+			last_seen(h, get_process(h, ev->process), END_LAST_SEEN, ev->status),
 			ev->t_ns);
 		break;
 	case TREE_REAPED:
@@ -560,7 +630,7 @@ static void host_probe(struct probe *ret)
 		snprintf(ret->remedy, sizeof ret->remedy,
 			"use a kernel with CONFIG_TASK_IO_ACCOUNTING");
 	} else {
-		snprintf(ret->reason, sizeof ret->reason, "/proc tells all it is asked for");
+		snprintf(ret->reason, sizeof ret->reason, "/proc has everything leadline asks for");
 	}
 	if (proc_read(text, sizeof text, "/proc/self/stat") <= 0) {
 		ret->answer = PROBE_NO;
@@ -589,11 +659,17 @@ static void host_stop(void *state)
 	size_t n;
 
 	all = tree_processes(h->c.tree, &n);
+	/* Parents come before their children: what a parent's sums do not hold yet is still there, or was seen. */
 	for (size_t i = 0; i < n; i++) {
+		bool is_there;
+
 		if (!all[i].is_alive)
 			continue;
-		look_at_process(h, &all[i], now_ns); /* still running: what it used until now */
-		record_end(h, &all[i], last_seen(get_process(h, &all[i]), END_RUNNING, 0), now_ns);
+		is_there = look_at_process(h, &all[i], now_ns);
+		record_end(h, &all[i],
+			is_there ? last_seen(h, get_process(h, &all[i]), END_RUNNING, 0)
+				 : last_seen(h, get_process(h, &all[i]), END_LAST_SEEN, -1),
+			now_ns);
 	}
 	record_pressure(h, now_ns);
 	while (h->processes.n)

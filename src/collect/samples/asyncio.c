@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * See py_asyncio.h. */
-#include "collect/py_asyncio.h"
+ * See asyncio.h. */
+#include "collect/samples/asyncio.h"
 
 #include <string.h>
 
 #include "base/err.h"
-#include "collect/py_target.h"
+#include "collect/samples/target.h"
 #include "cpython/asyncio.h"
 #include "sys/core.h"
 #include "sys/elf.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Where an interpreter from 3.14 on says how asyncio keeps its tasks: a section of the module that holds
  * asyncio's C code, which may be loaded at any time. */
-#ifndef COLLECT_PY_ASYNCIO_H
-#define COLLECT_PY_ASYNCIO_H
+#ifndef COLLECT_SAMPLES_ASYNCIO_H
+#define COLLECT_SAMPLES_ASYNCIO_H
 
 #include <stdbool.h>
 

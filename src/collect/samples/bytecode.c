@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See py_bytecode.h. */
-#include "collect/py_bytecode.h"
+ * See bytecode.h. */
+#include "collect/samples/bytecode.h"
 
 #include <stdlib.h>
 #include <string.h>

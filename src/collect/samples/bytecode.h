@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The instructions of one code object of a target, as they were compiled, and where its frames keep the value stack. */
-#ifndef COLLECT_PY_BYTECODE_H
-#define COLLECT_PY_BYTECODE_H
+#ifndef COLLECT_SAMPLES_BYTECODE_H
+#define COLLECT_SAMPLES_BYTECODE_H
 
 #include <stdint.h>
 

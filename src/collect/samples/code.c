@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See py_code.h. The target is hostile: sizes are bounded, strings cut, pointers never trusted. */
-#include "collect/py_code.h"
+ * See code.h. The target is hostile: sizes are bounded, strings cut, pointers never trusted. */
+#include "collect/samples/code.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
-#include "collect/py_bytecode.h"
+#include "collect/samples/bytecode.h"
 #include "collect/sources.h"
 #include "cpython/mem.h"
 #include "cpython/opcodes.h"
@@ -44,6 +44,7 @@ enum {
 	AGE_CHECKED = 2,
 	AGE_CHECKED_REUSED = 16
 }; /* wait at most one of so many parts of its age */
+static const uint64_t UNUSED_NS = 20000000000, SWEEP_NS = 5000000000;
 static const uint64_t BYTECODE_AGAIN_NS = 1000000000; /* when it could not be read */
 /* Between two looks at the specialised forms of one code, and of any. */
 static const uint64_t FORMS_NS = 300000000, FORMS_PAUSE_NS = 5000000;
@@ -54,6 +55,7 @@ struct code {
 	bool is_code;
 	bool is_reused;                          /* others were at its address before */
 	uint64_t found_ns, checked_ns, check_ns; /* first seen so; last checked; check next */
+	uint64_t used_ns;                        /* asked for, at its last check or later */
 	/* What must stay the same for it to be the same object. */
 	uint64_t filename, name, linetable;
 	uint32_t first_line;
@@ -89,7 +91,8 @@ struct py_codes {
 	struct opcodes opcodes;
 	uint64_t forms_ns; /* when any code may be looked at next */
 	uint64_t n_changes;
-	uint64_t type; /* address of the code type, learned from the first that verified */
+	uint64_t sweep_ns; /* when to look for unused ones next */
+	uint64_t type;     /* address of the code type, learned from the first that verified */
 };
 
 /* Words of a frame of this code, 0 where frames are objects of their own, or -1 when the object makes no
@@ -216,7 +219,7 @@ static bool read_head(struct py_codes *c, struct code *x)
 	bool is_code = n <= sizeof head && mem_read(c->mem, x->address, head, n) == 0 &&
 		parse_head(c, head, &now);
 
-	x->checked_ns = c->now_ns;
+	x->checked_ns = x->used_ns = c->now_ns;
 	x->check_ns = next_check(x);
 	if (is_code && x->is_code && now.filename == x->filename && now.name == x->name &&
 		now.linetable == x->linetable && now.first_line == x->first_line &&
@@ -251,6 +254,7 @@ static void forget_all(struct py_codes *c)
 		free(*x);
 	}
 	vec_clear(&c->codes);
+	c->n_changes++;
 	memset(c->recent, 0, sizeof c->recent);
 	map_clear(&c->index);
 }
@@ -341,11 +345,40 @@ uint64_t py_codes_changes(const struct py_codes *c)
 	return c->n_changes;
 }
 
+/* Those that nobody asked for in a long time: each that is used is checked twice a second. */
+static void forget_unused(struct py_codes *c)
+{
+	size_t n = 0;
+
+	if (c->now_ns < c->sweep_ns)
+		return;
+	c->sweep_ns = c->now_ns + SWEEP_NS;
+	for (size_t i = 0; i < c->codes.n; i++) {
+		struct code *x = c->codes.v[i];
+
+		if (c->now_ns - x->used_ns < UNUSED_NS) {
+			map_put(&c->index, x->address, n);
+			c->codes.v[n++] = x;
+			continue;
+		}
+		map_remove(&c->index, x->address);
+		forget_texts(x);
+		free((void *)x->walk.returns);
+		free(x);
+	}
+	if (n == c->codes.n)
+		return;
+	c->codes.n = n;
+	c->n_changes++;
+	memset(c->recent, 0, sizeof c->recent);
+}
+
 void py_codes_tick(struct py_codes *c, uint64_t now_ns)
 {
 	c->now_ns = now_ns;
 	if (c->codes.n >= CODES_MOST) /* only here: the walker holds on to what it found */
 		forget_all(c);
+	forget_unused(c);
 }
 
 /* ---- what the recording says ----------------------------------------------------------------- */

@@ -2,8 +2,8 @@
  *
  * Code objects of one target, by address: read once, re-checked now and then, because a freed address
  * can be used again. Serves the walker (sizes, addresses) and the recording (rows of the code table). */
-#ifndef COLLECT_PY_CODE_H
-#define COLLECT_PY_CODE_H
+#ifndef COLLECT_SAMPLES_CODE_H
+#define COLLECT_SAMPLES_CODE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/xalloc.h"
-#include "collect/py_code.h"
+#include "collect/samples/code.h"
 #include "cpython/mem.h"
 #include "wire/py_layout.h"
 

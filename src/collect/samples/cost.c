@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See py_cost.h. */
-#include "collect/py_cost.h"
+ * See cost.h. */
+#include "collect/samples/cost.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  * when the program writes there next. So the lines count that differ between two copies in a row, which is what it
  * wrote in between. Every 16th pair of copies is compared, and stands for 16. Lines that were written again with what
  * was there before are not seen, nor what the recorder's own CPU time takes from a program that needs all CPUs. */
-#ifndef COLLECT_PY_COST_H
-#define COLLECT_PY_COST_H
+#ifndef COLLECT_SAMPLES_COST_H
+#define COLLECT_SAMPLES_COST_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "collect/py_cost.h"
+#include "collect/samples/cost.h"
 #include "base/banned.h"
 
 enum { LOOKS = 160, EVERY = 16, BESIDES = 3 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See py_dump.h. */
-#include "collect/py_dump.h"
+ * See dump.h. */
+#include "collect/samples/dump.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,12 +14,12 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
-#include "collect/py_asyncio.h"
-#include "collect/py_code.h"
-#include "collect/py_source.h"
-#include "collect/py_target.h"
-#include "collect/py_thread.h"
-#include "collect/py_tid.h"
+#include "collect/samples/asyncio.h"
+#include "collect/samples/code.h"
+#include "collect/samples/source_reader.h"
+#include "collect/samples/target.h"
+#include "collect/samples/thread.h"
+#include "collect/samples/tid.h"
 #include "cpython/asyncio.h"
 #include "cpython/code.h"
 #include "cpython/mem.h"
@@ -460,9 +460,7 @@ static int open_target(struct py_target *t, pid_t pid, struct err *e)
 		nanosleep(&pause, NULL);
 		status = py_target_open(t, pid, e);
 	}
-	if (status == PY_TARGET_STARTING)
-		return err_set(e, ERR_BAD_LAYOUT, "process %d runs no Python code yet", (int)pid);
-	return status;
+	return status == PY_TARGET_STARTING ? -(int)ERR_NO_PYTHON_NOW : status;
 }
 
 /* Of an open target, which is closed. */

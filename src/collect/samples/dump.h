@@ -5,10 +5,10 @@
  * written to, so different threads are seen at slightly different moments.
  *
  * A stack is shown whole when two readings of it agree. Of a thread that calls and returns all the time
- * no two do: then one image of it is taken as the sampler does (py_thread.h), up to five times until one
+ * no two do: then one image of it is taken as the sampler does (thread.h), up to five times until one
  * is whole; else the part on the root's side that stood still. */
-#ifndef COLLECT_PY_DUMP_H
-#define COLLECT_PY_DUMP_H
+#ifndef COLLECT_SAMPLES_DUMP_H
+#define COLLECT_SAMPLES_DUMP_H
 
 #include <stdbool.h>
 #include <sys/types.h>

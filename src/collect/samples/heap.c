@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See py_heap.h. */
-#include "collect/py_heap.h"
+ * See heap.h. */
+#include "collect/samples/heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
-#include "collect/py_code.h"
-#include "collect/py_cost.h"
+#include "collect/samples/code.h"
+#include "collect/samples/cost.h"
 #include "cpython/mem.h"
 #include "cpython/walk_heap.h"
 #include "base/banned.h"

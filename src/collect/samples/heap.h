@@ -7,12 +7,12 @@
  * leaves most often first: these change fastest. Frames are learned by being met on the way from a leaf
  * to the root and forgotten when they were not met for a while; one met for the first time is read by a call
  * of its own, after the image. No look is repeated because of what it shows. */
-#ifndef COLLECT_PY_HEAP_H
-#define COLLECT_PY_HEAP_H
+#ifndef COLLECT_SAMPLES_HEAP_H
+#define COLLECT_SAMPLES_HEAP_H
 
 #include <stdint.h>
 
-#include "collect/py_thread.h"
+#include "collect/samples/thread.h"
 
 struct py_heap;
 struct walk;

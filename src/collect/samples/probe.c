@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * See py_probe.h. */
-#include "collect/py_probe.h"
+ * See probe.h. */
+#include "collect/samples/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
 #include "base/xalloc.h"
-#include "collect/py_bytecode.h"
-#include "collect/py_code.h"
+#include "collect/samples/bytecode.h"
+#include "collect/samples/code.h"
 #include "cpython/mem.h"
 #include "cpython/object.h"
 #include "cpython/walk.h"

@@ -17,8 +17,8 @@
  *	3.11 … 3.13  the same with prev_instr or instr_ptr; stacktop must be -1, or the frame has called Python code
  *	3.14+        stackpointer is stored around every call that leaves the interpreter's loop: it must be what the code
  *	             says; references are tagged */
-#ifndef COLLECT_PY_PROBE_H
-#define COLLECT_PY_PROBE_H
+#ifndef COLLECT_SAMPLES_PROBE_H
+#define COLLECT_SAMPLES_PROBE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See py_regions.h. */
-#include "collect/py_regions.h"
+ * See regions.h. */
+#include "collect/samples/regions.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 
 #include "base/err.h"
 #include "base/xalloc.h"
-#include "collect/bootstrap.h"
+#include "collect/agents/bootstrap.h"
 #include "collect/collector.h"
-#include "collect/regions_file.h"
+#include "collect/samples/regions_file.h"
 #include "sys/private_dir.h"
 #include "wire/session_layout.h"
 

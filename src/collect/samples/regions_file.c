@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See regions_file.h. */
-#include "collect/regions_file.h"
+#include "collect/samples/regions_file.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
  *
  * START-NS is when the process began (after boot), BEGIN-NS is CLOCK_MONOTONIC. The file is the program's to write: what is not such a
  * line is skipped and counted. */
-#ifndef COLLECT_REGIONS_FILE_H
-#define COLLECT_REGIONS_FILE_H
+#ifndef COLLECT_SAMPLES_REGIONS_FILE_H
+#define COLLECT_SAMPLES_REGIONS_FILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "collect/regions_file.h"
+#include "collect/samples/regions_file.h"
 #include "store/tables.h"
 #include "store/writer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See py_pace.h. */
-#include "collect/py_pace.h"
+ * See sample_schedule.h. */
+#include "collect/samples/sample_schedule.h"
 
 #include "base/banned.h"
 
@@ -15,9 +15,9 @@ static const uint64_t GRAIN_MOST_NS = 8192;
 static const double CAP = 0.5;
 static const uint64_t CAP_NS = 250000000; /* between two looks at what we cost */
 
-void py_pace_init(struct py_pace *p, double rate_hz, uint64_t seed)
+void sample_schedule_init(struct sample_schedule *p, double rate_hz, uint64_t seed)
 {
-	*p = (struct py_pace){ .interval_ns = rate_hz > 0 ? (uint64_t)(1e9 / rate_hz) : 0,
+	*p = (struct sample_schedule){ .interval_ns = rate_hz > 0 ? (uint64_t)(1e9 / rate_hz) : 0,
 		.grain_ns = 1,
 		.stretch = 1,
 		.stretch_most = 1,
@@ -26,24 +26,24 @@ void py_pace_init(struct py_pace *p, double rate_hz, uint64_t seed)
 		p->grain_ns *= 2;
 }
 
-uint64_t py_pace_stamp(const struct py_pace *p, uint64_t now_ns)
+uint64_t sample_schedule_stamp(const struct sample_schedule *p, uint64_t now_ns)
 {
 	return now_ns & ~(p->grain_ns - 1);
 }
 
-static uint64_t next_random(struct py_pace *p)
+static uint64_t next_random(struct sample_schedule *p)
 {
 	p->random ^= p->random << 13;
 	p->random ^= p->random >> 7;
 	return p->random ^= p->random << 17;
 }
 
-bool py_pace_is_cap_due(const struct py_pace *p, uint64_t now_ns)
+bool sample_schedule_is_cap_due(const struct sample_schedule *p, uint64_t now_ns)
 {
 	return p->interval_ns && now_ns >= p->cap_ns + CAP_NS;
 }
 
-void py_pace_keep_below_cap(struct py_pace *p, uint64_t now_ns, uint64_t cpu_ns)
+void sample_schedule_keep_below_cap(struct sample_schedule *p, uint64_t now_ns, uint64_t cpu_ns)
 {
 	double share = (double)(cpu_ns - p->cap_cpu_ns) / (double)(now_ns - p->cap_ns);
 
@@ -58,7 +58,7 @@ void py_pace_keep_below_cap(struct py_pace *p, uint64_t now_ns, uint64_t cpu_ns)
 }
 
 /* Half an interval to one and a half. */
-uint64_t py_pace_next(struct py_pace *p, uint64_t now_ns)
+uint64_t sample_schedule_next(struct sample_schedule *p, uint64_t now_ns)
 {
 	uint64_t interval;
 

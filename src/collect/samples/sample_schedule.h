@@ -2,13 +2,13 @@
  *
  * When to look next: around the rate asked for, at random, so that looks never fall into step with the program; less
  * often while looking would cost more than half a core, which is told. */
-#ifndef COLLECT_PY_PACE_H
-#define COLLECT_PY_PACE_H
+#ifndef COLLECT_SAMPLES_SAMPLE_SCHEDULE_H
+#define COLLECT_SAMPLES_SAMPLE_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct py_pace {
+struct sample_schedule {
 	uint64_t interval_ns; /* as asked; 0: as often as possible */
 	uint64_t next_ns;
 	uint64_t grain_ns; /* a power of two: stamps need not be finer */
@@ -21,17 +21,17 @@ struct py_pace {
 };
 
 /* rate_hz: 0 as often as possible. seed: any number. */
-void py_pace_init(struct py_pace *p, double rate_hz, uint64_t seed);
+void sample_schedule_init(struct sample_schedule *p, double rate_hz, uint64_t seed);
 
 /* Compares what the recorder has cost with the cap, now and then. cpu_ns: its CPU time so far. */
-bool py_pace_is_cap_due(const struct py_pace *p, uint64_t now_ns);
-void py_pace_keep_below_cap(struct py_pace *p, uint64_t now_ns, uint64_t cpu_ns);
+bool sample_schedule_is_cap_due(const struct sample_schedule *p, uint64_t now_ns);
+void sample_schedule_keep_below_cap(struct sample_schedule *p, uint64_t now_ns, uint64_t cpu_ns);
 
 /* The time that records of a look tell: to a 64th of the interval or better, rounded down. The digits below would be most
  * of what a recording takes. */
-uint64_t py_pace_stamp(const struct py_pace *p, uint64_t now_ns);
+uint64_t sample_schedule_stamp(const struct sample_schedule *p, uint64_t now_ns);
 
 /* When the look after this one is due. */
-uint64_t py_pace_next(struct py_pace *p, uint64_t now_ns);
+uint64_t sample_schedule_next(struct sample_schedule *p, uint64_t now_ns);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See py_search.h. */
-#include "collect/py_search.h"
+ * See search.h. */
+#include "collect/samples/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
-#include "collect/py_target.h"
+#include "collect/samples/target.h"
 #include "sys/tree.h"
 
 #define LOG_TOPIC "sample"
@@ -142,6 +142,11 @@ int py_search_try(struct py_search *s, const struct tree_process *t, struct py_t
 		a->pause_ns *= 2;
 	s->affordable_ns = after + SHARE * spent;
 	return status;
+}
+
+void py_search_found(struct py_search *s, const struct tree_process *t, uint64_t now_ns)
+{
+	remember(s, t, now_ns)->is_found = true;
 }
 
 void py_search_forget(struct py_search *s, uint64_t serial)

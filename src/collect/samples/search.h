@@ -7,8 +7,8 @@
  *	if (py_search_is_due(s, process, now) && py_search_try(s, process, &target, now, &e) == 0)
  *		… (target is open; this process is not due again)
  *	py_search_forget(s, process->serial);      (it ended, or runs another program) */
-#ifndef COLLECT_PY_SEARCH_H
-#define COLLECT_PY_SEARCH_H
+#ifndef COLLECT_SAMPLES_SEARCH_H
+#define COLLECT_SAMPLES_SEARCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,6 +26,8 @@ bool py_search_is_due(struct py_search *s, const struct tree_process *t, uint64_
 int py_search_try(struct py_search *s, const struct tree_process *t, struct py_target *target,
 	uint64_t now_ns, struct err *e);
 void py_search_forget(struct py_search *s, uint64_t serial);
+/* It is Python, as the caller knows without a try. */
+void py_search_found(struct py_search *s, const struct tree_process *t, uint64_t now_ns);
 
 /* Found, but of no use to the caller: this is why, and it is not asked again. */
 void py_search_refuse(struct py_search *s, const struct tree_process *t, const char *why);

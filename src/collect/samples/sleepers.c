@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * See py_sleepers.h. Measured with 201 threads on Linux 6.18: the clock of the process 2 µs, the threads
+ * See sleepers.h. Measured with 201 threads on Linux 6.18: the clock of the process 2 µs, the threads
  * one by one 240 µs, and 660 µs when nothing of it is in a cache any more. */
-#include "collect/py_sleepers.h"
+#include "collect/samples/sleepers.h"
 
 #include <time.h>
 
 #include "base/xalloc.h"
-#include "collect/py_process.h"
+#include "collect/samples/process.h"
 #include "base/banned.h"
 
 enum {

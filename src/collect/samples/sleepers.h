@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The threads of a process that sleep, asked all at once. That one thread has not run since costs a small
- * read (py_state.h); for hundreds that wait this is one question: has the CPU time of the process grown by
+ * read (state.h); for hundreds that wait this is one question: has the CPU time of the process grown by
  * more than that of its threads that are awake? The kernel's sums are exact for whoever is off the CPU, and
  * for a thread that is on it they are the same in both.
  *
@@ -9,8 +9,8 @@
  * runs Python code it holds the GIL, and the caller asks who does. If it runs other code, its first
  * milliseconds count as sleep; so the question is trusted only after nobody woke for a while, and threads
  * are still asked one by one five times a second. */
-#ifndef COLLECT_PY_SLEEPERS_H
-#define COLLECT_PY_SLEEPERS_H
+#ifndef COLLECT_SAMPLES_SLEEPERS_H
+#define COLLECT_SAMPLES_SLEEPERS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See py_source.h. */
-#include "collect/py_source.h"
+ * See source_reader.h. */
+#include "collect/samples/source_reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * Lines of the source files that a process runs, as the process would find them, and with its rights (sys/reach.h).
  * Names come from the target: only regular files of a bounded size are read. */
-#ifndef COLLECT_PY_SOURCE_H
-#define COLLECT_PY_SOURCE_H
+#ifndef COLLECT_SAMPLES_SOURCE_READER_H
+#define COLLECT_SAMPLES_SOURCE_READER_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * See py_target.h. Finding the runtime: every mapped program file may hold one, the executable, a
+ * See target.h. Finding the runtime: every mapped program file may hold one, the executable, a
  * libpython, or a host that embeds Python under any name. */
-#include "collect/py_target.h"
+#include "collect/samples/target.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -347,7 +347,8 @@ static int check_executable(struct search *s, struct err *e)
 
 	if (open_executable(s, &f, e) < 0) {
 		if (e->code == ERR_NO_FILE && s->pid)
-			return err_set(e, ERR_NO_PROCESS, "its program cannot be opened any more");
+			return err_set(
+				e, ERR_NO_PROCESS, "its program file can no longer be opened");
 		return -(int)e->code;
 	}
 	is_64bit = f.is_64bit;
@@ -481,6 +482,28 @@ int py_target_open(struct py_target *t, pid_t pid, struct err *e)
 int py_target_try(struct py_target *t, pid_t pid, struct err *e)
 {
 	return open_by(t, pid, false, e);
+}
+
+bool py_target_fork(struct py_target *t, const struct py_target *parent, pid_t pid, uint64_t interp)
+{
+	struct err e = ERR_INIT;
+	uint64_t at = 0, next = 0;
+
+	*t = *parent;
+	t->pid = pid;
+	t->mem = (struct mem){ remote_read, remote_readv, &t->remote };
+	t->executable = t->module = NULL;
+	if (remote_open(&t->remote, pid, &e) < 0)
+		return false;
+	/* After an exec nothing is there, or something else. */
+	if (mem_read_u64(&t->mem, t->runtime + t->layout.runtime_interpreters_head, &at) < 0 ||
+		at != interp || mem_read_u64(&t->mem, at + t->layout.interp_next, &next) < 0) {
+		remote_close(&t->remote);
+		return false;
+	}
+	t->executable = xstrdup(parent->executable);
+	t->module = xstrdup(parent->module);
+	return true;
 }
 
 void py_target_close(struct py_target *t)

@@ -13,8 +13,8 @@
  *	py_target_close(&t);
  *
  * It stands for one program of the process: after an exec it must be opened again. */
-#ifndef COLLECT_PY_TARGET_H
-#define COLLECT_PY_TARGET_H
+#ifndef COLLECT_SAMPLES_TARGET_H
+#define COLLECT_SAMPLES_TARGET_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,8 +43,8 @@ struct py_target {
 	char *module;     /* owned; the file that holds the runtime: executable or library */
 	struct layout_proof proof;
 	struct remote remote;
-	struct mem
-		mem; /* reads through `remote` above, where the struct must stay, or the core file */
+	/* reads through `remote` above, where the struct must stay, or the core file */
+	struct mem mem;
 };
 
 /* 0, PY_TARGET_STARTING, or an error: no such process, no permission (and which), not Python (and
@@ -54,6 +54,10 @@ int py_target_open(struct py_target *t, pid_t pid, struct err *e);
 /* The same without waiting. A process between exec and main can be refused that will be Python in a moment:
  * ask again (py_target_open does so by itself, after 20 ms). */
 int py_target_try(struct py_target *t, pid_t pid, struct err *e);
+/* A child that was forked and runs what its parent does, without searching: false when it does not, or is gone.
+ * interp: the address of an interpreter of the parent's. */
+bool py_target_fork(
+	struct py_target *t, const struct py_target *parent, pid_t pid, uint64_t interp);
 /* A program that is no more. STARTING is an error here. The core must stay open. */
 int py_target_open_core(struct py_target *t, struct core *core, struct err *e);
 void py_target_close(struct py_target *t);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See py_tasks.h. */
-#include "collect/py_tasks.h"
+ * See tasks.h. */
+#include "collect/samples/tasks.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
-#include "collect/py_asyncio.h"
-#include "collect/py_target.h"
+#include "collect/samples/asyncio.h"
+#include "collect/samples/target.h"
 #include "cpython/asyncio.h"
 #include "cpython/mem.h"
 #include "cpython/object.h"
@@ -20,8 +20,8 @@
 #include "wire/py_layout.h"
 #include "base/banned.h"
 
-static const uint64_t READ_LEAST_NS = 20000000,
-		      READ_MOST_NS = 1000000000; /* between two readings */
+/* between two readings */
+static const uint64_t READ_LEAST_NS = 20000000, READ_MOST_NS = 1000000000;
 enum { READ_SHARE = 30 };
 
 struct py_tasks {

@@ -4,8 +4,8 @@
  * by its address, so that a look costs no further reading. The list of tasks is read anew when a stack
  * shows a coroutine that is not in it, and now and then; reading takes at most a thirtieth of the time. A
  * task that lives shorter than that may go without its name. */
-#ifndef COLLECT_PY_TASKS_H
-#define COLLECT_PY_TASKS_H
+#ifndef COLLECT_SAMPLES_TASKS_H
+#define COLLECT_SAMPLES_TASKS_H
 
 #include <stdint.h>
 

@@ -7,16 +7,16 @@
  * little when it writes there next. Where the depth changes much, the end of the stack is asked for first,
  * in a small call of its own; the look then copies up to there and as much more as stacks grow meanwhile. What the image turns out to lack (a stack that grew beyond what was
  * expected, a new chunk) is copied by a second call; what was copied is never copied again, and no look
- * is repeated because of what it shows. Where frames are on the heap (3.8 … 3.10) py_heap.h does it. */
-#ifndef COLLECT_PY_THREAD_H
-#define COLLECT_PY_THREAD_H
+ * is repeated because of what it shows. Where frames are on the heap (3.8 … 3.10) heap.h does it. */
+#ifndef COLLECT_SAMPLES_THREAD_H
+#define COLLECT_SAMPLES_THREAD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
-#include "collect/py_cost.h"
+#include "collect/samples/cost.h"
 #include "cpython/walk.h"
 #include "wire/py_layout.h"
 
@@ -57,6 +57,8 @@ struct py_cframe { /* of one C-level eval, on the C stack */
 
 struct py_thread {
 	uint64_t address; /* of the thread state */
+	/* that the interpreter gave it; 0: not known. Another one there is another thread */
+	uint64_t number;
 	struct py_cost cost;
 	struct py_heap *heap; /* owned; 3.8 … 3.10, where nothing of the rest is used */
 	size_t n_chunks;

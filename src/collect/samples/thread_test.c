@@ -13,8 +13,8 @@
 
 #include "base/err.h"
 #include "base/xalloc.h"
-#include "collect/py_code.h"
-#include "collect/py_thread.h"
+#include "collect/samples/code.h"
+#include "collect/samples/thread.h"
 #include "cpython/layout.h"
 #include "cpython/mem.h"
 #include "wire/py_layout.h"
@@ -34,8 +34,8 @@ struct rig {
 	struct py_view view;
 	struct py_thread *t;
 	struct walk *walk;
-	uint64_t
-		grows_to; /* bytes of the first chunk in use from the next copy on, after the top was asked for; 0: as it is */
+	/* bytes of the first chunk in use from the next copy on, after the top was asked for; 0: as it is */
+	uint64_t grows_to;
 	unsigned char bytes[ALL];
 };
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * See py_tid.h. */
-#include "collect/py_tid.h"
+ * See tid.h. */
+#include "collect/samples/tid.h"
 
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cpython/mem.h"
 #include "sys/proc.h"
@@ -18,6 +19,7 @@ enum {
 	SEARCH_STEP =
 		8, /* the id begins a word: so upper halves of pointers are not taken for one */
 	TASKS_MOST = 1 << 16,
+	TID_MOST = 1 << 22, /* as Linux has it */
 };
 
 static void list_tasks(struct py_tids *t)
@@ -42,12 +44,23 @@ static void list_tasks(struct py_tids *t)
 		closedir(dir);
 }
 
+/* Whether the process names its threads as we do. */
+static bool is_our_namespace(pid_t pid)
+{
+	struct stat ours, its;
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/ns/pid", (int)pid);
+	return stat("/proc/self/ns/pid", &ours) == 0 && stat(path, &its) == 0 &&
+		ours.st_ino == its.st_ino && ours.st_dev == its.st_dev;
+}
+
 static uint32_t translate(struct py_tids *t, uint64_t inner)
 {
 	uint64_t tid;
 
-	if (!inner)
-		return 0;
+	if (!inner || t->is_ours)
+		return inner <= TID_MOST ? (uint32_t)inner : 0;
 	if (!map_find(&t->ours, inner, &tid)) {
 		list_tasks(t);
 		if (!map_find(&t->ours, inner, &tid))
@@ -89,7 +102,9 @@ static uint32_t search(struct py_tids *t, const struct mem *m, uint64_t self)
 
 void py_tids_init(struct py_tids *t, pid_t pid)
 {
-	*t = (struct py_tids){ .pid = pid, .ours = MAP_INIT };
+	*t = (struct py_tids){
+		.pid = pid, .is_ours = pid && is_our_namespace(pid), .ours = MAP_INIT
+	};
 }
 
 void py_tids_add(struct py_tids *t, pid_t tid)

@@ -6,9 +6,10 @@
  * struct, which holds the id at an offset that differs between libcs: the offset is searched once, as the
  * place where an id of one of the process's threads stands, and serves for the other threads. Both give the
  * id in the target's pid namespace; it is translated where that is not ours. */
-#ifndef COLLECT_PY_TID_H
-#define COLLECT_PY_TID_H
+#ifndef COLLECT_SAMPLES_TID_H
+#define COLLECT_SAMPLES_TID_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -19,6 +20,7 @@ struct py_layout;
 
 struct py_tids {
 	pid_t pid;
+	bool is_ours;    /* the target's namespace is ours: ids need no translation */
 	uint32_t offset; /* of the id in libc's struct; 0: not found yet */
 	struct map ours; /* id in the target's namespace → ours */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See dynolog.h. */
-#include "collect/dynolog.h"
+#include "collect/torch/dynolog.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

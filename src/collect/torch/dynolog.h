@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A dynolog that runs on this machine and answers its jobs of PyTorch already (collect/kineto.h): it hands them the trace's configuration
+ * A dynolog that runs on this machine and answers its jobs of PyTorch already (collect/torch/kineto.h): it hands them the trace's configuration
  * when they next ask. It is asked over TCP, one question per connection:
  *
  *	message    i32 bytes of JSON, in the machine's byte order; JSON
@@ -9,8 +9,8 @@
  *	answer     {"processesMatched": [pid, …], "activityProfilersTriggered": [pid, …], "activityProfilersBusy": how many, …}
  *
  * Processes are named by the numbers they see themselves. */
-#ifndef COLLECT_DYNOLOG_H
-#define COLLECT_DYNOLOG_H
+#ifndef COLLECT_TORCH_DYNOLOG_H
+#define COLLECT_TORCH_DYNOLOG_H
 
 #include <stddef.h>
 #include <stdint.h>

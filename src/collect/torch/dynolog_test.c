@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "collect/dynolog.h"
+#include "collect/torch/dynolog.h"
 
 static void the_question_is_json(void **state)
 {

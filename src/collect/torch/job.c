@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See torch_job.h. */
-#include "collect/torch_job.h"
+ * See job.h. */
+#include "collect/torch/job.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "collect/dynolog.h"
-#include "collect/kineto.h"
+#include "collect/torch/dynolog.h"
+#include "collect/torch/kineto.h"
 #include "sys/environ.h"
 #include "sys/maps.h"
 #include "sys/proc.h"
@@ -180,7 +180,7 @@ static int make_folder(struct torch_job *j, pid_t pid, struct err *e)
 		snprintf(base, sizeof base, "/tmp");
 	if (*base != '/' || strchr(base, '\n'))
 		return err_set(e, ERR_SYSTEM,
-			"process %d has a folder for its files whose name is no absolute path",
+			"process %d names a folder for its files that is not an absolute path",
 			(int)pid);
 	return torch_place_make(&j->place, base, j->inside, e);
 }
@@ -235,12 +235,12 @@ static int check_told(const struct torch_job *j, const struct dynolog_answer *a,
 		return 0;
 	return a->n_known
 		? err_set(e, ERR_NOT_PREPARED,
-			  "the dynolog that answers jobs here has a trace to ask of process %d "
-			  "already; try again when that is written",
+			  "dynolog, which answers jobs here, is already tracing process %d; try "
+			  "again when that trace is written",
 			  (int)j->wish.pid)
 		: err_set(e, ERR_NOT_PREPARED,
-			  "the dynolog that answers jobs here has not heard of process %d, which "
-			  "asks it every 5 s once it has imported torch (2.7 or later); try again",
+			  "dynolog, which answers jobs here, has not heard from process %d yet; it "
+			  "asks every 5 s once it has imported torch (2.7 or later); try again",
 			  (int)j->wish.pid);
 }
 
@@ -277,8 +277,8 @@ static int ask_dynolog(struct torch_job *j, pid_t prepared, struct err *e)
 	status = dynolog_ask(&wish, &answer, e);
 	if (status < 0)
 		status = err_note(e,
-			"another program answers the jobs of this machine already, and is no "
-			"dynolog that could be asked (end it, or wait for it)");
+			"another program already answers jobs on this machine, and it is not a "
+			"dynolog that leadline could ask (stop it, or wait for it)");
 	add_told(j, &answer, all, n);
 	if (status == 0)
 		status = check_told(j, &answer, e);
@@ -303,8 +303,8 @@ int torch_job_begin(struct torch_job *j, const struct torch_wish *wish, struct e
 	status = look_at_job(wish, &look, e);
 	if (status == 0 && look.is_prepared && !look.has_torch)
 		status = err_set(e, ERR_NOT_PREPARED,
-			"process %d has no torch loaded, nor has one it started; ask again when it "
-			"has",
+			"process %d has not loaded torch, nor has any process it started; try "
+			"again once it has",
 			(int)wish->pid);
 	if (status == 0)
 		status = take_place(j, &look, e);
@@ -474,10 +474,9 @@ int torch_job_wait(struct torch_job *j, struct err *e)
 	}
 	if (!j->parts.n && !j->is_interrupted)
 		return err_set(e, ERR_NOT_PREPARED,
-			"process %d did not ask for work within 15 s: was it started with "
+			"process %d did not look for requests within 15 s: was it started with "
 			"KINETO_USE_DAEMON=1, in this network namespace, and has it imported torch "
-			"(2.7 "
-			"or later)?",
+			"(2.7 or later)?",
 			(int)j->wish.pid);
 	return 0;
 }

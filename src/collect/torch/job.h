@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Traces on demand from a running job of PyTorch: a process and those it started, each of which is told when it next asks
- * (collect/kineto.h; every 5 s) and writes its trace into a folder of ours.
+ * (collect/torch/kineto.h; every 5 s) and writes its trace into a folder of ours.
  *
  *	struct torch_job job;
  *
@@ -18,7 +18,7 @@
 
 #include "base/buf.h"
 #include "base/vec.h"
-#include "collect/torch_place.h"
+#include "collect/torch/place.h"
 
 struct err;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See kineto.h. */
-#include "collect/kineto.h"
+#include "collect/torch/kineto.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -10,8 +10,8 @@
  *
  * All in the machine's byte order. The socket is the abstract name "dynolog" with a NUL behind it, or that of a file in the folder that
  * KINETO_IPC_SOCKET_DIR names to the program. Whoever owns it serves all programs of the machine; what they send is theirs: hostile. */
-#ifndef COLLECT_KINETO_H
-#define COLLECT_KINETO_H
+#ifndef COLLECT_TORCH_KINETO_H
+#define COLLECT_TORCH_KINETO_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "collect/kineto.h"
+#include "collect/torch/kineto.h"
 
 static size_t make(char *to, const char *type, const void *payload, size_t n)
 {

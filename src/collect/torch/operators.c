@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * See trace_ops.h. */
-#include "collect/trace_ops.h"
+ * See operators.h. */
+#include "collect/torch/operators.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/json_read.h"
+#include "base/units.h"
 #include "base/xalloc.h"
+#include "collect/agents/tick_map.h"
 #include "collect/sources.h"
-#include "collect/tick_map.h"
 #include "store/writer.h"
 #include "wire/ops.h"
 #include "wire/records.h"
 #include "base/banned.h"
+
+enum { COST_MOST_NS = 1000000 }; /* of one operator; more is not believed */
 
 /* ---- what records tell ----------------------------------------------------------------------- */
 
@@ -114,6 +117,14 @@ static bool add_gap(struct trace_ops *o, const struct op_gap *r)
 	return true;
 }
 
+static bool add_cost(struct trace_ops *o, const struct op_cost *r)
+{
+	if (r->ns > COST_MOST_NS)
+		return false;
+	o->cost_ns = r->ns;
+	return true;
+}
+
 /* It is written again as it is, so it has to be what it says it is. */
 static bool add_compiled(struct trace_ops *o, const void *text, size_t n)
 {
@@ -134,7 +145,7 @@ static bool add_compiled(struct trace_ops *o, const void *text, size_t n)
 
 bool trace_ops_is_own(uint16_t kind)
 {
-	return kind >= TRACE_RECORD_OPS && kind <= TRACE_RECORD_OP_COMPILED;
+	return kind >= TRACE_RECORD_OPS && kind <= TRACE_RECORD_OP_COST;
 }
 
 bool trace_ops_add(struct trace_ops *o, uint16_t kind, const void *data, size_t n)
@@ -153,6 +164,8 @@ bool trace_ops_add(struct trace_ops *o, uint16_t kind, const void *data, size_t 
 	case TRACE_RECORD_TORCH:
 		return n >= sizeof(struct op_torch) &&
 			add_torch(o, data, n - sizeof(struct op_torch));
+	case TRACE_RECORD_OP_COST:
+		return n == sizeof(struct op_cost) && add_cost(o, data);
 	case TRACE_RECORD_OP_COMPILED:
 		return add_compiled(o, data, n);
 	default:
@@ -229,11 +242,25 @@ static uint32_t code_row(struct trace_ops *o, uint32_t number, const struct trac
 	return c->row;
 }
 
+static struct trace_op_thread *thread_of(struct trace_ops *o, uint32_t tid)
+{
+	uint64_t at;
+
+	if (!map_find(&o->thread_at, tid, &at)) {
+		at = o->threads.n;
+		map_put(&o->thread_at, tid, at);
+		vec_push(&o->threads, (struct trace_op_thread){ .first_ns = UINT64_MAX });
+	}
+	return &o->threads.v[at];
+}
+
 static void write_block(struct trace_ops *o, const struct op_block *b, const struct op_row *rows,
 	const struct trace_ops_target *to)
 {
 	struct rec_thread thread = { .process = to->process, .tid = (uint32_t)b->tid };
 	uint32_t thread_row = writer_row(to->writer, RECORD_thread, &thread);
+
+	struct trace_op_thread *seen = thread_of(o, (uint32_t)b->tid);
 
 	for (uint64_t i = 0; i < b->n; i++) {
 		const struct op_row *row = &rows[i];
@@ -243,6 +270,8 @@ static void write_block(struct trace_ops *o, const struct op_block *b, const str
 		uint64_t start_ns = tick_map_ns(to->clock, row->start);
 		uint64_t end_ns = tick_map_ns(to->clock, row->start + row->ticks);
 
+		seen->first_ns = start_ns < seen->first_ns ? start_ns : seen->first_ns;
+		seen->last_ns = end_ns > seen->last_ns ? end_ns : seen->last_ns;
 		writer_add(to->writer, RECORD_op,
 			&(struct rec_op){ .t_ns = start_ns,
 				.duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
@@ -253,6 +282,7 @@ static void write_block(struct trace_ops *o, const struct op_block *b, const str
 				.offset = place ? place->offset : 0 });
 	}
 	o->n_ops += b->n;
+	seen->n += b->n;
 }
 
 static void write_until(struct trace_ops *o, size_t end, const struct trace_ops_target *to)
@@ -284,6 +314,21 @@ void trace_ops_write_all(struct trace_ops *o, const struct trace_ops_target *to)
 	write_until(o, o->blocks.n, to);
 }
 
+double trace_ops_slowdown(const struct trace_ops *o)
+{
+	const struct trace_op_thread *most = NULL;
+	double cost_s, rest_s;
+
+	for (size_t i = 0; i < o->threads.n; i++)
+		if (!most || o->threads.v[i].n > most->n)
+			most = &o->threads.v[i];
+	if (!most || !o->cost_ns || most->last_ns <= most->first_ns)
+		return UNITS_UNKNOWN;
+	cost_s = (double)most->n * o->cost_ns / 1e9;
+	rest_s = (double)(most->last_ns - most->first_ns) / 1e9 - cost_s;
+	return rest_s > 0 ? cost_s / rest_s : UNITS_UNKNOWN;
+}
+
 void trace_ops_done(struct trace_ops *o)
 {
 	vec_each (&o->names, name)
@@ -297,4 +342,6 @@ void trace_ops_done(struct trace_ops *o)
 	buf_done(&o->compiled);
 	map_done(&o->sent);
 	map_done(&o->lost);
+	map_done(&o->thread_at);
+	vec_done(&o->threads);
 }

@@ -7,8 +7,8 @@
  *	trace_ops_rest(&o, &area);			of an ended process: what it had not sent
  *	trace_ops_write_all(&o, &to);			… and all that is left
  *	trace_ops_done(&o); */
-#ifndef COLLECT_TRACE_OPS_H
-#define COLLECT_TRACE_OPS_H
+#ifndef COLLECT_TORCH_OPERATORS_H
+#define COLLECT_TORCH_OPERATORS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +36,10 @@ struct trace_op_code {
 	uint32_t row, segment;
 };
 
+struct trace_op_thread {
+	uint64_t n, first_ns, last_ns; /* operators; the first one's begin, the last one's end */
+};
+
 struct trace_ops {
 	VEC(struct trace_op_name) names; /* by number, as the next two */
 	VEC(struct trace_op_code) codes;
@@ -50,7 +54,10 @@ struct trace_ops {
 	char version[40]; /* of torch; "": it was not imported, or cannot be asked */
 	char cannot[304]; /* why not */
 	uint32_t n_threads_unseen;
-	struct buf compiled; /* what torch.compile did: JSON, or empty */
+	uint32_t cost_ns; /* of one operator to its thread; 0: not known */
+	VEC(struct trace_op_thread) threads;
+	struct map thread_at; /* tid → in threads */
+	struct buf compiled;  /* what torch.compile did: JSON, or empty */
 };
 
 /* Where operators go. */
@@ -68,6 +75,8 @@ bool trace_ops_add(struct trace_ops *o, uint16_t kind, const void *data, size_t 
 void trace_ops_rest(struct trace_ops *o, const struct buf *area);
 void trace_ops_write(struct trace_ops *o, const struct trace_ops_target *to);
 void trace_ops_write_all(struct trace_ops *o, const struct trace_ops_target *to);
+/* By how much collecting slowed the thread that ran most operators, from its first to its last; UNITS_UNKNOWN. */
+double trace_ops_slowdown(const struct trace_ops *o);
 void trace_ops_done(struct trace_ops *o);
 
 #endif

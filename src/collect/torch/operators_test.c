@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "base/err.h"
-#include "collect/tick_map.h"
-#include "collect/trace_ops.h"
+#include "collect/agents/tick_map.h"
+#include "collect/torch/operators.h"
 #include "store/reader.h"
 #include "store/tables.h"
 #include "store/writer.h"
@@ -223,6 +223,12 @@ static void the_state_of_torch_is_kept(void **state)
 	assert_true(trace_ops_add(&o, TRACE_RECORD_TORCH, &r, sizeof r.head + 6));
 	assert_string_equal(o.version, "2.13.0");
 	assert_int_equal(o.n_threads_unseen, 2);
+	assert_true(trace_ops_add(&o, TRACE_RECORD_OP_COST, &(struct op_cost){ .ns = 700 }, 8));
+	assert_int_equal(o.cost_ns, 700);
+	assert_false(
+		trace_ops_add(&o, TRACE_RECORD_OP_COST, &(struct op_cost){ .ns = UINT32_MAX }, 8));
+	assert_false(trace_ops_add(&o, TRACE_RECORD_OP_COST, &(struct op_cost){ .ns = 1 }, 4));
+	assert_int_equal(o.cost_ns, 700);
 	r.head.state = OP_TORCH_CANNOT;
 	memset(r.text, 'x', sizeof r.text);
 	assert_true(trace_ops_add(&o, TRACE_RECORD_TORCH, &r, sizeof r));

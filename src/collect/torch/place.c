@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See torch_place.h. */
-#include "collect/torch_place.h"
+ * See place.h. */
+#include "collect/torch/place.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "collect/kineto.h"
+#include "collect/torch/kineto.h"
 #include "sys/reach.h"
 #include "sys/regular.h"
 #include "sys/rights.h"
@@ -253,8 +253,8 @@ static bool ask(struct torch_place *p, const struct asked *q, const struct buf *
 int torch_place_tell_lost(struct err *e)
 {
 	return err_set(e, ERR_SYSTEM,
-		"the folder of the job's traces cannot be reached any more: it does not answer, or "
-		"who looked into it was ended");
+		"the folder of the job's traces can no longer be reached: it does not respond, or "
+		"the process that read it was killed");
 }
 
 /* Root goes where the job is; others have no more rights than it has, and see its root from here. */
@@ -322,7 +322,8 @@ int torch_place_make(
 	}
 	errno = a.error;
 	if (a.error)
-		return err_errno(e, ERR_SYSTEM, "cannot make a folder for the traces in %s", base);
+		return err_errno(
+			e, ERR_SYSTEM, "cannot create a folder for the traces in %s", base);
 	snprintf(inside, TORCH_PLACE_PATH, "%.440s/%s", base, q.name);
 	return 0;
 }

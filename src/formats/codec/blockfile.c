@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See blockfile.h. */
-#include "formats/blockfile.h"
+#include "formats/codec/blockfile.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -7,12 +7,12 @@
  *
  * Only `times` must be there; other keys are skipped. The file is hostile: errors are ERR_BAD_FILE with the byte, there are at
  * most VERDICT_MOST_BLOCKS blocks, and every time is above 0. */
-#ifndef FORMATS_BLOCKFILE_H
-#define FORMATS_BLOCKFILE_H
+#ifndef FORMATS_CODEC_BLOCKFILE_H
+#define FORMATS_CODEC_BLOCKFILE_H
 
 #include <stddef.h>
 
-#include "analyze/verdict.h"
+#include "analyze/stats/verdict.h"
 
 struct arena;
 struct err;

@@ -2,23 +2,23 @@
  *
  * All of a profile as plain JSON, for scripts: functions, threads, and each distinct stack with what was measured of it.
  * Nothing is summed up, and what was left out is told; `leadline report --json` has the sums. */
-#include "formats/json.h"
 
 #include <math.h>
 
 #include "analyze/recording.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/json_write.h"
 #include "formats/format.h"
+#include "formats/function_table.h"
+#include "formats/labels.h"
 #include "formats/sink.h"
-#include "formats/used.h"
 #include "base/banned.h"
 
 struct page {
 	struct arena a;
 	const struct stacks *s;
-	struct used used;
+	struct function_table used;
 	struct sink *out;
 	struct json_writer w;
 	struct stack_frame *frames;
@@ -94,12 +94,12 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 
 	(void)e;
 	p.s = selection_stacks_within(s, FORMAT_FRAMES);
-	p.used = used_build(&p.a, p.s);
+	p.used = function_table_build(&p.a, p.s);
 	p.frames = arena_new_n(&p.a, struct stack_frame, STACKS_DEPTH);
 	json_init(&p.w, &out->text, false);
 	json_object_begin(&p.w);
 	json_kv_string(&p.w, "exporter", "leadline " LEADLINE_VERSION);
-	json_kv_string(&p.w, "command", used_command(s));
+	json_kv_string(&p.w, "command", label_command(s));
 	if (*sink_damage(out))
 		json_kv_string(&p.w, "damage", sink_damage(out));
 	selection_describe(s, &what);

@@ -2,7 +2,7 @@
  *
  * See marshal.h. A value begins with a letter; its top bit says that later references may mean it, by
  * number in the order of appearance (a tuple counts before its items). */
-#include "formats/marshal.h"
+#include "formats/codec/marshal.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * The part of Python's marshal format that profiles are made of: None, booleans, integers, floats, strings,
  * tuples, lists and dicts, in all versions that Python 3 (and 2) wrote, references included. Anything
  * else, code objects above all, is refused. Reading executes nothing and believes no length. */
-#ifndef FORMATS_MARSHAL_H
-#define FORMATS_MARSHAL_H
+#ifndef FORMATS_CODEC_MARSHAL_H
+#define FORMATS_CODEC_MARSHAL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  *
  * See pickle.h. A pickle is a program for a stack machine: each instruction is a letter and its operand. Each makes
  * at most one value, and memory is bounded by the length of the file. */
-#include "formats/pickle.h"
+#include "formats/codec/pickle.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

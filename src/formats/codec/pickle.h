@@ -3,8 +3,8 @@
  * The part of Python's pickle format that line_profiler's files are made of: numbers, strings, tuples, lists, dicts,
  * and one object of a class the caller allows, whose state is a dict. No class is looked up, nothing is called: an
  * instruction beyond that list, or another class, is an error. Protocols 2 to 5. */
-#ifndef FORMATS_PICKLE_H
-#define FORMATS_PICKLE_H
+#ifndef FORMATS_CODEC_PICKLE_H
+#define FORMATS_CODEC_PICKLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See protobuf.h. */
-#include "formats/protobuf.h"
+#include "formats/codec/protobuf.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
  *		if (f.number == 2 && f.type == PB_BYTES) …
  *	if (at.is_bad) …
  */
-#ifndef FORMATS_PROTOBUF_H
-#define FORMATS_PROTOBUF_H
+#ifndef FORMATS_CODEC_PROTOBUF_H
+#define FORMATS_CODEC_PROTOBUF_H
 
 #include <stdbool.h>
 #include <stddef.h>

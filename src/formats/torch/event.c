@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * See torch_event.h. */
-#include "formats/torch_event.h"
+ * See event.h. */
+#include "formats/torch/event.h"
 
 #include <string.h>
 
-#include "analyze/op_events.h"
+#include "analyze/torch/events.h"
 #include "base/banned.h"
 
 struct category_row {
@@ -71,7 +71,8 @@ static void take_argument(
 			f->block = *value;
 		break;
 	case 8:
-		f->has_call_from |= scan_is(key, "CallFrom");
+		if (scan_is(key, "CallFrom"))
+			f->call_from = *value;
 		break;
 	case 9:
 		if (scan_is(key, "Device Id"))
@@ -90,6 +91,8 @@ static void take_argument(
 			scan_i64(value, &f->correlation);
 		else if (scan_is(key, "Device Type"))
 			scan_i64(value, &f->device_type);
+		else if (scan_is(key, OP_SOURCE_KEY))
+			f->source = *value;
 		break;
 	case 13:
 		if (scan_is(key, "blocks per SM"))

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "formats/torch_scan.h"
-#include "analyze/op_events.h"
+#include "formats/torch/scan.h"
+#include "analyze/torch/events.h"
 
 enum { TORCH_NO_CATEGORY = OP_N_CATEGORIES };
 
@@ -15,12 +15,13 @@ struct torch_event {
 	struct scan_text phase, category, name, pid, tid, ts, duration;
 	struct scan_text dims, types, concrete, label, grid, block;
 	struct scan_text file, line; /* of other tools */
+	struct scan_text source;     /* the line that asked, as leadline writes it */
+	struct scan_text call_from;  /* "train.py:12", of a Python function */
 	int64_t external, bytes, total_bytes, reserved_bytes, address, device_type, device,
 		correlation;
 	int64_t sequence, forward_thread, registers, shared_bytes; /* -1: not there */
 	int64_t blocks_per_sm, occupancy;                          /* thousandths; -1: not there */
 	struct scan_text whole, id;                                /* whole.n 0: it was no JSON */
-	bool has_call_from;
 };
 
 /* From the '{' to behind the '}'. `whole` is left to the caller. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * See torch_facts.h. */
-#include "formats/torch_facts.h"
+ * See facts.h. */
+#include "formats/torch/facts.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "analyze/op_events.h"
+#include "analyze/torch/events.h"
 #include "base/buf.h"
-#include "formats/torch_scan.h"
+#include "formats/torch/scan.h"
 #include "base/banned.h"
 
 enum { RANKS = 1 << 20 };
@@ -69,6 +70,16 @@ static void take_job(struct op_events *to, const struct scan_text *job)
 	}
 }
 
+/* Of the epoch: more digits than scan_i64 takes. */
+static int64_t nanoseconds(const struct scan_text *value)
+{
+	char text[24] = "";
+
+	if (value->n < sizeof text)
+		memcpy(text, value->p, value->n);
+	return strtoll(text, NULL, 10);
+}
+
 void torch_facts_take(
 	struct op_events *to, const struct scan_text *key, const struct scan_text *value)
 {
@@ -76,6 +87,10 @@ void torch_facts_take(
 
 	if (scan_is(key, OP_COMPILED_KEY) && !to->compiled.n)
 		buf_add(&to->compiled, value->p, value->n);
+	if (scan_is(key, OP_LINES_KEY) && !to->lines.n)
+		buf_add(&to->lines, value->p, value->n);
+	if (scan_is(key, "baseTimeNanoseconds"))
+		to->base_ns = nanoseconds(value);
 	if (scan_is(key, "profile_memory"))
 		to->has_memory |= is_set;
 	else if (scan_is(key, "with_flops"))

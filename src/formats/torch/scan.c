@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See torch_scan.h. */
-#include "formats/torch_scan.h"
+ * See scan.h. */
+#include "formats/torch/scan.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -200,7 +200,8 @@ bool scan_key(struct scan *s, struct scan_text *ret, bool is_first)
 	return scan_take(s, ':') || fail(s, SCAN_BAD);
 }
 
-bool scan_word(struct scan *s, struct scan_text *ret)
+/* A number or a word as written. */
+static bool scan_word(struct scan *s, struct scan_text *ret)
 {
 	const char *at;
 
@@ -306,7 +307,8 @@ static bool scan_milli_slow(const struct scan_text *t, int64_t *ret)
 	return true;
 }
 
-bool scan_milli_exact(const struct scan_text *t, int64_t *ret)
+/* The same without rounding; false also for more than three decimals, exponents and the like. */
+static bool scan_milli_exact(const struct scan_text *t, int64_t *ret)
 {
 	size_t i = t->n && *t->p == '-', decimals = 0;
 	bool has_point = false;

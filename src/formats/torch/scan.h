@@ -62,8 +62,6 @@ bool scan_take(struct scan *s, char c);
 bool scan_text(struct scan *s, struct scan_text *ret);
 /* In an object, after '{' or a value: takes the next key and its colon; false at the '}', which is taken too. */
 bool scan_key(struct scan *s, struct scan_text *ret, bool is_first);
-/* A number or a word as written. */
-bool scan_word(struct scan *s, struct scan_text *ret);
 /* Any value, as written. */
 bool scan_value(struct scan *s, struct scan_text *ret);
 
@@ -77,8 +75,6 @@ static inline bool scan_is(const struct scan_text *t, const char *word)
 bool scan_i64(const struct scan_text *t, int64_t *ret);
 /* A decimal number in thousandths, rounded: µs as ns. */
 bool scan_milli(const struct scan_text *t, int64_t *ret);
-/* The same without rounding; false also for more than three decimals, exponents and the like. */
-bool scan_milli_exact(const struct scan_text *t, int64_t *ret);
 /* The sum of two, rounded once, so that what lies in each other still does afterwards; b may be no number, or negative: 0
  * then. What is beyond 9e18 ends there. */
 bool scan_milli_sum(const struct scan_text *a, const struct scan_text *b, int64_t *ret);

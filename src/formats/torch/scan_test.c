@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats/torch_scan.h"
+#include "formats/torch/scan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "analyze/op_events.h"
+#include "analyze/torch/events.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "formats/input.h"
-#include "formats/torch_trace.h"
+#include "formats/torch/trace.h"
 #include "base/banned.h"
 
 static struct scan scan_of(const char *s, bool is_careful)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See torch_trace.h. */
-#include "formats/torch_trace.h"
+ * See trace.h. */
+#include "formats/torch/trace.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -10,17 +10,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_form.h"
-#include "analyze/op_record.h"
+#include "analyze/torch/event_template.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/lines.h"
+#include "analyze/torch/record.h"
 #include "base/budget.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "formats/input.h"
-#include "formats/torch_event.h"
-#include "formats/torch_facts.h"
-#include "formats/torch_scan.h"
+#include "formats/torch/event.h"
+#include "formats/torch/facts.h"
+#include "formats/torch/scan.h"
 #include "store/container.h"
 #include "store/reader.h"
 #include "store/tables.h"
@@ -89,7 +90,12 @@ static uint8_t kept_of(const struct scan_text *name)
 		uint8_t kept;
 	} rows[] = { { "aten::mm", KEPT_TYPES }, { "aten::addmm", KEPT_TYPES },
 		{ "aten::bmm", KEPT_TYPES }, { "aten::baddbmm", KEPT_TYPES },
-		{ "aten::conv2d", KEPT_ARGUMENTS | KEPT_TYPES } };
+		{ "aten::conv2d", KEPT_ARGUMENTS | KEPT_TYPES }, { "aten::conv1d", KEPT_ARGUMENTS },
+		{ "aten::conv3d", KEPT_ARGUMENTS }, { "aten::convolution", KEPT_ARGUMENTS },
+		{ "aten::_convolution", KEPT_ARGUMENTS },
+		{ "aten::convolution_overrideable", KEPT_ARGUMENTS },
+		{ "aten::convolution_backward", KEPT_ARGUMENTS },
+		{ "mkldnn::_convolution_pointwise", KEPT_ARGUMENTS } };
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (scan_is(name, rows[i].name))
@@ -173,7 +179,7 @@ static struct op_written keep(
 	if (!f->whole.n)
 		return x;
 	buf_clear(&t->form);
-	op_form_take(f->whole.p, f->whole.n, is_span, link, &t->form, &t->to->numbers);
+	op_template_take(f->whole.p, f->whole.n, is_span, link, &t->form, &t->to->numbers);
 	x.n = (uint32_t)(t->to->numbers.n - x.at);
 	x.form = intern_add(&t->to->texts, t->form.data, t->form.n, NULL);
 	return x;
@@ -251,6 +257,37 @@ static void keep_other(struct trace *t, const struct torch_event *f, char phase)
 	vec_push(&to->v, x);
 }
 
+/* "train.py:12" as "train.py(12)"; the function is that around it (python.h). 0: it is something else. */
+static uint32_t call_from_of(struct trace *t, const struct scan_text *text)
+{
+	uint32_t at = name_of(t, text);
+	const char *name = op_events_name(t->to, at), *colon = strrchr(name, ':');
+	struct buf place = BUF_INIT;
+	uint32_t id = 0;
+
+	if (colon && colon > name && colon[1] >= '1' && colon[1] <= '9' &&
+		!colon[1 + strspn(colon + 1, "0123456789")]) {
+		buf_printf(&place, "%.*s(%s)", (int)(colon - name), name, colon + 1);
+		id = intern_add(&t->to->names, place.data, place.n, NULL) + 1;
+	}
+	buf_done(&place);
+	return id;
+}
+
+/* Of the event that was added last. */
+static void take_source(struct trace *t, const struct torch_event *f)
+{
+	uint32_t source = f->source.n ? name_of(t, &f->source) + 1
+		: f->call_from.n      ? call_from_of(t, &f->call_from)
+				      : 0;
+
+	if (!source)
+		return;
+	while (t->to->sources.n + 1 < t->to->v.n)
+		vec_push(&t->to->sources, 0);
+	vec_push(&t->to->sources, source);
+}
+
 static int take_span(struct trace *t, const struct torch_event *f)
 {
 	struct op_event x = { 0 };
@@ -287,14 +324,17 @@ static int take_span(struct trace *t, const struct torch_event *f)
 	if (category == OP_CPU && f->sequence >= 0 && f->sequence <= UINT32_MAX) {
 		struct op_sequence s = { (uint32_t)t->to->v.n, (uint32_t)f->sequence };
 
-		x.is_backward = f->forward_thread > 0;
+		x.is_backward = (uint8_t)(f->forward_thread < 0 ? 0
+				: f->forward_thread > UINT8_MAX ? UINT8_MAX
+								: f->forward_thread);
 		vec_push(&t->to->sequences, s);
 	}
 	t->to->has_device |= category >= OP_KERNEL;
 	t->to->has_shapes |= f->dims.n > 0;
-	t->to->has_call_from |= f->has_call_from;
+	t->to->has_call_from |= f->call_from.n > 0;
 	t->to->has_python |= category == OP_PYTHON;
 	vec_push(&t->to->v, x);
+	take_source(t, f);
 	if (t->to->keeps_all)
 		vec_push(&t->to->v_written, keep(t, f, true, x.link));
 	return 0;
@@ -585,8 +625,8 @@ int torch_trace_check(const struct op_events *x, struct err *e)
 		return 0;
 	if (x->others.n_foreign)
 		return err_set(e, ERR_BAD_FILE,
-			"it holds %" PRIu64 " spans, but none that torch.profiler writes: it is of "
-			"another tool",
+			"it holds %" PRIu64
+			" spans, but none that torch.profiler writes: it is of another tool",
 			x->others.n_foreign);
 	return err_set(e, ERR_BAD_FILE,
 		x->is_cut || x->n_lost ? "it ends before its first event"
@@ -607,6 +647,9 @@ int torch_trace_read_any(struct input *in, struct op_events *to, struct err *e)
 		status = err_set(e, ERR_SYSTEM, "reading failed");
 	if (status == 0)
 		op_events_find_zero(to);
+	if (status == 0 && to->lines.n)
+		op_lines_take(to, to->lines.data, to->lines.n, to->base_ns);
+	buf_done(&to->lines);
 	to->budget = in->budget;
 	buf_done(&t.text);
 	buf_done(&t.form);

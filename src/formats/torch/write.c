@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Writes operators as torch.profiler writes them (.pt.trace.json): what came from a trace as it was there, and what a program's
  * recording holds with the arguments that viewers look for. */
-#include "formats/torch_write.h"
 
 #include <string.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_form.h"
-#include "analyze/op_record.h"
-#include "analyze/op_written.h"
 #include "analyze/recording.h"
+#include "analyze/torch/event_json.h"
+#include "analyze/torch/event_template.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/record.h"
 #include "base/err.h"
 #include "formats/format.h"
 #include "formats/sink.h"
@@ -57,11 +56,11 @@ static void write_events(const struct op_events *x, struct sink *out)
 	buf_addc(&out->text, '[');
 	for (size_t i = 0; i < x->v.n; i++) {
 		begin_event(&l);
-		op_written_print(x, i, &out->text);
+		op_event_json_print(x, i, &out->text);
 	}
 	for (size_t i = 0; i < x->memory.n; i++) {
 		begin_event(&l);
-		op_written_print_memory(x, i, &out->text);
+		op_event_json_print_memory(x, i, &out->text);
 	}
 	for (size_t i = 0; i < x->marks.n; i++) {
 		struct buf *text = &out->text;
@@ -70,7 +69,7 @@ static void write_events(const struct op_events *x, struct sink *out)
 
 		begin_event(&l);
 		n = text->n;
-		if (!op_written_print_mark(x, i, text)) { /* a damaged one */
+		if (!op_event_json_print_mark(x, i, text)) { /* a damaged one */
 			text->n = n - (before.has_items ? 2 : 1);
 			l = before;
 		}
@@ -94,7 +93,7 @@ static void write_all(const struct op_events *x, struct sink *out)
 		const struct op_property *p = &x->properties.v[i];
 		const struct intern_item *key = intern_get(&x->texts, p->key);
 
-		op_form_quote(text, key->p, key->n);
+		op_template_quote(text, key->p, key->n);
 		buf_printf(text, ": %s,\n", (const char *)intern_get(&x->texts, p->value)->p);
 		sink_flush(out);
 	}

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * See answer.h. */
-#include "serve/answer.h"
+#include "serve/answers/answer.h"
 
 #include <string.h>
 
-#include "analyze/exact.h"
-#include "analyze/frames.h"
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
+#include "analyze/calls/exact.h"
+#include "analyze/code/frames.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "json/functions.h"
 #include "json/values.h"
-#include "serve/answer_parts.h"
+#include "serve/answers/parts.h"
+#include "serve/http/params.h"
 #include "serve/library.h"
-#include "serve/params.h"
 #include "base/banned.h"
 
 static const struct {
@@ -118,9 +118,6 @@ int answer_stacks(struct library *l, struct params *p, struct selection **ret, s
 
 	if (library_select(l, p, LIBRARY_STACKS, &s, e) < 0)
 		return -(int)e->code;
-	if (s->exact && !s->exact->has_contexts)
-		return err_set(e, ERR_UNSUPPORTED,
-			"such a file only says who called whom: there is no tree of calls in it");
 	if (!s->profile)
 		return err_set(e, ERR_UNSUPPORTED, "%s",
 			recording_why(s->recording,

@@ -2,8 +2,8 @@
  *
  * Answers: the JSON that the page asks for (docs/PAGE-API.md), one function per name. They wrap analyses and compute
  * nothing; the server sends them, the one-file page holds them. */
-#ifndef SERVE_ANSWER_H
-#define SERVE_ANSWER_H
+#ifndef SERVE_ANSWERS_ANSWER_H
+#define SERVE_ANSWERS_ANSWER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ struct params;
 int answer_make(
 	struct library *l, const char *name, struct params *p, struct buf *out, struct err *e);
 
-/* Whether it may take so long that others should not wait for it (beside.h). */
+/* Whether it may take so long that others should not wait for it (slow_answers.h). */
 bool answer_takes_long(const struct library *l, const char *name, const struct params *p);
 
 /* Boxes an answer may hold: some 1 MB when compressed. */

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/stacks_rig.h"
+#include "analyze/samples/stacks_rig.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "serve/answer.h"
+#include "serve/answers/answer.h"
+#include "serve/http/params.h"
 #include "serve/library.h"
-#include "serve/params.h"
 #include "store/tables.h"
 #include "store/writer.h"
 #include "wire/records.h"

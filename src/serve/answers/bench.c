@@ -5,7 +5,7 @@
 #include "base/err.h"
 #include "formats/results.h"
 #include "json/results.h"
-#include "serve/answer_parts.h"
+#include "serve/answers/parts.h"
 #include "serve/library.h"
 #include "base/banned.h"
 

@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/diff.h"
-#include "analyze/diff_source.h"
-#include "analyze/diff_tree.h"
-#include "analyze/stacks.h"
-#include "analyze/usage.h"
+#include "analyze/diff/diff.h"
+#include "analyze/diff/diff_source.h"
+#include "analyze/diff/diff_tree.h"
+#include "analyze/host/usage.h"
+#include "analyze/samples/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/intern.h"
 #include "json/diff.h"
 #include "json/values.h"
-#include "serve/answer.h"
-#include "serve/answer_parts.h"
+#include "serve/answers/answer.h"
+#include "serve/answers/parts.h"
+#include "serve/http/params.h"
 #include "serve/library.h"
-#include "serve/params.h"
 #include "base/banned.h"
 
 enum { ROWS = 500, MOST_ROWS = 5000, QUICK_PLACES = 100000 };

@@ -2,14 +2,14 @@
  * Answer "graph": the call graph, laid out. */
 #include <string.h>
 
-#include "analyze/callgraph.h"
-#include "analyze/graph_layout.h"
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/callgraph.h"
+#include "analyze/samples/graph_layout.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "base/text.h"
-#include "serve/answer_parts.h"
+#include "serve/answers/parts.h"
+#include "serve/http/params.h"
 #include "serve/library.h"
-#include "serve/params.h"
 #include "base/banned.h"
 
 enum { NODES = 40, NODES_MOST = 400, CHAR = 7, WIDTH_MOST = 32, PADDING = 16, HEIGHT = 44 };

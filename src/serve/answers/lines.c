@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/exact_lines.h"
-#include "analyze/pattern.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/code/pattern.h"
 #include "base/err.h"
 #include "json/lines.h"
-#include "serve/answer_parts.h"
-#include "serve/params.h"
+#include "serve/answers/parts.h"
+#include "serve/http/params.h"
 #include "base/banned.h"
 
 struct counted {

@@ -2,14 +2,14 @@
  * Answer "ops_diff": the operators of two PyTorch traces compared, with the keys of `leadline diff --ops --json`. */
 #include <string.h>
 
-#include "analyze/ops_diff.h"
+#include "analyze/torch/diff.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "json/torch.h"
-#include "serve/answer_parts.h"
+#include "serve/answers/parts.h"
 #include "serve/library.h"
-#include "serve/params.h"
-#include "analyze/torch.h"
+#include "serve/http/params.h"
+#include "analyze/torch/results.h"
 #include "base/banned.h"
 
 static int parse_scale(const struct params *p, enum ops_diff_scale *ret, struct err *e)

@@ -3,28 +3,29 @@
 #include <math.h>
 #include <string.h>
 
-#include "analyze/exact.h"
-#include "analyze/instructions.h"
-#include "analyze/profile.h"
-#include "analyze/regions.h"
-#include "analyze/stacks.h"
-#include "analyze/strips.h"
-#include "analyze/usage.h"
+#include "analyze/calls/exact.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/regions.h"
+#include "analyze/samples/stacks.h"
+#include "analyze/samples/thread_states.h"
+#include "analyze/torch/results.h"
+#include "analyze/host/usage.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "json/functions.h"
+#include "json/books.h"
 #include "json/host.h"
 #include "json/lines.h"
 #include "json/regions.h"
 #include "json/threads.h"
 #include "json/values.h"
-#include "serve/answer_parts.h"
+#include "serve/answers/parts.h"
 #include "serve/library.h"
-#include "serve/params.h"
+#include "serve/http/params.h"
 #include "store/reader.h"
 #include "store/tables.h"
-#include "view/usage.h"
+#include "view/host/usage.h"
 #include "base/banned.h"
 
 enum { TOP = 20 };
@@ -42,6 +43,8 @@ static void write_recordings(const struct library *l, struct json_writer *w)
 		json_kv_string(w, "path", r->path);
 		json_kv_string(w, "command", r->usage ? r->usage->command : "");
 		json_kv_string(w, "damage", recording_damage(r));
+		json_kv_bool(w, "has_operators", r->torch != NULL);
+		json_kv_u64(w, "world_size", r->torch ? r->torch->x.world_size : 0);
 		json_object_end(w);
 	}
 	json_array_end(w);
@@ -50,53 +53,16 @@ static void write_recordings(const struct library *l, struct json_writer *w)
 /* "" where another tool's file says nothing of it. */
 static void write_verdict(const struct recording *r, struct json_writer *w)
 {
-	struct buf why = BUF_INIT;
+	struct buf verdict = BUF_INIT, why = BUF_INIT;
 
 	if (r->bound.is_known && !r->origin.is_foreign)
 		usage_add_rule(r->usage, &r->bound, &why);
-	json_kv_string(w, "verdict", r->origin.is_foreign ? "" : usage_verdict(&r->bound));
+	if (!r->origin.is_foreign)
+		usage_add_verdict(&r->bound, &verdict);
+	json_kv_string(w, "verdict", buf_str(&verdict));
 	json_kv_string(w, "verdict_why", buf_str(&why));
+	buf_done(&verdict);
 	buf_done(&why);
-}
-
-static const struct strip_thread *strip_of(const struct strips *t, uint32_t row)
-{
-	for (size_t i = 0; i < t->n_threads; i++)
-		if (t->threads[i].row == row)
-			return &t->threads[i];
-	return NULL;
-}
-
-/* Of the threads and the time chosen. What was left out as idle is waiting, and no part of it. */
-static void write_states(
-	const struct selection *s, double from_s, double to_s, struct json_writer *w)
-{
-	const struct strips *t = recording_strips(s->recording);
-	double sum[STRIP_STATES_] = { 0 }, one[STRIP_STATES_];
-
-	for (size_t i = 0; t->has_states && i < s->stacks->n_threads; i++) {
-		const struct stack_thread *x = &s->stacks->threads[i];
-		const struct strip_thread *strip = strip_of(t, x->row);
-		double left_out = x->all - x->value;
-
-		if (!strip || x->value <= 0)
-			continue;
-		strip_sums(strip, (uint64_t)(from_s * 1e9),
-			to_s > 0 ? (uint64_t)(to_s * 1e9) : UINT64_MAX, one);
-		if (s->stacks->n_folded && left_out > 0)
-			one[STRIP_WAITING] = fmax(one[STRIP_WAITING] - left_out, 0);
-		for (size_t k = 0; k < STRIP_STATES_; k++)
-			sum[k] += one[k];
-	}
-	json_key(w, "states");
-	json_array_begin(w);
-	for (size_t k = STRIP_RUNNING; t->has_states && k < STRIP_STATES_; k++) {
-		json_array_begin(w);
-		json_string(w, strip_states[k]);
-		short_json(sum[k], w);
-		json_array_end(w);
-	}
-	json_array_end(w);
 }
 
 static uint64_t count_bytecode(const struct recording *r)
@@ -138,7 +104,7 @@ static void write_counts(const struct selection *s, struct json_writer *w)
 }
 
 /* Samples lie in the order of time; calls that were counted do where they were kept one by one. */
-static bool has_time_order(const struct selection *s, const struct strips *t)
+static bool has_time_order(const struct selection *s, const struct thread_states *t)
 {
 	const struct reader *r = s->recording->reader;
 
@@ -156,27 +122,25 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 	static const char *const none = "nothing was sampled: record with leadline run";
 	struct recording *r = s->recording;
 	bool has_profile = s->profile != NULL, is_foreign = r->origin.is_foreign;
-	bool has_stacks = has_profile && (!s->exact || s->exact->has_contexts) && s->stacks->n;
-	const struct strips *t = recording_strips(r);
+	bool has_stacks = has_profile && (selection_is_parted(s) || s->stacks->n);
+	const struct thread_states *t = recording_strips(r);
 	const struct {
 		const char *name, *why;
 	} views[] = {
 		{ "overview", !has_profile && r->torch ? none : "" },
 		{ "flame",
 			has_stacks            ? ""
-				: has_profile ? "such a file only says who called whom: there are "
-						"no stacks"
+				: has_profile ? "there are no stacks in it"
 					      : none },
 		{ "source",
 			has_profile && answer_n_lines(s, s->profile) ? ""
-				: has_profile ? "no lines were recorded: leadline run "
-						"samples them, run --lines counts them"
+				: has_profile ? "no lines were recorded: leadline run samples "
+						"them, run --lines counts them"
 					      : none },
 		{ "bytecode",
-			count_bytecode(r)
-				? ""
-				: "the recording holds no bytecode: leadline run keeps that of "
-				  "functions that ten samples or more ended in" },
+			count_bytecode(r) ? ""
+					  : "the recording holds no bytecode: leadline run keeps "
+					    "that of functions that ten samples or more ended in" },
 		{ "timeline",
 			t->n_threads || r->usage->n_ticks ? ""
 				: is_foreign              ? "such a file tells no times"
@@ -210,13 +174,15 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 
 static void write_report(const struct selection *s, struct json_writer *w)
 {
-	const struct recording *r = s->recording;
+	struct recording *r = s->recording;
 
 	json_key(w, "report");
 	json_object_begin(w);
 	usage_json(r->usage, &r->bound, w);
 	fidelity_json(&r->fidelity, w);
+	books_json(recording_books(r), w);
 	idle_json(s->stacks, w);
+	imports_json(s->stacks, w);
 	threads_json(s->stacks, w);
 	if (r->regions->n)
 		regions_json(r->regions, w);
@@ -229,6 +195,7 @@ static void write_rows(struct selection *s, struct json_writer *w)
 
 	total_json(p ? p->unit : UNIT_SECONDS, p ? p->value : UNITS_UNKNOWN, w);
 	json_kv_bool(w, "is_exact", p && p->is_exact);
+	json_kv_bool(w, "is_call_graph", selection_is_parted(s));
 	json_kv_bool(w, "has_calls", s->exact != NULL);
 	if (!p)
 		return;
@@ -254,6 +221,7 @@ static void write_without_records(const struct library *l, const char *name, con
 	json_kv_string(w, "format", format);
 	json_kv_string(w, "unit", "s");
 	json_kv_bool(w, "is_exact", true);
+	json_kv_bool(w, "is_call_graph", false);
 	json_key(w, "views");
 	json_object_begin(w);
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
@@ -302,7 +270,7 @@ int answer_overview(struct library *l, struct params *p, struct json_writer *w, 
 		r->origin.is_foreign ? UNITS_UNKNOWN : (double)r->reader->begun_realtime_ns / 1e9);
 	json_kv_double(w, "length_s", fmax(sampled_s, wall_s));
 	write_verdict(r, w);
-	write_states(s, from_s, to_s, w);
+	states_json(s, w);
 	write_counts(s, w);
 	write_views(s, l->results.n > 0, w);
 	write_rows(s, w);

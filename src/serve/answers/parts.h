@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What the answers share. */
-#ifndef SERVE_ANSWER_PARTS_H
-#define SERVE_ANSWER_PARTS_H
+#ifndef SERVE_ANSWERS_PARTS_H
+#define SERVE_ANSWERS_PARTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

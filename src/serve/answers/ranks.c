@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Answer "ranks": the traces of a distributed job that are open, side by side. */
-#include "analyze/op_ranks.h"
-#include "analyze/op_record.h"
+#include "analyze/torch/ranks.h"
+#include "analyze/torch/record.h"
 #include "base/err.h"
-#include "formats/torch_trace.h"
+#include "formats/torch/trace.h"
 #include "json/torch.h"
-#include "serve/answer_parts.h"
+#include "serve/answers/parts.h"
 #include "serve/library.h"
-#include "analyze/torch.h"
+#include "analyze/torch/results.h"
 #include "base/banned.h"
 
 /* Arguments of events, which tell collectives apart, are not in memory: the trace is read again. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See beside.h. Both ends talk through a pair of sockets: a header, then as many bytes as it says. */
-#include "serve/beside.h"
+ * See slow_answers.h. Both ends talk through a pair of sockets: a header, then as many bytes as it says. */
+#include "serve/answers/slow_answers.h"
 
 #include <errno.h>
 #include <event2/buffer.h>
@@ -20,9 +20,9 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "base/xalloc.h"
-#include "serve/answer.h"
+#include "serve/answers/answer.h"
+#include "serve/http/params.h"
 #include "serve/library.h"
-#include "serve/params.h"
 #include "base/banned.h"
 
 enum { QUESTION_BYTES = 65536 };
@@ -33,11 +33,11 @@ struct header {
 };
 
 struct question {
-	beside_fn *done;
+	slow_answers_fn *done;
 	void *ctx;
 };
 
-struct beside {
+struct slow_answers {
 	struct event_base *base;
 	struct library *library;
 	pid_t pid; /* 0: none */
@@ -132,7 +132,7 @@ static _Noreturn void be_beside(struct library *l, int fd)
 
 /* ---- the server's end ------------------------------------------------------------------------ */
 
-static void stop(struct beside *b)
+static void stop(struct slow_answers *b)
 {
 	if (b->link)
 		bufferevent_free(b->link);
@@ -146,7 +146,7 @@ static void stop(struct beside *b)
 }
 
 /* All that was asked gets the same answer. */
-static void fail(struct beside *b, const char *words)
+static void fail(struct slow_answers *b, const char *words)
 {
 	VEC(struct question) asked = VEC_INIT;
 
@@ -161,7 +161,7 @@ static void fail(struct beside *b, const char *words)
 
 static void on_answer(struct bufferevent *link, void *ctx)
 {
-	struct beside *b = ctx;
+	struct slow_answers *b = ctx;
 	struct evbuffer *in = bufferevent_get_input(link);
 	struct header h;
 
@@ -183,7 +183,7 @@ static void on_end(struct bufferevent *link, short what, void *ctx)
 	fail(ctx, "the process that compares has ended, maybe for want of memory: ask again");
 }
 
-static bool start(struct beside *b)
+static bool start(struct slow_answers *b)
 {
 	int ends[2];
 
@@ -205,17 +205,17 @@ static bool start(struct beside *b)
 	return true;
 }
 
-struct beside *beside_new(struct event_base *base, struct library *l)
+struct slow_answers *slow_answers_new(struct event_base *base, struct library *l)
 {
-	struct beside *b = xcalloc(1, sizeof *b);
+	struct slow_answers *b = xcalloc(1, sizeof *b);
 
 	b->base = base;
 	b->library = l;
 	return b;
 }
 
-void beside_ask(struct beside *b, const char *name, const char *query, enum encoding encoding,
-	beside_fn *done, void *ctx)
+void slow_answers_ask(struct slow_answers *b, const char *name, const char *query,
+	enum encoding encoding, slow_answers_fn *done, void *ctx)
 {
 	struct buf text = BUF_INIT;
 	struct header h = { .code = encoding };
@@ -233,7 +233,7 @@ void beside_ask(struct beside *b, const char *name, const char *query, enum enco
 	buf_done(&text);
 }
 
-void beside_free(struct beside *b)
+void slow_answers_free(struct slow_answers *b)
 {
 	if (!b)
 		return;

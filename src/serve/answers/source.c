@@ -4,24 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/disassembly.h"
-#include "analyze/exact_lines.h"
-#include "analyze/instructions.h"
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
-#include "analyze/texts.h"
+#include "analyze/code/disassembly.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/code/bytecode.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
+#include "analyze/code/source_texts.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "json/bytecode.h"
 #include "json/lines.h"
-#include "serve/answer.h"
-#include "serve/answer_parts.h"
-#include "analyze/files.h"
+#include "serve/answers/answer.h"
+#include "serve/answers/parts.h"
+#include "analyze/code/files.h"
 #include "serve/library.h"
-#include "serve/params.h"
+#include "serve/http/params.h"
 #include "store/tables.h"
-#include "view/probes.h"
+#include "view/samples/probes.h"
 #include "base/banned.h"
 
 enum { LINES = 20000 };
@@ -98,7 +98,7 @@ int answer_files(struct library *l, struct params *p, struct json_writer *w, str
 	json_key(w, "files");
 	json_array_begin(w);
 	for (size_t i = 0; i < n && i < ANSWER_FILES; i++) {
-		size_t n_lines = texts_n_lines(recording_texts(s->recording), files[i].name);
+		size_t n_lines = source_texts_n_lines(recording_texts(s->recording), files[i].name);
 
 		json_object_begin(w);
 		json_kv_string(w, "file", files[i].name);
@@ -119,8 +119,8 @@ int answer_files(struct library *l, struct params *p, struct json_writer *w, str
 struct source {
 	struct selection *s;
 	const char *file; /* as it was asked … */
-	const char
-		*own; /* … and the pointer that its functions and lines have; NULL: none is in it */
+	/* … and the pointer that its functions and lines have; NULL: none is in it */
+	const char *own;
 	uint32_t functions; /* of it: the first, + 1 (files.h) */
 	uint32_t first, last;
 };
@@ -167,12 +167,14 @@ static void write_lines(struct source *x, struct json_writer *w)
 	json_array_end(w);
 }
 
-static void write_text(const struct source *x, const struct texts *texts, struct json_writer *w)
+static void write_text(
+	const struct source *x, const struct source_texts *texts, struct json_writer *w)
 {
 	json_key(w, "text");
 	json_array_begin(w);
-	for (uint32_t i = x->first; i <= x->last && i <= texts_n_lines(texts, x->file); i++) {
-		struct text_line line = texts_line(texts, x->file, (int)i);
+	for (uint32_t i = x->first; i <= x->last && i <= source_texts_n_lines(texts, x->file);
+		i++) {
+		struct text_line line = source_texts_line(texts, x->file, (int)i);
 
 		json_string_n(w, line.p ? line.p : "", line.n);
 	}
@@ -197,9 +199,10 @@ static void write_functions(struct source *x, struct json_writer *w)
 }
 
 /* What to know of the file, or else of its numbers. */
-static const char *note_of(const struct selection *s, const struct texts *texts, const char *file)
+static const char *note_of(
+	const struct selection *s, const struct source_texts *texts, const char *file)
 {
-	const char *note = texts_note(texts, file);
+	const char *note = source_texts_note(texts, file);
 
 	return *note || !s->exact_lines ? note : exact_lines_note(s->exact_lines);
 }
@@ -207,7 +210,7 @@ static const char *note_of(const struct selection *s, const struct texts *texts,
 int answer_source(struct library *l, struct params *p, struct json_writer *w, struct err *e)
 {
 	struct source x = { .file = params_find(p, "file"), .first = 1 };
-	const struct texts *texts;
+	const struct source_texts *texts;
 	struct selection *s;
 
 	if (answer_profile(l, p, &s, e) < 0 || params_u32(p, "first", INT32_MAX, &x.first, e) < 0)
@@ -225,7 +228,7 @@ int answer_source(struct library *l, struct params *p, struct json_writer *w, st
 	texts = recording_texts(s->recording);
 	json_kv_string(w, "file", x.file);
 	json_kv_string(w, "note", note_of(s, texts, x.file));
-	json_kv_u64(w, "n_lines", texts_n_lines(texts, x.file));
+	json_kv_u64(w, "n_lines", source_texts_n_lines(texts, x.file));
 	json_kv_u64(w, "first", x.first);
 	answer_total(s, w);
 	write_text(&x, texts, w);

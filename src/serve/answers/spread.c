@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/blocks.h"
-#include "analyze/paths.h"
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
+#include "analyze/diff/time_blocks.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "json/values.h"
-#include "serve/answer_parts.h"
+#include "serve/answers/parts.h"
+#include "serve/http/params.h"
 #include "serve/library.h"
-#include "serve/params.h"
 #include "store/reader.h"
 #include "base/banned.h"
 
@@ -54,7 +54,7 @@ static void look(struct spread *x, uint32_t function)
 }
 
 /* Returns how many blocks one step is. */
-static uint32_t lay_out(struct spread *x, const struct blocks *blocks)
+static uint32_t lay_out(struct spread *x, const struct time_blocks *blocks)
 {
 	uint32_t each = blocks->last / STEPS + 1;
 	struct map place_of = MAP_INIT;
@@ -96,7 +96,7 @@ static void write_threads(const struct spread *x, struct json_writer *w)
 
 static void write_steps(struct spread *x, const struct selection *s, struct json_writer *w)
 {
-	const struct blocks *b = s->blocks;
+	const struct time_blocks *b = s->blocks;
 	bool has_time = b->v.n && !s->recording->origin.is_foreign;
 	uint32_t each = has_time ? lay_out(x, b) : 1;
 	size_t n = has_time ? b->last / each + 1 : 0;

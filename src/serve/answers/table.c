@@ -4,20 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/exact.h"
-#include "analyze/exact_lines.h"
-#include "analyze/neighbours.h"
-#include "analyze/pattern.h"
-#include "analyze/profile.h"
-#include "analyze/paths.h"
-#include "analyze/stacks.h"
+#include "analyze/calls/exact.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/samples/neighbours.h"
+#include "analyze/code/pattern.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/stacks.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "json/functions.h"
 #include "json/lines.h"
-#include "serve/answer_parts.h"
+#include "serve/answers/parts.h"
 #include "serve/library.h"
-#include "serve/params.h"
+#include "serve/http/params.h"
 #include "base/banned.h"
 
 enum { ROWS = 200, ROWS_MOST = 5000 };

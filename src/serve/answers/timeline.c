@@ -3,15 +3,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/stacks.h"
-#include "analyze/strips.h"
-#include "analyze/usage.h"
+#include "analyze/samples/stacks.h"
+#include "analyze/samples/regions.h"
+#include "analyze/samples/thread_states.h"
+#include "analyze/host/usage.h"
 #include "base/err.h"
 #include "json/host.h"
 #include "json/values.h"
-#include "serve/answer_parts.h"
+#include "serve/answers/parts.h"
 #include "serve/library.h"
-#include "serve/params.h"
+#include "serve/http/params.h"
 #include "store/tables.h"
 #include "base/banned.h"
 
@@ -32,11 +33,11 @@ static const struct stack_thread *chosen(const struct stacks *s, uint32_t row)
 	return NULL;
 }
 
-static void write_runs(const struct strips *t, const struct strip_thread *x, const struct window *v,
-	struct mentioned *m, struct json_writer *w)
+static void write_runs(const struct thread_states *t, const struct state_thread *x,
+	const struct window *v, struct mentioned *m, struct json_writer *w)
 {
-	struct strip_run *runs;
-	size_t n = strip_runs(
+	struct state_run *runs;
+	size_t n = thread_states_runs(
 		t, x, (uint64_t)(v->from_s * 1e9), (uint64_t)(v->to_s * 1e9), v->pixels, &runs);
 
 	json_key(w, "t");
@@ -60,7 +61,7 @@ static void write_runs(const struct strips *t, const struct strip_thread *x, con
 	free(runs);
 }
 
-static void write_threads(const struct selection *s, const struct strips *t,
+static void write_threads(const struct selection *s, const struct thread_states *t,
 	const struct window *asked, struct json_writer *w)
 {
 	size_t n = 0, most = RUNS / (s->stacks->n_threads + 1);
@@ -77,7 +78,7 @@ static void write_threads(const struct selection *s, const struct strips *t,
 	json_key(w, "threads");
 	json_array_begin(w);
 	for (size_t i = 0; i < t->n_threads && n < THREADS; i++) {
-		const struct strip_thread *x = &t->threads[i];
+		const struct state_thread *x = &t->threads[i];
 		const struct stack_thread *of = chosen(s->stacks, x->row);
 
 		if (!of)
@@ -118,7 +119,7 @@ static int by_time(const void *a, const void *b)
 	return (x->t_s > y->t_s) - (x->t_s < y->t_s);
 }
 
-static size_t thread_number(const struct strips *t, uint32_t row)
+static size_t thread_number(const struct thread_states *t, uint32_t row)
 {
 	for (size_t i = 0; i < t->n_threads; i++)
 		if (t->threads[i].row == row)
@@ -126,22 +127,33 @@ static size_t thread_number(const struct strips *t, uint32_t row)
 	return 0;
 }
 
-static void write_regions(const struct recording *r, const struct strips *t, const struct window *v,
-	struct json_writer *w)
+typedef VEC(struct span) span_list;
+
+struct gathering {
+	const struct recording *r;
+	const struct thread_states *t;
+	const struct window *v;
+	span_list *to;
+};
+
+static void gather_span(void *ctx, const struct region_span *x)
 {
-	uint64_t begun_ns = r->reader->begun_monotonic_ns;
-	struct record_iter it = record_iter(r->tables, RECORD_region);
-	VEC(struct span) spans = VEC_INIT;
+	const struct gathering *g = ctx;
+	uint64_t begun_ns = g->r->reader->begun_monotonic_ns;
+	struct span s = { x->t_ns > begun_ns ? (double)(x->t_ns - begun_ns) / 1e9 : 0,
+		(double)x->duration_ns / 1e9, tables_string(g->r->tables, x->name),
+		thread_number(g->t, x->thread) };
 
-	for (const struct rec_region *x; (x = record_next(&it));) {
-		struct span s = { x->t_ns > begun_ns ? (double)(x->t_ns - begun_ns) / 1e9 : 0,
-			(double)x->duration_ns / 1e9, tables_string(r->tables, x->name),
-			thread_number(t, x->thread) };
+	if (s.t_s < g->v->to_s && s.t_s + s.d_s > g->v->from_s)
+		vec_push(g->to, s);
+}
 
-		if (s.t_s < v->to_s && s.t_s + s.d_s > v->from_s)
-			vec_push(&spans, s);
-	}
-	record_iter_done(&it);
+static void write_regions(const struct recording *r, const struct thread_states *t,
+	const struct window *v, struct json_writer *w)
+{
+	span_list spans = VEC_INIT;
+
+	regions_each(r->tables, gather_span, &(struct gathering){ r, t, v, &spans });
 	if (spans.n > REGIONS)
 		qsort(spans.v, spans.n, sizeof *spans.v, by_length);
 	spans.n = spans.n > REGIONS ? REGIONS : spans.n;
@@ -225,8 +237,8 @@ static void write_counters(const struct usage *u, const struct window *v, struct
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static int parse_window(const struct recording *r, const struct strips *t, const struct params *p,
-	struct window *v, struct err *e)
+static int parse_window(const struct recording *r, const struct thread_states *t,
+	const struct params *p, struct window *v, struct err *e)
 {
 	double wall_s = units_is_known(r->usage->wall_s) ? r->usage->wall_s : 0;
 
@@ -244,7 +256,7 @@ static int parse_window(const struct recording *r, const struct strips *t, const
 
 int answer_timeline(struct library *l, struct params *p, struct json_writer *w, struct err *e)
 {
-	const struct strips *t;
+	const struct thread_states *t;
 	struct selection *s;
 	struct window v;
 

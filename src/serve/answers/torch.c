@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: MIT
  * Answer "torch": the pages of a PyTorch trace, with the keys that `leadline report --json` has for them. */
+#include <math.h>
 #include <string.h>
 
-#include "analyze/finding.h"
-#include "analyze/op_advice.h"
-#include "analyze/op_compile.h"
-#include "analyze/op_modules.h"
-#include "analyze/op_pages.h"
-#include "analyze/op_steps.h"
-#include "analyze/op_streams.h"
-#include "analyze/ops.h"
-#include "analyze/training.h"
+#include "advise/advice.h"
+#include "advise/finding.h"
+#include "advise/pages.h"
+#include "advise/torch/advice.h"
+#include "analyze/torch/allocations.h"
+#include "analyze/torch/compile.h"
+#include "analyze/torch/modules.h"
+#include "analyze/torch/neighbours.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/timeline.h"
+#include "analyze/torch/streams.h"
+#include "analyze/torch/table.h"
+#include "analyze/torch/training.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "json/regions.h"
 #include "json/torch.h"
-#include "serve/answer_parts.h"
-#include "serve/answer_torch.h"
+#include "serve/answers/parts.h"
+#include "serve/answers/torch.h"
 #include "serve/library.h"
-#include "serve/params.h"
-#include "analyze/torch.h"
-#include "view/ops.h"
+#include "serve/http/params.h"
+#include "store/reader.h"
+#include "analyze/torch/results.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 enum { ROWS = 5000 };
@@ -47,6 +53,25 @@ static int write_shapes(
 {
 	(void)p, (void)e;
 	return write_rows(torch_ops(t, true), w);
+}
+
+/* operator=NAME: what asks for it, and what it calls. */
+static int write_neighbours(
+	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
+{
+	const char *name = params_find(p, "operator");
+	const struct op_neighbours *n;
+	struct arena a = ARENA_INIT;
+
+	if (!name || !*name)
+		return err_set(e, ERR_USAGE, "operator: its name is missing");
+	n = op_neighbours_build(&a, &t->x, name);
+	if (n->n_calls)
+		op_neighbours_json(n, OP_NEIGHBOURS_CALLERS | OP_NEIGHBOURS_CALLEES, ROWS, w);
+	else
+		err_set(e, ERR_USAGE, "operator: there is no '%.100s'", name);
+	arena_done(&a);
+	return -(int)e->code;
 }
 
 static int write_kernels(
@@ -92,11 +117,34 @@ static int write_modules(
 	return 0;
 }
 
+/* Where steps begin in a picture over time, and where the last one ends. */
+static void write_marks(const struct op_steps *s, int64_t begin_ns, struct json_writer *w)
+{
+	size_t n = s->how == OP_STEPS_ALL ? 0 : s->n < ROWS ? s->n : ROWS;
+
+	json_key(w, "marks");
+	json_object_begin(w);
+	json_key(w, "t");
+	json_array_begin(w);
+	for (size_t i = 0; i < n; i++)
+		json_double(w, (double)(s->v[i].start_ns - begin_ns) / 1e9);
+	json_array_end(w);
+	json_key(w, "name");
+	json_array_begin(w);
+	for (size_t i = 0; i < n; i++)
+		json_string(w, s->v[i].name);
+	json_array_end(w);
+	json_kv_double(w, "end", n ? (double)(s->v[n - 1].end_ns - begin_ns) / 1e9 : NAN);
+	json_object_end(w);
+}
+
 static int write_memory(
 	struct torch *t, const struct params *p, struct json_writer *w, struct err *e)
 {
 	(void)p, (void)e;
 	op_allocations_json(torch_allocations(t), ROWS, w);
+	op_unreleased_json(torch_unreleased(t), ROWS, w);
+	write_marks(torch_steps(t), torch_allocations(t)->begin_ns, w);
 	return 0;
 }
 
@@ -158,6 +206,7 @@ static const struct {
 	const char *(*missing)(struct torch *t); /* "": it can be filled; else why not */
 } panes[] = {
 	{ "overview", write_overview, always }, { "operators", write_operators, always },
+	{ "neighbours", write_neighbours, always }, /* of one of the operators */
 	{ "shapes", write_shapes, with_shapes }, { "kernels", write_kernels, with_device },
 	{ "launches", write_launches, with_launches }, { "steps", write_steps, always },
 	{ "streams", write_streams, with_device }, { "modules", write_modules, with_modules },
@@ -169,12 +218,12 @@ static const struct {
 enum { PANES = sizeof panes / sizeof *panes };
 
 /* docs/advice, of the rules that speak. */
-static void write_pages(const struct op_advice *advice, struct json_writer *w)
+static void write_pages(const struct advice *advice, struct json_writer *w)
 {
 	json_key(w, "advice_pages");
 	json_object_begin(w);
 	for (size_t i = 0; i < advice->n; i++)
-		json_kv_string(w, advice->v[i].rule, op_page_find(advice->v[i].rule));
+		json_kv_string(w, advice->v[i].rule, advice_page_find(advice->v[i].rule));
 	json_object_end(w);
 }
 
@@ -189,7 +238,7 @@ static int write_overview(
 	buf_done(&notes);
 	json_kv_u64(w, "events", t->x.v.n);
 	json_kv_u64(w, "world_size", t->x.world_size);
-	op_overview_json(&t->x, torch_steps(t), torch_advice(t), w);
+	op_overview_json(&t->x, torch_steps(t), torch_phases(t), torch_advice(t), w);
 	op_work_json(torch_work(t), w);
 	write_pages(torch_advice(t), w);
 	return 0;
@@ -215,10 +264,21 @@ static void write_training(const struct recording *r, struct json_writer *w)
 	arena_done(&a);
 }
 
+/* Where the operators of a run begin beside its samples; a trace of another tool has a clock of its own. */
+static void write_begin(struct recording *r, struct torch *t, struct json_writer *w)
+{
+	bool is_known = r->usage && !r->origin.is_foreign && recording_has_stacks(r);
+	int64_t begin_ns = torch_timeline(t, false)->begin_ns;
+
+	json_kv_double(w, "begin_s",
+		is_known ? (double)(begin_ns - (int64_t)r->reader->begun_monotonic_ns) / 1e9 : NAN);
+}
+
 int answer_torch(struct library *l, struct params *p, struct json_writer *w, struct err *e)
 {
-	const char *what = params_find(p, "what");
+	const char *what = params_find(p, "what"), *phase = params_find(p, "phase");
 	struct recording *r;
+	struct torch *t;
 
 	if (library_find(l, p, &r, e) < 0)
 		return -(int)e->code;
@@ -227,6 +287,9 @@ int answer_torch(struct library *l, struct params *p, struct json_writer *w, str
 			recording_why(r,
 				"no operators of PyTorch are in it: leadline view takes traces of "
 				"torch.profiler (trace.json)"));
+	t = r->torch;
+	if (phase && *phase && torch_in_phase(r->torch, phase, &t, e) < 0)
+		return -(int)e->code;
 	for (size_t i = 0; i < PANES; i++) {
 		if (strcmp(what && *what ? what : "overview", panes[i].name) != 0)
 			continue;
@@ -237,7 +300,9 @@ int answer_torch(struct library *l, struct params *p, struct json_writer *w, str
 			write_panes(r, w);
 			write_training(r, w);
 		}
-		return panes[i].write(r->torch, p, w, e);
+		if (panes[i].write == torch_timeline_pane)
+			write_begin(r, t, w);
+		return panes[i].write(t, p, w, e);
 	}
 	return err_set(e, ERR_USAGE, "what: there is no '%.100s'", what);
 }

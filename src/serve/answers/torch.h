@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Panes of a PyTorch trace that are answered in files of their own. */
-#ifndef SERVE_ANSWER_TORCH_H
-#define SERVE_ANSWER_TORCH_H
+#ifndef SERVE_ANSWERS_TORCH_H
+#define SERVE_ANSWERS_TORCH_H
 
 struct err;
 struct json_writer;

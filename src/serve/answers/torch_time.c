@@ -3,14 +3,14 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "analyze/op_flows.h"
-#include "analyze/op_timeline.h"
+#include "analyze/torch/flows.h"
+#include "analyze/torch/timeline.h"
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/map.h"
-#include "serve/answer_torch.h"
-#include "serve/params.h"
-#include "analyze/torch.h"
+#include "serve/answers/torch.h"
+#include "serve/http/params.h"
+#include "analyze/torch/results.h"
 #include "base/banned.h"
 
 enum { WIDTH = 1200, WIDTH_MOST = 10000, FLOWS = 4000, LINKS = 300 };

@@ -5,22 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/exact.h"
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
-#include "analyze/strips.h"
-#include "analyze/turned.h"
+#include "analyze/calls/exact.h"
+#include "analyze/samples/inverted_tree.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
+#include "analyze/samples/thread_states.h"
 #include "base/err.h"
 #include "json/values.h"
-#include "serve/answer.h"
-#include "serve/answer_parts.h"
+#include "serve/answers/answer.h"
+#include "serve/answers/parts.h"
+#include "serve/http/params.h"
 #include "serve/library.h"
-#include "serve/params.h"
 #include "base/banned.h"
 
 struct slice {
 	const struct flametree *tree;
-	struct turned *turned; /* what the tree is of; NULL: it is whole */
+	struct inverted_tree *turned; /* what the tree is of; NULL: it is whole */
 	struct flametree_box *v;
 	size_t n;
 	uint32_t node;
@@ -109,8 +109,8 @@ static void cut(struct slice *s, double at_least, struct flametree_window window
 
 	s->v = xcalloc(most, sizeof *s->v);
 	if (s->turned) {
-		s->n = turned_slice(s->turned, s->node, at_least, s->v, most);
-		s->tree = turned_nodes(s->turned);
+		s->n = inverted_tree_slice(s->turned, s->node, at_least, s->v, most);
+		s->tree = inverted_tree_nodes(s->turned);
 	} else {
 		s->n = flametree_slice(s->tree, s->node, at_least, window, s->v, most);
 	}
@@ -147,9 +147,9 @@ static int parse_node(
 		key = strtoull(text, &end, 16);
 		if (*end)
 			return err_set(e, ERR_USAGE, "node wants a number or a key");
-		x->node = x->turned ? turned_find(x->turned, s->stacks, key)
+		x->node = x->turned ? inverted_tree_find(x->turned, s->stacks, key)
 				    : flametree_find(x->tree, s->stacks, key);
-		x->tree = x->turned ? turned_nodes(x->turned) : x->tree;
+		x->tree = x->turned ? inverted_tree_nodes(x->turned) : x->tree;
 		return 0;
 	}
 	if (params_u32(p, "node", UINT32_MAX, &x->node, e) < 0)
@@ -193,6 +193,7 @@ static void write_tree(const struct selection *s, const struct slice *x, const c
 	snprintf(key, sizeof key, "%016" PRIx64, flametree_key(x->tree, s->stacks, x->node));
 	answer_total(s, w);
 	json_kv_string(w, "direction", direction);
+	json_kv_string(w, "note", selection_is_parted(s) ? SELECTION_PARTED : "");
 	json_key(w, "n_nodes");
 	if (x->turned)
 		json_null(w);
@@ -268,7 +269,7 @@ int answer_tree(struct library *l, struct params *p, struct json_writer *w, stru
 	if (answer_stacks(l, p, &s, e) < 0 || parse_width(p, &width, e) < 0)
 		return -(int)e->code;
 	x.turned = is_inverted ? selection_inverted(s) : NULL;
-	x.tree = is_inverted ? turned_nodes(x.turned) : selection_tree(s);
+	x.tree = is_inverted ? inverted_tree_nodes(x.turned) : selection_tree(s);
 	x.has_calls = s->stacks->nodes->n && !is_inverted;
 	if (parse_node(s, &x, p, e) < 0)
 		return -(int)e->code;
@@ -281,17 +282,17 @@ int answer_tree(struct library *l, struct params *p, struct json_writer *w, stru
 /* ---- sandwich -------------------------------------------------------------------------------- */
 
 static void write_half(struct selection *s, const char *key, uint32_t function, double width,
-	enum turned_direction direction, struct mentioned *m, struct json_writer *w)
+	enum inverted_tree_direction direction, struct mentioned *m, struct json_writer *w)
 {
-	struct slice x = { .turned = turned_new(selection_tree(s), direction, function),
-		.has_calls = s->stacks->nodes->n && direction == TURNED_CALLEES_OF };
+	struct slice x = { .turned = inverted_tree_new(selection_tree(s), direction, function),
+		.has_calls = s->stacks->nodes->n && direction == INVERTED_TREE_CALLEES_OF };
 
-	x.tree = turned_nodes(x.turned);
+	x.tree = inverted_tree_nodes(x.turned);
 	x.node = x.tree->n > 1; /* the function itself */
 	cut(&x, x.tree->total[x.node] / width / 2, (struct flametree_window){ 0 });
 	write_boxes(&x, key, m, w);
 	free(x.v);
-	turned_free(x.turned);
+	inverted_tree_free(x.turned);
 }
 
 int answer_sandwich(struct library *l, struct params *p, struct json_writer *w, struct err *e)
@@ -315,8 +316,8 @@ int answer_sandwich(struct library *l, struct params *p, struct json_writer *w, 
 	json_kv_double(w, "value", value);
 	json_kv_double(w, "self", self);
 	mention(&m, function);
-	write_half(s, "callers", function, width, TURNED_CALLERS_OF, &m, w);
-	write_half(s, "callees", function, width, TURNED_CALLEES_OF, &m, w);
+	write_half(s, "callers", function, width, INVERTED_TREE_CALLERS_OF, &m, w);
+	write_half(s, "callees", function, width, INVERTED_TREE_CALLEES_OF, &m, w);
 	answer_functions(&m, s->recording->frames, w);
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See compress.h. */
-#include "serve/compress.h"
+#include "serve/http/compress.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Compressing what is sent, and text that may stand in HTML. */
-#ifndef SERVE_COMPRESS_H
-#define SERVE_COMPRESS_H
+#ifndef SERVE_HTTP_COMPRESS_H
+#define SERVE_HTTP_COMPRESS_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See guard.h. */
-#include "serve/guard.h"
+#include "serve/http/guard.h"
 
 #include <string.h>
 #include <strings.h>

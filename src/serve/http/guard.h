@@ -4,8 +4,8 @@
  * (or one that was allowed), which keeps out pages whose own name was made to lead here (DNS rebinding); if it says where
  * its page is from, that must be this server (other ports of this machine are other users'), or a name that was allowed; and it must
  * know the token. A browser that we start gets a code instead, which is good for the token once. */
-#ifndef SERVE_GUARD_H
-#define SERVE_GUARD_H
+#ifndef SERVE_HTTP_GUARD_H
+#define SERVE_HTTP_GUARD_H
 
 #include <stdbool.h>
 #include <stddef.h>

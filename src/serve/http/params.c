@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See params.h. */
-#include "serve/params.h"
+#include "serve/http/params.h"
 
 #include <stdlib.h>
 #include <string.h>

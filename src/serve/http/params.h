@@ -2,8 +2,8 @@
  *
  * Parameters of a request: "a=1&b=x%20y" taken apart. Hostile input: lengths and numbers are bounded, what is no
  * text (NUL, bad escapes) is refused. */
-#ifndef SERVE_PARAMS_H
-#define SERVE_PARAMS_H
+#ifndef SERVE_HTTP_PARAMS_H
+#define SERVE_HTTP_PARAMS_H
 
 #include <stdbool.h>
 #include <stddef.h>

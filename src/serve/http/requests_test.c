@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "serve/compress.h"
-#include "serve/guard.h"
-#include "serve/params.h"
+#include "serve/http/compress.h"
+#include "serve/http/guard.h"
+#include "serve/http/params.h"
 
 static void parameters_are_taken_apart(void **state)
 {

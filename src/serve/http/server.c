@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See server.h. HTTP itself is libevent's; what may be asked and by whom is decided here. */
-#include "serve/server.h"
+#include "serve/http/server.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,13 +26,13 @@
 #include "base/err.h"
 #include "base/json_write.h"
 #include "base/xalloc.h"
-#include "serve/answer.h"
-#include "serve/beside.h"
-#include "serve/compress.h"
-#include "serve/guard.h"
+#include "serve/answers/answer.h"
+#include "serve/answers/slow_answers.h"
+#include "serve/http/compress.h"
+#include "serve/http/guard.h"
+#include "serve/http/params.h"
 #include "serve/library.h"
 #include "serve/page.h"
-#include "serve/params.h"
 #include "base/banned.h"
 
 enum {
@@ -48,7 +48,7 @@ enum {
 
 struct server {
 	struct library *library;
-	struct beside *beside;
+	struct slow_answers *slow;
 	struct event_base *base;
 	struct evhttp *http;
 	struct evconnlistener *listener;
@@ -182,7 +182,7 @@ static void reply_answer(
 	buf_done(&text);
 }
 
-struct waiting { /* for an answer from beside */
+struct waiting { /* for a slow answer */
 	struct server *server;
 	struct evhttp_request *request; /* NULL: who asked is gone */
 	enum encoding encoding;
@@ -217,8 +217,9 @@ static void ask_beside(struct server *s, struct evhttp_request *request, const c
 
 	*w = (struct waiting){ s, request, encoding_of(request) };
 	evhttp_connection_set_closecb(evhttp_request_get_connection(request), on_gone, w);
-	beside_ask(s->beside, name, evhttp_uri_get_query(evhttp_request_get_evhttp_uri(request)),
-		w->encoding, on_made, w);
+	slow_answers_ask(s->slow, name,
+		evhttp_uri_get_query(evhttp_request_get_evhttp_uri(request)), w->encoding, on_made,
+		w);
 }
 
 /* ---- who asks what --------------------------------------------------------------------------- */
@@ -393,8 +394,7 @@ static int listen_port(uint16_t port, struct err *e)
 	if (errno == EADDRINUSE)
 		err_set(e, ERR_SYSTEM,
 			"port %u is in use: choose another with --port, or leave it out for one "
-			"that is "
-			"free",
+			"that is free",
 			port);
 	else
 		err_errno(e, ERR_SYSTEM, "127.0.0.1 port %u", port);
@@ -491,7 +491,7 @@ static int start(struct server *s, int fd, struct err *e)
 	evhttp_set_timeout(s->http, TIMEOUT_S);
 	evhttp_set_allowed_methods(s->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST);
 	evhttp_set_gencb(s->http, on_request, s);
-	s->beside = beside_new(s->base, s->library);
+	s->slow = slow_answers_new(s->base, s->library);
 	return 0;
 }
 
@@ -536,7 +536,7 @@ void server_close(struct server *s)
 			event_free(s->signals[i]);
 	if (s->again)
 		event_free(s->again);
-	beside_free(s->beside);
+	slow_answers_free(s->slow);
 	if (s->http)
 		evhttp_free(s->http);
 	if (s->base)

@@ -9,8 +9,8 @@
  *	server_run(s);                       until SIGHUP, SIGINT, SIGTERM, or the page says so
  *	server_close(s);
  */
-#ifndef SERVE_SERVER_H
-#define SERVE_SERVER_H
+#ifndef SERVE_HTTP_SERVER_H
+#define SERVE_HTTP_SERVER_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See bench.h. */
-#include "view/bench.h"
+#include "view/bench/bench.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/style.h"
+#include "view/kit/style.h"
 #include "base/banned.h"
 
 enum { HISTOGRAM_WIDTH = 40 };
@@ -88,7 +88,7 @@ static void add_histogram(const struct series_summary *s, struct buf *out)
 	for (size_t i = 0; i < HISTOGRAM_WIDTH; i++)
 		buf_adds(out, blocks[count[i] ? 1 + 7 * count[i] / most : 0]);
 	buf_printf(out, "  %s … %s%s\n", seconds(low, s->d.least), seconds(high, s->d.most),
-		end < s->d.most ? " (the last column: all beyond)" : "");
+		end < s->d.most ? " (last column: everything above)" : "");
 }
 
 static void add_times(
@@ -119,7 +119,7 @@ static void add_spread(const struct series_summary *s, struct buf *out)
 
 	if (s->d.n < 5)
 		return;
-	buf_printf(out, "  half of the values between %s and %s", seconds(low, s->d.q1),
+	buf_printf(out, "  half of the values lie between %s and %s", seconds(low, s->d.q1),
 		seconds(high, s->d.q3));
 	if (o->n) {
 		buf_printf(out, "; %zu of %zu far above", o->n, s->d.n);
@@ -127,7 +127,7 @@ static void add_spread(const struct series_summary *s, struct buf *out)
 			buf_printf(out, ", %zu of them while another program had the CPU",
 				o->n_preempted);
 		if (o->n_faults)
-			buf_printf(out, ", %zu while a page came from disk", o->n_faults);
+			buf_printf(out, ", %zu while a page was read from disk", o->n_faults);
 	}
 	buf_addc(out, '\n');
 }
@@ -157,12 +157,12 @@ static void add_procedure(const struct bench_view *v, size_t i, struct buf *out)
 	buf_addc(out, '\n');
 	if (sum->n_unsteady)
 		buf_printf(out,
-			"  no steady state in %zu of %zu processes: the times still change at the "
-			"end; look at them with -v or --json\n",
+			"  no steady state in %zu of %zu processes: times were still changing at "
+			"the end; see them with -v or --json\n",
 			sum->n_unsteady, s->n);
 	if (!s->is_command && sum->first_s > 10 * sum->d.median && sum->first_s > 1e-3)
 		buf_printf(out,
-			"  the first call took %s, %.0f times the median: it is not in these "
+			"  the first call took %s, %.0f times the median, and is not in these "
 			"figures\n",
 			seconds(t, sum->first_s), sum->first_s / sum->d.median);
 }
@@ -235,7 +235,7 @@ static void print_comparison(const struct bench_view *v, struct buf *out)
 	table_emit(t, out, v->width, v->colour);
 	table_free(t);
 	buf_adds(out,
-		"  (medians, one after the other; whether one is really faster: leadline "
+		"  (medians, measured one after the other; to decide which is faster: leadline "
 		"compare)\n");
 }
 

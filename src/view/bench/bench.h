@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * What `bench` prints: a block per thing measured, and a table where there are several. */
-#ifndef VIEW_BENCH_H
-#define VIEW_BENCH_H
+#ifndef VIEW_BENCH_BENCH_H
+#define VIEW_BENCH_BENCH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/series.h"
+#include "analyze/stats/series.h"
 
 struct buf;
 

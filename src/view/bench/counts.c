@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * See counting.h. */
-#include "view/counting.h"
+ * See counts.h. */
+#include "view/bench/counts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/counting.h"
+#include "analyze/bench/counts.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "view/style.h"
+#include "view/kit/style.h"
 #include "base/banned.h"
 
 enum { ROWS = 20 };
 
 /* A function on both sides. */
 struct row {
-	const struct counting_function *f; /* of B where it is there, else of A */
+	const struct bench_counts_function *f; /* of B where it is there, else of A */
 	struct counted a, b;
 };
 
 typedef VEC(struct row) rows;
 
 /* Equal names in files of equal names: old/x.py and new/x.py hold the same function. */
-static bool is_same(const struct counting_function *x, const struct counting_function *y)
+static bool is_same(const struct bench_counts_function *x, const struct bench_counts_function *y)
 {
 	const char *p = strrchr(x->file, '/'), *q = strrchr(y->file, '/');
 
@@ -43,7 +43,7 @@ static int by_difference(const void *x, const void *y)
 	return (p < q) - (p > q);
 }
 
-static void match(const struct counting *a, const struct counting *b, rows *to)
+static void match(const struct bench_counts *a, const struct bench_counts *b, rows *to)
 {
 	bool *used = xcalloc(a->n + 1, sizeof *used);
 
@@ -78,7 +78,7 @@ static void cell(struct table *t, double value, bool is_signed)
 }
 
 static void add_total(
-	struct table *t, const struct counting_view *v, const char *what, double a, double b)
+	struct table *t, const struct bench_counts_view *v, const char *what, double a, double b)
 {
 	cell(t, a, false);
 	if (v->b) {
@@ -88,7 +88,7 @@ static void add_total(
 	table_cell(t, "%s", what);
 }
 
-static void add_totals(const struct counting_view *v, struct buf *out)
+static void add_totals(const struct bench_counts_view *v, struct buf *out)
 {
 	static const struct table_column one[] = { { .title = "count", .align = TABLE_RIGHT },
 		{ .title = "of" } };
@@ -96,15 +96,14 @@ static void add_totals(const struct counting_view *v, struct buf *out)
 		{ .title = "B", .align = TABLE_RIGHT }, { .title = "B − A", .align = TABLE_RIGHT },
 		{ .title = "of" } };
 	struct table *t = v->b ? table_new(two, 4) : table_new(one, 2);
-	const struct counting *a = v->a, *b = v->b ? v->b : v->a;
+	const struct bench_counts *a = v->a, *b = v->b ? v->b : v->a;
 	struct buf by = BUF_INIT;
 
 	buf_adds(&by, "CPU instructions");
 	if (*a->instructions_by)
 		buf_printf(&by, " (%s; about)", a->instructions_by);
 	else
-		buf_adds(
-			&by, " (the CPU has no counter here; --count=instructions asks callgrind)");
+		buf_adds(&by, " (no CPU counter here; --count=instructions uses callgrind)");
 	add_total(t, v, buf_str(&by), a->instructions, b->instructions);
 	add_total(t, v, "bytecodes", a->all.bytecodes, b->all.bytecodes);
 	add_total(t, v, "lines", a->all.lines, b->all.lines);
@@ -116,7 +115,7 @@ static void add_totals(const struct counting_view *v, struct buf *out)
 	buf_done(&by);
 }
 
-static void add_functions(const struct counting_view *v, struct buf *out)
+static void add_functions(const struct bench_counts_view *v, struct buf *out)
 {
 	static const struct table_column columns[] = {
 		{ .title = "bytecodes", .align = TABLE_RIGHT },
@@ -158,7 +157,7 @@ static void add_functions(const struct counting_view *v, struct buf *out)
 	vec_done(&all);
 }
 
-static void add_name(const char *letter, const struct counting *c, bool colour, struct buf *out)
+static void add_name(const char *letter, const struct bench_counts *c, bool colour, struct buf *out)
 {
 	buf_adds(out, letter);
 	style_begin(out, STYLE_ACCENT, colour);
@@ -167,11 +166,27 @@ static void add_name(const char *letter, const struct counting *c, bool colour, 
 	buf_printf(out, "  (%s)\n", c->is_command ? "of a run" : "of one loop");
 }
 
-void counting_print(const struct counting_view *v, struct buf *out)
+static void add_gate(const struct bench_counts_gate *g, bool colour, struct buf *out)
+{
+	style_add(out, g->outcome == BENCH_COUNTS_PASSED ? STYLE_BOLD : STYLE_WARNING, colour, "%s",
+		bench_counts_gate_words[g->outcome]);
+	if (g->outcome == BENCH_COUNTS_UNDECIDED)
+		buf_printf(out, ": no %s were counted\n", g->what);
+	else if (isinf(g->change))
+		buf_printf(out, ": A has no %s, B has\n", g->what);
+	else
+		buf_printf(out, ": %s%.1f %% %s, up to %.*f %% more is allowed\n",
+			g->change < 0 ? "−" : "+", fabs(100 * g->change), g->what,
+			100 * g->limit == floor(100 * g->limit) ? 0 : 1, 100 * g->limit);
+}
+
+void bench_counts_print(const struct bench_counts_view *v, struct buf *out)
 {
 	add_name(v->b ? "A  " : "", v->a, v->colour, out);
 	if (v->b)
 		add_name("B  ", v->b, v->colour, out);
+	if (v->gate)
+		add_gate(v->gate, v->colour, out);
 	add_totals(v, out);
 	add_functions(v, out);
 }

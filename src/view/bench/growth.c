@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See growth.h. */
-#include "view/growth.h"
+#include "view/bench/growth.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/style.h"
+#include "view/kit/style.h"
 #include "base/banned.h"
 
 static void add_table(const struct growth_view *v, struct buf *out)
@@ -71,7 +71,7 @@ void growth_print(const struct growth_view *v, struct buf *out)
 	if (v->n >= GROWTH_LEAST)
 		add_law(v, out);
 	else
-		buf_printf(out, "  too few sizes for an exponent: %d are wanted\n", GROWTH_LEAST);
+		buf_printf(out, "  too few sizes for an exponent: %d are needed\n", GROWTH_LEAST);
 	if (*v->stopped)
 		buf_printf(out, "  %s\n", v->stopped);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * What `bench --scan` prints: the time at each size, and how it grows. */
-#ifndef VIEW_GROWTH_H
-#define VIEW_GROWTH_H
+#ifndef VIEW_BENCH_GROWTH_H
+#define VIEW_BENCH_GROWTH_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/growth.h"
+#include "analyze/stats/growth.h"
 
 struct buf;
 

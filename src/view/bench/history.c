@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See history.h. */
-#include "view/history.h"
+#include "view/bench/history.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/style.h"
+#include "view/kit/style.h"
 #include "base/banned.h"
 
 enum { ROWS = 20, DATE_BYTES = 24, COMMIT_WIDTH = 12 };
@@ -101,15 +101,15 @@ void history_print(const struct history_view *v, struct buf *out)
 	add_points(v, out);
 	if (isnan(h->noise))
 		buf_adds(out,
-			"  steps are not looked for yet: run it again at a commit that was run, so "
-			"that the noise of this machine is known\n");
+			"  no verdict yet: measure one of these commits again, so that the noise "
+			"of this machine is known\n");
 	else
 		buf_printf(out,
 			"  runs of one commit differ by %.1f %% (learned from %zu repetition%s); "
 			"%s\n",
 			100 * expm1(h->noise), h->n_repeats, h->n_repeats == 1 ? "" : "s",
-			h->n_steps ? "a step is more than that makes by chance"
-				   : "no step stands out of that");
+			h->n_steps ? "steps exceed what that noise makes by chance"
+				   : "no step stands out from that");
 	if (v->n_unlike)
 		buf_printf(out, "  left out: %zu runs of another machine, CPU or Python\n",
 			v->n_unlike);

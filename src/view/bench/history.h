@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * What `bench --history` prints of one benchmark: its times over commits, and where they changed. */
-#ifndef VIEW_HISTORY_H
-#define VIEW_HISTORY_H
+#ifndef VIEW_BENCH_HISTORY_H
+#define VIEW_BENCH_HISTORY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/history.h"
+#include "analyze/stats/history.h"
 
 struct buf;
 

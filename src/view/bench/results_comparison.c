@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * See stored.h. */
-#include "view/stored.h"
+ * See results_comparison.h. */
+#include "view/bench/results_comparison.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/style.h"
-#include "view/verdict.h"
+#include "view/bench/verdict.h"
+#include "view/kit/style.h"
 #include "base/banned.h"
 
 static void add_side(const char *letter, double seconds, const char *file, struct buf *out)
@@ -22,7 +22,7 @@ static void add_side(const char *letter, double seconds, const char *file, struc
 	buf_addc(out, '\n');
 }
 
-static void add_one(const struct stored_view *v, struct buf *out)
+static void add_one(const struct results_comparison_view *v, struct buf *out)
 {
 	const struct unpaired *u = &v->r.rows[0].u;
 
@@ -46,11 +46,11 @@ static void add_one(const struct stored_view *v, struct buf *out)
 	buf_addc(out, '\n');
 	if (!u->block && !u->is_of_processes)
 		buf_adds(out,
-			"  a side is one process: what differs between processes is not in the "
-			"interval\n");
+			"  one side is a single process, so the interval does not cover "
+			"differences between processes\n");
 }
 
-static void add_rows(const struct stored_view *v, struct buf *out)
+static void add_rows(const struct results_comparison_view *v, struct buf *out)
 {
 	static const struct table_column columns[] = {
 		{ .title = "A", .align = TABLE_RIGHT },
@@ -77,11 +77,11 @@ static void add_rows(const struct stored_view *v, struct buf *out)
 	text_add_line(out, "  A %s, B %s", v->r.a, v->r.b);
 }
 
-static void add_differences(const struct stored_view *v, struct buf *out)
+static void add_differences(const struct results_comparison_view *v, struct buf *out)
 {
 	if (v->r.n_differences) {
 		style_begin(out, STYLE_WARNING, v->colour);
-		buf_adds(out, "  A and B were measured under other conditions:\n");
+		buf_adds(out, "  A and B were measured under different conditions:\n");
 		for (size_t i = 0; i < v->r.n_differences; i++) {
 			buf_printf(out, "    %s: ", v->r.differences[i].what);
 			text_add_printable(
@@ -94,18 +94,18 @@ static void add_differences(const struct stored_view *v, struct buf *out)
 		style_end(out, STYLE_WARNING, v->colour);
 		if (v->r.n && v->r.rows[0].u.is_unlike)
 			buf_adds(out,
-				"  so whatever the figures say, the code may be as it was; --force "
-				"judges all the same\n");
+				"  so the code may be unchanged, whatever the figures say; --force "
+				"judges anyway\n");
 	}
 	if (v->r.n_only_a || v->r.n_only_b)
 		buf_printf(out, "  left out: %zu that only A has, %zu that only B has\n",
 			v->r.n_only_a, v->r.n_only_b);
 	buf_adds(out,
-		"  (measured one after the other, without a control: comparing the two at once is "
-		"stronger)\n");
+		"  (measured one after the other, without a control: running both in one leadline "
+		"compare is more reliable)\n");
 }
 
-void stored_print(const struct stored_view *v, struct buf *out)
+void results_comparison_print(const struct results_comparison_view *v, struct buf *out)
 {
 	if (v->r.n == 1)
 		add_one(v, out);
@@ -114,7 +114,7 @@ void stored_print(const struct stored_view *v, struct buf *out)
 	add_differences(v, out);
 }
 
-void stored_print_markdown(const struct stored_view *v, struct buf *out)
+void results_comparison_print_markdown(const struct results_comparison_view *v, struct buf *out)
 {
 	char t[UNITS_TEXT];
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * See scaling.h. */
-#include "view/scaling.h"
+#include "view/bench/scaling.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "analyze/distribution.h"
+#include "analyze/stats/distribution.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/style.h"
+#include "view/kit/style.h"
 #include "base/banned.h"
 
 static void add_table(const struct scaling_view *v, struct buf *out)
@@ -58,8 +58,7 @@ static void add_law(const struct scaling_view *v, struct buf *out)
 	if (isfinite(s->most_threads))
 		buf_printf(out,
 			"; contention %.3g per pair (%.3g to %.3g): fastest with about %.0f "
-			"threads, "
-			"%.2f times one",
+			"threads, %.2f times one",
 			s->contention, s->contention_interval.low, s->contention_interval.high,
 			s->most_threads, s->most_speedup);
 	else if (isfinite(s->most_speedup) && is_sharp(s))
@@ -68,17 +67,17 @@ static void add_law(const struct scaling_view *v, struct buf *out)
 	buf_addc(out, '\n');
 	if (!s->has_contention)
 		buf_printf(out,
-			"  contention is unknown: it wants two numbers of threads above 1 and not "
-			"above the %u CPUs here\n",
+			"  contention is unknown: that takes two thread counts above 1 and within "
+			"the %u CPUs here\n",
 			v->n_cpus);
 	if (!is_sharp(s))
 		buf_adds(out,
-			"  the machine was too busy to say more: repeat it on a quiet one, or with "
+			"  the machine was too busy to say more: repeat on a quiet one, or with "
 			"more --time\n");
 	else if (v->has_gil && s->serial > 0.5)
 		buf_adds(out,
-			"  this interpreter runs one thread at a time (GIL): processes, a "
-			"free-threaded build, or calls that release it go further\n");
+			"  this interpreter runs one thread at a time (GIL): use processes, a "
+			"free-threaded build, or calls that release it\n");
 }
 
 void scaling_print(const struct scaling_view *v, struct buf *out)
@@ -92,6 +91,7 @@ void scaling_print(const struct scaling_view *v, struct buf *out)
 		add_law(v, out);
 	else
 		buf_printf(out,
-			"  no serial share: it wants 2 threads or more on as many CPUs (%u here)\n",
+			"  no serial share: that takes at least 2 threads on as many CPUs (%u "
+			"here)\n",
 			v->n_cpus);
 }

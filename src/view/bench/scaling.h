@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * What `bench --scale` prints: the speed-up at each number of threads, and what keeps them from scaling. */
-#ifndef VIEW_SCALING_H
-#define VIEW_SCALING_H
+#ifndef VIEW_BENCH_SCALING_H
+#define VIEW_BENCH_SCALING_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analyze/scaling.h"
+#include "analyze/stats/scaling.h"
 
 struct buf;
 

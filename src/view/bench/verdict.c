@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * See verdict.h. */
-#include "view/verdict.h"
+#include "view/bench/verdict.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/distribution.h"
+#include "analyze/stats/distribution.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "view/style.h"
+#include "view/kit/style.h"
 #include "base/banned.h"
 
 static void add_name(struct buf *out, const char *letter, const char *name, double seconds)
@@ -24,16 +24,48 @@ static void add_name(struct buf *out, const char *letter, const char *name, doub
 	buf_addc(out, '\n');
 }
 
-void verdict_add_headline(const struct verdict_headline *h, struct buf *out)
+enum { TIMES_FROM = 10 }; /* "12 × as long" is read more easily than "1100 % more time" */
+
+/* Four digits after the point, and three that count where it is small. */
+static void add_ratio(struct buf *out, double ratio)
+{
+	int digits = ratio > 0 ? 2 - (int)floor(log10(ratio)) : 0;
+
+	buf_printf(out, "%.*f", digits < 4 ? 4 : digits < 12 ? digits : 12, ratio);
+}
+
+/* "; 95 % between 0.9981 and 1.0043"; no interval is told in words. */
+static void add_interval(struct buf *out, struct interval i)
+{
+	if (!isfinite(i.high)) {
+		buf_adds(out, ", too few blocks for an interval");
+		return;
+	}
+	buf_adds(out, ", 95 % between ");
+	add_ratio(out, i.low);
+	buf_adds(out, " and ");
+	add_ratio(out, i.high);
+}
+
+static void add_change(const struct verdict_headline *h, struct buf *out)
 {
 	double change = 100 * fabs(h->ratio - 1);
 
+	if (h->ratio >= TIMES_FROM || h->ratio * TIMES_FROM <= 1)
+		style_add(out, STYLE_BOLD, h->colour, "%s takes %.0f × as long",
+			h->ratio >= 1 ? "B" : "A", h->ratio >= 1 ? h->ratio : 1 / h->ratio);
+	else
+		style_add(out, STYLE_BOLD, h->colour, "%.*f %% %s time", change < 10 ? 1 : 0,
+			change, h->word == VERDICT_FASTER ? "less" : "more");
+}
+
+void verdict_add_headline(const struct verdict_headline *h, struct buf *out)
+{
 	switch (h->word) {
 	case VERDICT_FASTER:
 	case VERDICT_SLOWER:
-		style_add(out, STYLE_BOLD, h->colour, "B is %s than A: %.*f %% %s time",
-			verdict_words[h->word], change < 10 ? 1 : 0, change,
-			h->word == VERDICT_FASTER ? "less" : "more");
+		style_add(out, STYLE_BOLD, h->colour, "B is %s than A: ", verdict_words[h->word]);
+		add_change(h, out);
 		break;
 	case VERDICT_EQUIVALENT:
 		style_add(out, STYLE_BOLD, h->colour, "A and B are equivalent: within ±%g %%",
@@ -78,11 +110,11 @@ static void add_oddities(const struct verdict *d, struct buf *out)
 {
 	if (d->has_trend)
 		buf_adds(out,
-			"  A changed while it was measured: something else on this machine began "
-			"or ended\n");
+			"  A changed while it was measured: something else on this machine started "
+			"or stopped\n");
 	if (d->has_order_effect)
 		buf_adds(out,
-			"  who runs first matters: they share a cache or a file; clear it with "
+			"  the order matters: A and B share a cache or a file; clear it with "
 			"--prepare\n");
 	if (d->is_bimodal)
 		buf_adds(out,
@@ -90,8 +122,8 @@ static void add_oddities(const struct verdict *d, struct buf *out)
 			"help\n");
 	if (d->autocorrelation > 0.3)
 		buf_printf(out,
-			"  neighbouring blocks are alike (correlation %.2f): the interval was "
-			"widened for it\n",
+			"  neighbouring blocks are alike (correlation %.2f): the interval is "
+			"widened to allow for that\n",
 			d->autocorrelation);
 }
 
@@ -99,6 +131,24 @@ static const char *sign_of(double value)
 {
 	return value < 0 ? "−" : "+";
 }
+
+/* In tenths of a point of A's time, as it is printed. */
+static double tenths(double share)
+{
+	return round(1000 * share);
+}
+
+/* What is left of the change beside the functions, so that what is printed adds up. */
+static double rest_of(const struct verdict_view *v)
+{
+	double rest = tenths(v->r.verdict->ratio - 1);
+
+	for (size_t i = 0; i < v->r.n_causes; i++)
+		rest -= tenths(v->r.causes[i].change);
+	return rest / 10;
+}
+
+static const char everything_else[] = "everything else";
 
 /* "−7.9 %, of which" and the functions, in points of A's time. */
 static void add_causes(const struct verdict_view *v, struct buf *out)
@@ -116,8 +166,8 @@ static void add_causes(const struct verdict_view *v, struct buf *out)
 	if (d->word == VERDICT_UNDECIDED)
 		buf_adds(out, ", not proven");
 	buf_adds(out,
-		v->r.n_causes ? ", of which in the own time of\n"
-			      : ": no function stands out between one recorded run of each\n");
+		v->r.n_causes ? ", of which, by self time of each function\n"
+			      : ": no function stands out in one recorded run of each\n");
 	for (size_t i = 0; i < v->r.n_causes; i++) {
 		const struct verdict_cause *c = &v->r.causes[i];
 		const char *slash = strrchr(c->file, '/'), *file = slash ? slash + 1 : c->file;
@@ -129,36 +179,52 @@ static void add_causes(const struct verdict_view *v, struct buf *out)
 		text_add_printable(out, file, strlen(file));
 		buf_printf(out, c->line ? ":%u\n" : "\n", (unsigned)c->line);
 	}
+	if (v->r.n_causes)
+		buf_printf(out, "    %s%.1f  %s\n", sign_of(rest_of(v)), fabs(rest_of(v)),
+			everything_else);
+}
+
+static void add_detectable(const struct verdict_view *v, struct buf *out)
+{
+	double share = v->r.verdict->detectable, percent = 100 * share;
+	char t[UNITS_TEXT];
+
+	buf_printf(out, "  the smallest change these %zu blocks", v->r.verdict->n_blocks);
+	if (!isnan(v->r.elapsed_s))
+		buf_printf(out, " (%s)", units_format(t, UNIT_SECONDS, v->r.elapsed_s));
+	if (share + 1 >= TIMES_FROM)
+		buf_printf(out, " can detect: %.0f × the time", share + 1);
+	else
+		buf_printf(out, " can detect: %.*f %%",
+			percent >= 10            ? 0
+				: percent >= 1   ? 1
+				: percent >= 0.1 ? 2
+						 : 3,
+			percent);
+	buf_adds(out, ", in 9 of 10 cases\n");
 }
 
 void verdict_print(const struct verdict_view *v, struct buf *out)
 {
 	const struct verdict *d = v->r.verdict;
-	char t[UNITS_TEXT];
 
 	add_headline(v, v->colour, out);
 	add_name(out, "A", v->r.a, verdict_median(&v->r, false));
 	add_name(out, "B", v->r.b, verdict_median(&v->r, true));
-	if (isfinite(d->interval.high))
-		buf_printf(out,
-			"  B/A %.4f, 95 %% between %.4f and %.4f; B won %zu of %zu blocks\n",
-			d->ratio, d->interval.low, d->interval.high, d->n_b_won, d->n_blocks);
-	else
-		buf_printf(out, "  B/A %.4f; B won %zu of %zu blocks, too few for an interval\n",
-			d->ratio, d->n_b_won, d->n_blocks);
-	if (d->has_control)
-		buf_printf(out, "  control: A against itself %.4f, 95 %% between %.4f and %.4f\n",
-			d->control_ratio, d->control.low, d->control.high);
-	if (units_is_known(d->detectable)) {
-		buf_printf(out, "  %zu blocks", d->n_blocks);
-		if (!isnan(v->r.elapsed_s))
-			buf_printf(out, " in %s", units_format(t, UNIT_SECONDS, v->r.elapsed_s));
-		buf_printf(out, " find a change of %.2g %% here in 9 of 10 cases\n",
-			100 * d->detectable);
+	buf_adds(out, "  B/A ");
+	add_ratio(out, d->ratio);
+	add_interval(out, d->interval);
+	buf_printf(out, "; B won %zu of %zu blocks\n", d->n_b_won, d->n_blocks);
+	if (d->has_control) {
+		buf_adds(out, "  control: A against itself ");
+		add_ratio(out, d->control_ratio);
+		add_interval(out, d->control);
+		buf_addc(out, '\n');
 	}
+	if (units_is_known(d->detectable))
+		add_detectable(v, out);
 	if (v->r.rounds > 1)
-		buf_printf(out, "  a block is %u runs of each; the least of them counts\n",
-			v->r.rounds);
+		buf_printf(out, "  a block is %u runs of each; the fastest counts\n", v->r.rounds);
 	add_more(d, v->r.elapsed_s, out);
 	add_causes(v, out);
 	style_begin(out, STYLE_WARNING, v->colour);
@@ -187,18 +253,29 @@ void verdict_print_markdown(const struct verdict_view *v, struct buf *out)
 		markdown_name(out, i ? v->r.b : v->r.a);
 		buf_adds(out, " |\n");
 	}
-	buf_printf(out, "\nB/A **%.4f** (95 %%: %.4f … %.4f), B won %zu of %zu blocks", d->ratio,
-		d->interval.low, d->interval.high, d->n_b_won, d->n_blocks);
-	if (d->has_control)
-		buf_printf(out, "; control A/A %.4f (%.4f … %.4f)", d->control_ratio,
-			d->control.low, d->control.high);
+	buf_adds(out, "\nB/A **");
+	add_ratio(out, d->ratio);
+	buf_adds(out, "**");
+	add_interval(out, d->interval);
+	buf_printf(out, "; B won %zu of %zu blocks", d->n_b_won, d->n_blocks);
+	if (d->has_control) {
+		buf_adds(out, "; control A/A ");
+		add_ratio(out, d->control_ratio);
+		add_interval(out, d->control);
+	}
 	buf_adds(out, ".\n");
 	if (v->r.n_causes)
-		buf_adds(out, "\n| points of A's time | in the own time of |\n|---:|---|\n");
+		buf_adds(out,
+			"\n"
+			"| points of A's time | by self time of |\n"
+			"|---:|---|\n");
 	for (size_t i = 0; i < v->r.n_causes; i++) {
 		buf_printf(out, "| %s%.1f ± %.1f | ", sign_of(v->r.causes[i].change),
 			fabs(100 * v->r.causes[i].change), 100 * v->r.causes[i].plus_minus);
 		markdown_name(out, v->r.causes[i].name);
 		buf_adds(out, " |\n");
 	}
+	if (v->r.n_causes)
+		buf_printf(out, "| %s%.1f | %s |\n", sign_of(rest_of(v)), fabs(rest_of(v)),
+			everything_else);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * What `compare` prints: the verdict in words, what it rests on, what is odd. */
-#ifndef VIEW_VERDICT_H
-#define VIEW_VERDICT_H
+#ifndef VIEW_BENCH_VERDICT_H
+#define VIEW_BENCH_VERDICT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/verdict.h"
+#include "analyze/stats/verdict.h"
 
 struct buf;
 

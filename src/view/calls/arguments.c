@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * See arguments.h. */
-#include "view/arguments.h"
+#include "view/calls/arguments.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "analyze/arguments.h"
+#include "analyze/calls/arguments.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/units.h"
-#include "view/profile.h"
-#include "view/profile_parts.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/samples/profile.h"
+#include "view/samples/profile_parts.h"
 #include "base/banned.h"
 
 static const double RARE = 0.01; /* arguments of fewer calls than this are not worth a word */
@@ -56,13 +56,13 @@ static void print_legend(const struct profile_view *v, bool has_opaque, struct b
 {
 	style_begin(out, STYLE_DIM, v->colour);
 	style_wrap(out,
-		"repeated: share of the calls that were looked at (probed, where not all were) "
-		"whose arguments had been passed before; its 95 % interval where it is estimated",
+		"repeated: share of the calls whose arguments had been passed before, with a 95 % "
+		"interval where only some calls were looked at (probed)",
 		0, v->width);
 	if (has_opaque)
 		style_wrap(out,
-			"≤ objects are known by their type, lists, dictionaries and long texts by "
-			"their length, so calls that look the same may differ",
+			"≤ objects are compared by type; lists, dictionaries and long strings by "
+			"length. So calls that look the same may differ",
 			0, v->width);
 	style_end(out, STYLE_DIM, v->colour);
 }

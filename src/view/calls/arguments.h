@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What functions were called with, as a table and as JSON. */
-#ifndef VIEW_ARGUMENTS_H
-#define VIEW_ARGUMENTS_H
+#ifndef VIEW_CALLS_ARGUMENTS_H
+#define VIEW_CALLS_ARGUMENTS_H
 
 struct arguments;
 struct buf;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * See callstats.h. */
-#include "view/callstats.h"
+#include "view/calls/callstats.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/callstats.h"
+#include "analyze/calls/callstats.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/banned.h"

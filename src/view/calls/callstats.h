@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Call statistics as pstats prints them, to the column: the texts that Python's users know by heart. */
-#ifndef VIEW_CALLSTATS_H
-#define VIEW_CALLSTATS_H
+#ifndef VIEW_CALLS_CALLSTATS_H
+#define VIEW_CALLS_CALLSTATS_H
 
 #include <stddef.h>
 

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: MIT
  * See exact.h: functions; exact_lines.c has lines. */
-#include "view/exact.h"
+#include "view/calls/exact.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/exact.h"
-#include "analyze/profile.h"
+#include "analyze/calls/exact.h"
+#include "analyze/samples/profile.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/profile.h"
-#include "view/profile_parts.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/samples/profile.h"
+#include "view/samples/profile_parts.h"
 #include "base/banned.h"
 
+/* times what events cost, from which on looks at the pace are told of */
+static const double LOOKS_TOLD = 2;
 static const double SLOWER_TOLD = 1.15; /* what is less is within what corrected times are off by */
 
-enum { NARROW = 90 }; /* below it the longest call and suspended time give way to names */
+enum {
+	NARROW = 90
+}; /* below it the longest call, suspended time and times of one call give way to names */
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -27,8 +31,15 @@ struct page {
 	const struct exact *x;
 	const struct profile *p;
 	const struct profile_view *v;
-	bool is_raw, has_resumes, has_awaited, has_max, has_doubtful, has_mixed;
+	bool is_raw, has_resumes, has_awaited, has_max, has_intervals, has_bounds, has_mixed;
+	bool has_per_call;
 };
+
+/* Estimates have marks of their own. */
+static bool is_bound(const struct page *g, const struct exact_function *f, struct interval of)
+{
+	return !g->is_raw && !f->range.is_estimated && !f->is_mixed && exact_is_bound(of);
+}
 
 static struct page page_of(
 	const struct exact *x, const struct profile *p, bool is_raw, const struct profile_view *v)
@@ -37,58 +48,80 @@ static struct page page_of(
 		.p = p,
 		.v = v,
 		.is_raw = is_raw,
+		.has_intervals = x->is_calibrated && x->is_timed && !is_raw,
 		.has_max = x->has_contexts && x->is_timed && v->width >= NARROW };
 
 	for (size_t i = 0; i < profile_rows(v, p->n_functions); i++) {
 		const struct exact_function *f = &x->functions[p->functions[i].exact];
 
 		g.has_resumes |= f->cost.resumes > 0;
-		g.has_doubtful |= f->is_doubtful && !is_raw && !f->is_mixed &&
-			!f->range.is_estimated; /* which have a mark of their own */
+		g.has_bounds |= g.has_intervals &&
+			(is_bound(&g, f, exact_self(f)) || is_bound(&g, f, exact_total(f)));
 		g.has_mixed |= f->is_mixed;
 	}
+	g.has_per_call = x->is_timed && (!g.has_intervals || v->width >= NARROW);
 	g.has_awaited = g.has_resumes && x->is_timed && v->width >= NARROW;
 	return g;
 }
 
 static struct table *new_table(const struct page *g)
 {
-	static const char *const familiar[] = { "ncalls", "tottime", "percall", "cumtime",
-		"percall" },
-				 *const others[] = { "ncalls", "self", "percall", "total",
-					 "percall" };
-	struct table_column columns[14];
+	static const char *const familiar[] = { "tottime", "cumtime" },
+				 *const others[] = { "self", "total" };
+	struct table_column columns[16];
 	size_t n = 0;
 
-	for (size_t i = 0; i < (g->x->is_timed ? sizeof familiar / sizeof *familiar : 1); i++)
+	columns[n++] = (struct table_column){ "ncalls", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	for (size_t i = 0; g->x->is_timed && i < sizeof familiar / sizeof *familiar; i++) {
 		columns[n++] =
 			(struct table_column){ g->x->unit == UNIT_SECONDS ? familiar[i] : others[i],
-				TABLE_RIGHT, TEXT_CUT_END, 0 };
+				TABLE_RIGHT, TEXT_CUT_END, 0, i ? 5 : 0 };
+		if (g->has_intervals)
+			columns[n++] =
+				(struct table_column){ "±", TABLE_RIGHT, TEXT_CUT_END, 0, 4 };
+		if (g->has_per_call)
+			columns[n++] =
+				(struct table_column){ "percall", TABLE_RIGHT, TEXT_CUT_END, 0, 3 };
+	}
 	if (g->has_max)
-		columns[n++] = (struct table_column){ "max", TABLE_RIGHT, TEXT_CUT_END, 0 };
+		columns[n++] = (struct table_column){ "max", TABLE_RIGHT, TEXT_CUT_END, 0, 1 };
 	if (g->has_resumes)
-		columns[n++] = (struct table_column){ "resumes", TABLE_RIGHT, TEXT_CUT_END, 0 };
+		columns[n++] = (struct table_column){ "resumes", TABLE_RIGHT, TEXT_CUT_END, 0, 2 };
 	if (g->has_awaited)
-		columns[n++] = (struct table_column){ "awaited", TABLE_RIGHT, TEXT_CUT_END, 0 };
-	if (g->x->n_estimated)
+		columns[n++] = (struct table_column){ "awaited", TABLE_RIGHT, TEXT_CUT_END, 0, 2 };
+	if (g->x->n_calls_estimated)
 		columns[n++] =
-			(struct table_column){ "95 % of ncalls", TABLE_RIGHT, TEXT_CUT_END, 0 };
-	if (g->has_doubtful || g->has_mixed || g->x->n_estimated)
-		columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0 };
+			(struct table_column){ "ncalls between", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	if (g->has_mixed || g->x->n_estimated)
+		columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0, 1 };
 	columns[n++] = (struct table_column){ "filename:lineno(function)", TABLE_LEFT,
 		TEXT_CUT_MIDDLE, 18 };
 	return table_new(columns, n);
 }
 
-static void add_time(struct table *t, enum unit unit, double value, uint64_t calls)
+/* Corrected, or as stamped where that is asked for or too little is known of the other. */
+struct shown {
+	double corrected, raw;
+	struct interval of;
+	uint64_t calls;
+};
+
+static void add_time(struct table *t, const struct page *g, const struct exact_function *f,
+	const struct shown *s)
 {
 	char text[UNITS_TEXT];
+	bool bound = is_bound(g, f, s->of);
+	double value = g->is_raw || bound ? s->raw : s->corrected;
 
-	if (unit == UNIT_SECONDS)
+	if (g->x->unit == UNIT_SECONDS)
 		table_cell(t, "%.3f", value);
 	else
-		table_cell_unit(t, unit, value);
-	table_cell(t, "%s", calls ? units_format(text, unit, value / (double)calls) : "");
+		table_cell_unit(t, g->x->unit, value);
+	if (g->has_intervals)
+		profile_cell_interval(t, s->of, bound);
+	if (g->has_per_call)
+		table_cell(t, "%s",
+			s->calls ? units_format(text, g->x->unit, value / (double)s->calls) : "");
 }
 
 /* Empty where there is nothing to tell. fmt takes the number. */
@@ -105,7 +138,7 @@ static void add_range(struct table *t, const struct exact_range *r)
 {
 	char low[UNITS_TEXT], high[UNITS_TEXT];
 
-	if (!r->is_estimated)
+	if (!r->are_calls_estimated)
 		table_cell(t, "%s", "");
 	else
 		table_cell(t, "%s – %s", units_format(low, UNIT_COUNT, r->calls_low),
@@ -117,16 +150,17 @@ static void add_range(struct table *t, const struct exact_range *r)
 static void add_row(struct table *t, const struct page *g, const struct exact_function *f)
 {
 	const struct exact_cost *c = &f->cost;
-	double self_s = g->is_raw ? c->raw.self_s : c->self,
-	       total_s = g->is_raw ? c->raw.total_s : c->total;
 
 	if (c->calls == c->primitive_calls || f->range.is_estimated)
-		table_cell(t, "%s%" PRIu64, f->range.is_estimated ? "~" : "", c->calls);
+		table_cell(t, "%s%" PRIu64, f->range.are_calls_estimated ? "~" : "", c->calls);
 	else
 		table_cell(t, "%" PRIu64 "/%" PRIu64, c->calls, c->primitive_calls);
 	if (g->x->is_timed) {
-		add_time(t, g->x->unit, self_s, c->calls);
-		add_time(t, g->x->unit, total_s, c->primitive_calls);
+		add_time(t, g, f,
+			&(struct shown){ c->self, c->raw.self_s, exact_self(f), c->calls });
+		add_time(t, g, f,
+			&(struct shown){
+				c->total, c->raw.total_s, exact_total(f), c->primitive_calls });
 	}
 	if (g->has_max)
 		table_cell_unit(t, UNIT_SECONDS, f->max_s);
@@ -134,18 +168,30 @@ static void add_row(struct table *t, const struct page *g, const struct exact_fu
 		add_if_resumed(t, c, "%.0f", (double)c->resumes);
 	if (g->has_awaited)
 		add_if_resumed(t, c, "%.3f", f->awaited_s);
-	if (g->x->n_estimated)
+	if (g->x->n_calls_estimated)
 		add_range(t, &f->range);
-	if (g->has_doubtful || g->has_mixed || g->x->n_estimated)
+	if (g->has_mixed || g->x->n_estimated)
 		table_cell(t, "%s",
-			f->range.is_estimated                  ? "~"
-				: f->is_mixed && !g->is_raw    ? "−"
-				: f->is_doubtful && !g->is_raw ? "≈"
-							       : "");
+			f->range.is_estimated               ? "~"
+				: f->is_mixed && !g->is_raw ? "−"
+							    : "");
 	if (f->is_builtin || !*f->file)
 		table_cell(t, "%s", f->name);
 	else
 		table_cell(t, "%s:%u(%s)", profile_path(g->v, f->file), f->first_line, f->name);
+}
+
+static void print_seconds(const struct page *g, struct buf *out)
+{
+	const struct exact *x = g->x;
+	struct interval of = x->self_interval;
+	bool bound = !g->is_raw && exact_is_bound(of);
+
+	buf_printf(out, " in %.3f seconds", g->is_raw || bound ? x->raw_self : x->self);
+	if (g->is_raw || !units_is_known(of.low))
+		return;
+	buf_printf(out, bound ? " as stamped, %.3f–%.3f without tracing" : " (%.3f–%.3f)", of.low,
+		of.high);
 }
 
 static void print_sum(const struct page *g, struct buf *out)
@@ -159,15 +205,33 @@ static void print_sum(const struct page *g, struct buf *out)
 	if (x->calls != x->primitive_calls)
 		buf_printf(out, " (%" PRIu64 " primitive calls)", x->primitive_calls);
 	if (x->is_timed && x->unit == UNIT_SECONDS)
-		buf_printf(out, " in %.3f seconds", g->is_raw ? x->raw_self : x->self);
+		print_seconds(g, out);
 	else if (x->is_timed)
 		buf_printf(out, ", %s%s", units_format(value, x->unit, x->self),
 			x->unit == UNIT_COUNT ? " events" : "");
 	style_end(out, STYLE_BOLD, g->v->colour);
 	if (x->resumes)
-		buf_printf(out, ", and %" PRIu64 " resumptions of generators and coroutines",
-			x->resumes);
+		buf_printf(out, ", and %" PRIu64 " resumption%s of generators and coroutines",
+			x->resumes, x->resumes == 1 ? "" : "s");
+	if (x->n_left_out)
+		buf_printf(out, "; %" PRIu64 " of library code left out", x->n_left_out);
 	buf_addc(out, '\n');
+}
+
+static void print_intervals(const struct page *g, struct buf *out)
+{
+	style_begin(out, STYLE_DIM, g->v->colour);
+	style_wrap(out,
+		"±: how far a time may be from that of an untraced run, in nine of ten cases", 0,
+		g->v->width);
+	if (g->has_bounds)
+		style_wrap(out,
+			"1–2 s: lower and upper bound, where tracing took too much of the time to "
+			"say more; for these rows, trust a sampled run. The time before the bounds "
+			"is as stamped, tracing included; such rows are ranked by their corrected "
+			"time",
+			0, g->v->width);
+	style_end(out, STYLE_DIM, g->v->colour);
 }
 
 void exact_print_functions(const struct exact *x, const struct profile *p, const char *order,
@@ -188,20 +252,14 @@ void exact_print_functions(const struct exact *x, const struct profile *p, const
 	else
 		buf_adds(out, "no function matches\n");
 	profile_more(v, n, p->n_functions, out);
-	if (g.has_doubtful && v->legend) {
-		style_begin(out, STYLE_DIM, v->colour);
-		style_wrap(out,
-			"≈ more than half of its own time was the cost of tracing, which is taken "
-			"off: ask the sampler about such rows",
-			0, v->width);
-		style_end(out, STYLE_DIM, v->colour);
-	}
+	if (g.has_intervals && v->legend)
+		print_intervals(&g, out);
 	if (x->n_estimated && v->legend) {
 		style_begin(out, STYLE_DIM, v->colour);
 		style_wrap(out,
-			"~ called too often for the budget: estimated from moments in which it was "
-			"watched; − its own time is what such functions left of it; all others are "
-			"exact",
+			"~: called too often for the budget, so its times (and its calls, where "
+			"marked ~) are estimated from moments in which it was watched; −: its self "
+			"time is what such functions leave of it; everything else is exact",
 			0, v->width);
 		style_end(out, STYLE_DIM, v->colour);
 	}
@@ -211,8 +269,9 @@ void exact_print_functions(const struct exact *x, const struct profile *p, const
 static void print_budget(const struct exact *x, const struct profile_view *v, struct buf *out)
 {
 	style_add(out, STYLE_DIM, v->colour,
-		"Within a budget: %zu of %zu functions are estimated, the others exact.\n",
-		x->n_estimated, x->n_functions);
+		"Within the budget, of %zu functions the calls of %zu and the times of %zu are "
+		"estimated; the others are exact.\n",
+		x->n_functions, x->n_calls_estimated, x->n_estimated);
 }
 
 void exact_print_fidelity(const struct exact *x, const struct profile_view *v, struct buf *out)
@@ -226,30 +285,40 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 			events);
 	else if (!x->is_calibrated)
 		snprintf(text, sizeof text,
-			"Traced: %s calls and resumptions; what that cost was not calibrated, so "
-			"it is in the times.",
+			"Traced: %s calls and resumptions; the cost of tracing was not calibrated, "
+			"so the times include it.",
 			events);
 	else if (x->nodes->cost_error > NODES_ERROR_MOST)
 		snprintf(text, sizeof text,
-			"Traced: %s calls and resumptions; what one costs could not be measured "
-			"(to %s only: other programs had the CPU), so it is in the times.",
+			"Traced: %s calls and resumptions; the cost of tracing could only be "
+			"measured to within %s because other programs had the CPU, so the times "
+			"include it.",
 			events, units_format(share, UNIT_SHARE, x->nodes->cost_error));
 	else
 		snprintf(text, sizeof text,
-			"Traced: %s calls and resumptions; they cost %s (%s each, calibrated), %s "
-			"of the traced time, which is taken off the times above; --raw leaves it "
-			"in.",
+			"Traced: %s calls and resumptions; they cost %s (%s each, calibrated%s), "
+			"%s of the traced time; the times above exclude it, --raw includes it.",
 			events, units_format(cost, UNIT_SECONDS, x->cost_s),
-			units_format(each, UNIT_SECONDS,
-				x->n_events ? x->cost_s / (double)x->n_events : 0),
+			units_format(each, UNIT_SECONDS, x->event_s),
+			x->cost_s > LOOKS_TOLD * x->event_s * (double)x->n_events
+				? "; most of it to measure the CPU's speed"
+				: "",
 			units_format(
 				share, UNIT_SHARE, x->raw_self > 0 ? x->cost_s / x->raw_self : 0));
+	if (x->n_missing) {
+		size_t n = strlen(text);
+
+		snprintf(text + n, sizeof text - n,
+			" Incomplete: %" PRIu64
+			" more were counted in the program but are not in this recording.",
+			x->n_missing);
+	}
 	if (x->is_timed && x->nodes->code_slower > SLOWER_TOLD) {
 		size_t n = strlen(text);
 
 		snprintf(text + n, sizeof text - n,
-			" Python code between calls takes up to %.1f times as long while this "
-			"interpreter traces: that is in the times.",
+			" Tracing slows this interpreter up to %.1f× between calls; the bounds "
+			"allow for that.",
 			x->nodes->code_slower);
 	}
 	buf_addc(out, '\n');
@@ -260,7 +329,7 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 		print_budget(x, v, out);
 	if (v->legend && x->is_timed)
 		style_add(out, STYLE_DIM, v->colour,
-			"Rank with this; quote speed from a run without tracing (leadline "
+			"Use these times to rank; quote speed from an untraced run (leadline "
 			"time).\n");
 }
 
@@ -270,9 +339,9 @@ void exact_print_excluded(const char *patterns, const struct profile_view *v, st
 
 	if (!*patterns)
 		return;
-	buf_adds(&text, "Not traced, as asked for (--exclude): ");
+	buf_adds(&text, "Not traced (--exclude): ");
 	text_add_printable(&text, patterns, strlen(patterns));
-	buf_adds(&text, "; what that took is its callers' own time.");
+	buf_adds(&text, "; its time counts as self time of its callers.");
 	style_begin(out, STYLE_DIM, v->colour);
 	style_wrap(out, buf_str(&text), 0, v->width);
 	style_end(out, STYLE_DIM, v->colour);

@@ -2,8 +2,8 @@
  *
  * Pages of exactly counted calls and lines: the tables cProfile's and line_profiler's users know, with what those
  * cannot tell beside it. Rows and their order are the profile's (exact_profile, filtered or sorted). */
-#ifndef VIEW_EXACT_H
-#define VIEW_EXACT_H
+#ifndef VIEW_CALLS_EXACT_H
+#define VIEW_CALLS_EXACT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ struct exact;
 struct exact_lines;
 struct profile;
 struct profile_view;
-struct texts;
+struct source_texts;
 
 /* "N function calls (M primitive calls) in S seconds" and ncalls, tottime, percall, cumtime, percall,
  * filename:lineno(function); resumptions and suspended time where there are any. is_raw: times as they were
@@ -26,10 +26,10 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 void exact_print_excluded(const char *patterns, const struct profile_view *v, struct buf *out);
 /* Each function's source with hits, time, own time, time in callees, per hit, longest, share. texts may be
  * NULL. */
-void exact_print_lines(const struct exact_lines *l, const struct texts *t,
+void exact_print_lines(const struct exact_lines *l, const struct source_texts *t,
 	const struct profile_view *v, struct buf *out);
 /* The same as line_profiler prints it, to the column; times in units of unit_s (1e-6: its default). */
 void exact_print_line_profiler(
-	const struct exact_lines *l, const struct texts *t, double unit_s, struct buf *out);
+	const struct exact_lines *l, const struct source_texts *t, double unit_s, struct buf *out);
 
 #endif

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
- * See counts.h. */
-#include "view/counts.h"
+ * See exact_counts.h. */
+#include "view/calls/exact_counts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/exact_lines.h"
-#include "analyze/opcode_counts.h"
-#include "analyze/texts.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/calls/opcode_counts.h"
+#include "analyze/code/source_texts.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "view/profile.h"
-#include "view/profile_parts.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/samples/profile.h"
+#include "view/samples/profile_parts.h"
 #include "base/banned.h"
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -35,10 +35,10 @@ static int by_hits(const void *a, const void *b)
 	return x->line->line < y->line->line ? -1 : x->line->line > y->line->line;
 }
 
-static void add_source(struct table *t, const struct texts *texts, const struct line *l)
+static void add_source(struct table *t, const struct source_texts *texts, const struct line *l)
 {
-	struct text_line text =
-		texts ? texts_line(texts, l->f->file, (int)l->line->line) : (struct text_line){ 0 };
+	struct text_line text = texts ? source_texts_line(texts, l->f->file, (int)l->line->line)
+				      : (struct text_line){ 0 };
 	struct buf safe = BUF_INIT;
 
 	while (text.n && (*text.p == ' ' || *text.p == '\t')) {
@@ -50,7 +50,7 @@ static void add_source(struct table *t, const struct texts *texts, const struct 
 	buf_done(&safe);
 }
 
-void counts_print_lines(const struct exact_lines *l, const struct texts *texts,
+void exact_counts_print_lines(const struct exact_lines *l, const struct source_texts *texts,
 	const struct profile_view *v, struct buf *out)
 {
 	static const struct table_column columns[] = {
@@ -91,13 +91,13 @@ void counts_print_lines(const struct exact_lines *l, const struct texts *texts,
 static const char *way(const struct opcode_counts *c)
 {
 	if (c->has_derived && c->has_each)
-		return "by basic blocks and exceptions where the interpreter can, else one by one";
-	return c->has_derived
-		? "by basic blocks and exceptions: instructions in between follow from those"
-		: "one by one";
+		return "by basic blocks and exceptions where the interpreter allows it, otherwise "
+		       "one by one";
+	return c->has_derived ? "by basic blocks and exceptions, from which the rest follows"
+			      : "one by one";
 }
 
-void counts_print_opcodes(
+void exact_counts_print_opcodes(
 	const struct opcode_counts *c, const struct profile_view *v, struct buf *out)
 {
 	static const struct table_column columns[] = {

@@ -3,20 +3,21 @@
  * See exact.h: lines. A function is shown from its first line to its last: what is indented further than
  * its head, as far as the text of the file is there; else only the lines that ran. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/exact_lines.h"
-#include "analyze/texts.h"
+#include "analyze/calls/exact_lines.h"
+#include "analyze/code/source_texts.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/exact.h"
-#include "view/profile.h"
-#include "view/profile_parts.h"
-#include "view/style.h"
+#include "view/calls/exact.h"
+#include "view/kit/style.h"
+#include "view/samples/profile.h"
+#include "view/samples/profile_parts.h"
 #include "base/banned.h"
 
 enum { TAB = 4 };
@@ -29,8 +30,8 @@ enum { AROUND_BYTES = 64 << 20, AROUND_LINE = 64 };
 
 struct block {
 	const struct exact_lines_function *f;
-	const struct texts *texts; /* NULL: none */
-	size_t *around;            /* bytes that may still be shown */
+	const struct source_texts *texts; /* NULL: none */
+	size_t *around;                   /* bytes that may still be shown */
 	uint32_t first, last;
 	bool has_text, has_own, has_callees;
 	bool has_all_callees; /* exact_lines.h */
@@ -65,12 +66,12 @@ static char first_char(struct text_line line)
  * its head do not count. */
 static uint32_t last_line(const struct block *b)
 {
-	uint32_t n = (uint32_t)texts_n_lines(b->texts, b->f->file), last = b->f->last_line;
-	int head = indent_of(texts_line(b->texts, b->f->file, (int)b->first));
+	uint32_t n = (uint32_t)source_texts_n_lines(b->texts, b->f->file), last = b->f->last_line;
+	int head = indent_of(source_texts_line(b->texts, b->f->file, (int)b->first));
 	bool is_in_head = true;
 
 	for (uint32_t i = b->first; i <= n && *b->around; i++) {
-		struct text_line line = texts_line(b->texts, b->f->file, (int)i);
+		struct text_line line = source_texts_line(b->texts, b->f->file, (int)i);
 		int indent = indent_of(line);
 
 		--*b->around; /* a look costs, too */
@@ -87,7 +88,7 @@ static uint32_t last_line(const struct block *b)
 }
 
 static struct block block_of(
-	const struct exact_lines_function *f, const struct texts *texts, size_t *around)
+	const struct exact_lines_function *f, const struct source_texts *texts, size_t *around)
 {
 	struct block b = { .f = f,
 		.texts = texts,
@@ -97,7 +98,7 @@ static struct block block_of(
 
 	if (f->n_lines && (!b.first || f->lines[0].line < b.first))
 		b.first = f->lines[0].line;
-	b.has_text = texts && texts_line(texts, f->file, (int)b.first).p;
+	b.has_text = texts && source_texts_line(texts, f->file, (int)b.first).p;
 	if (b.has_text && strcmp(f->name, "<module>") != 0)
 		b.last = last_line(&b);
 	return b;
@@ -118,7 +119,7 @@ static struct text_line text_of(const struct block *b, uint32_t line)
 	struct text_line text = { 0 };
 
 	if (b->has_text && line <= INT32_MAX)
-		text = texts_line(b->texts, b->f->file, (int)line);
+		text = source_texts_line(b->texts, b->f->file, (int)line);
 	return take_around(b, text.n) ? text : (struct text_line){ 0 };
 }
 
@@ -261,7 +262,7 @@ static bool print_function(const struct exact_lines *l, const struct block *of,
 	const struct profile_view *v, struct buf *out)
 {
 	const struct exact_lines_function *f = of->f;
-	const struct texts *texts = of->texts;
+	const struct source_texts *texts = of->texts;
 	struct block b = *of;
 	struct walk w = walk_begin(&b, false);
 	struct table *t;
@@ -275,9 +276,9 @@ static bool print_function(const struct exact_lines *l, const struct block *of,
 		add_line(t, &b, w.number, w.line);
 	print_head(f, v, out);
 	table_emit(t, out, v->width, v->colour);
-	if (!b.has_text && texts && *texts_note(texts, f->file))
+	if (!b.has_text && texts && *source_texts_note(texts, f->file))
 		style_add(out, STYLE_DIM, v->colour, "Without source: %s.\n",
-			texts_note(texts, f->file));
+			source_texts_note(texts, f->file));
 	table_free(t);
 	return b.has_callees;
 }
@@ -289,7 +290,7 @@ static void print_dim(const char *text, const struct profile_view *v, struct buf
 	style_end(out, STYLE_DIM, v->colour);
 }
 
-void exact_print_lines(const struct exact_lines *l, const struct texts *t,
+void exact_print_lines(const struct exact_lines *l, const struct source_texts *t,
 	const struct profile_view *v, struct buf *out)
 {
 	size_t around = AROUND_BYTES;
@@ -303,16 +304,17 @@ void exact_print_lines(const struct exact_lines *l, const struct texts *t,
 	}
 	buf_addc(out, '\n');
 	if (!around)
-		print_dim(
-			"The source is too long to be shown with all of these functions.", v, out);
+		print_dim("The source is too long to show all of these functions in it.", v, out);
 	if (v->legend) {
 		snprintf(text, sizeof text,
-			"time: from a line's begin to the next%s; %% of the function's time. Every "
-			"hit was counted.",
-			!has_own                     ? ", with what it calls"
-				: l->has_all_callees ? "; own: without what it calls"
-						     : "; own: without the counted functions "
-						       "it calls");
+			"time: from the start of a line to the start of the next%s; %%: share of "
+			"the function's time. %s",
+			!has_own ? ", including what it calls"
+				: l->has_all_callees
+				? "; own: excluding what it calls"
+				: "; own: excluding the counted functions it calls",
+			l->is_incomplete ? "Some hits were not counted."
+					 : "Every hit was counted.");
 		print_dim(text, v, out);
 	}
 	/* Also without a legend: the numbers mean another thing. */
@@ -368,7 +370,7 @@ static struct cells cells_of(const struct exact_line *l, double all_s, double un
 }
 
 static void print_line_profiler_function(const struct exact_lines_function *f,
-	const struct texts *texts, double unit_s, size_t *around, struct buf *out)
+	const struct source_texts *texts, double unit_s, size_t *around, struct buf *out)
 {
 	struct block b = block_of(f, texts, around);
 	struct walk w = walk_begin(&b, true);
@@ -376,6 +378,8 @@ static void print_line_profiler_function(const struct exact_lines_function *f,
 
 	for (size_t i = 0; i < f->n_lines; i++)
 		all_s += f->lines[i].total_s;
+	/* Whole nanoseconds, multiplied: with six digits it shows where a sum of fractions ends in 4999…. */
+	all_s = round(all_s * 1e9) * 1e-9;
 	buf_printf(out, "Total time: %g s\nFile: ", all_s);
 	text_add_printable(out, f->file, strlen(f->file));
 	buf_adds(out, "\nFunction: ");
@@ -397,7 +401,7 @@ static void print_line_profiler_function(const struct exact_lines_function *f,
 }
 
 void exact_print_line_profiler(
-	const struct exact_lines *l, const struct texts *t, double unit_s, struct buf *out)
+	const struct exact_lines *l, const struct source_texts *t, double unit_s, struct buf *out)
 {
 	size_t around = AROUND_BYTES;
 

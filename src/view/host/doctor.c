@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * See doctor.h. Text is wrapped, never cut: a remedy without its end is none. */
-#include "view/doctor.h"
+#include "view/host/doctor.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "analyze/doctor.h"
+#include "analyze/host/doctor.h"
 #include "base/buf.h"
 #include "base/text.h"
-#include "view/style.h"
+#include "view/kit/style.h"
 #include "base/banned.h"
 
 enum {
@@ -28,17 +28,14 @@ static const struct {
 	[DOCTOR_NO] = { "\xe2\x9c\x97 ", "no", STYLE_BOLD },
 };
 
+static const char ARROW[] = "\xe2\x86\x92 ";
+
 struct page {
 	const struct doctor_view *v;
 	struct buf *out;
 	size_t title_width;
 	size_t indent; /* of the text */
 };
-
-static const char *arrow(const struct page *p)
-{
-	return p->v->utf8 ? "\xe2\x86\x92 " : "> ";
-}
 
 /* The bytes of s[0..n) that fill at most `room` columns, at least one character. */
 static size_t fitting(const char *s, size_t n, size_t room)
@@ -61,8 +58,10 @@ static void begin_line(struct page *p, enum style s, size_t column)
  * than a line (paths) are broken. Ends the line. */
 static void add_wrapped(struct page *p, const char *text, enum style s, size_t at, size_t indent)
 {
-	size_t width = p->v->width > indent + 8 ? p->v->width : indent + 8;
+	size_t width = text_prose_width(p->v->width);
 	bool is_first = true;
+
+	width = width > indent + 8 ? width : indent + 8;
 
 	style_begin(p->out, s, p->v->colour);
 	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
@@ -108,7 +107,7 @@ static void add_answer(struct page *p, enum doctor_answer answer)
 {
 	struct buf word = BUF_INIT;
 
-	buf_printf(&word, "%s%s", p->v->utf8 ? answers[answer].mark : "", answers[answer].word);
+	buf_printf(&word, "%s%s", answers[answer].mark, answers[answer].word);
 	style_add(p->out, answers[answer].style, p->v->colour, "%s", buf_str(&word));
 	buf_fill(p->out, ' ', MARK_WIDTH - text_width(buf_str(&word)));
 	buf_done(&word);
@@ -119,7 +118,7 @@ static void add_remedy(struct page *p, const char *remedy, size_t indent)
 	if (!*remedy)
 		return;
 	buf_fill(p->out, ' ', indent - 2);
-	style_add(p->out, STYLE_ACCENT, p->v->colour, "%s", arrow(p));
+	style_add(p->out, STYLE_ACCENT, p->v->colour, "%s", ARROW);
 	add_text(p, remedy, STYLE_ACCENT, indent, indent);
 }
 
@@ -183,8 +182,11 @@ static void add_interpreter(struct page *p, const struct doctor_interpreter *i)
 
 	add_interpreter_title(&title, i);
 	buf_adds(&more, i->reason);
-	if (i->is_supported && !i->has_agent)
-		buf_adds(&more, "this leadline has no agent for it: it can be sampled, not traced");
+	if (i->is_supported && *i->no_agent)
+		buf_printf(&more, "it does not load its agent (%s): it can be sampled, not traced",
+			i->no_agent);
+	else if (i->is_supported && !i->has_agent)
+		buf_adds(&more, "leadline has no agent for it: it can be sampled, not traced");
 	if (i->is_free_threaded)
 		buf_printf(&more, "%sfree-threaded", more.n ? "; " : "");
 	if (*i->torch) {
@@ -192,7 +194,7 @@ static void add_interpreter(struct page *p, const struct doctor_interpreter *i)
 		text_add_printable(&more, i->torch, strlen(i->torch));
 	}
 	if (i->chosen_by)
-		buf_printf(&more, "%s\"leadline run\" takes this one (%s)", more.n ? "; " : "",
+		buf_printf(&more, "%s\"leadline run\" uses this one (%s)", more.n ? "; " : "",
 			i->chosen_by);
 	r.title = buf_str(&title);
 	r.text = i->path;
@@ -210,7 +212,7 @@ static void add_interpreters(struct page *p, const struct doctor *d)
 	if (d->n_interpreters == 0)
 		buf_adds(p->out, "none found\n");
 	if (d->n_left_out)
-		buf_printf(p->out, "and %zu more that were not asked\n", d->n_left_out);
+		buf_printf(p->out, "and %zu more that were not tried\n", d->n_left_out);
 }
 
 static void add_checks(struct page *p, const struct doctor *d)
@@ -268,10 +270,8 @@ static void add_verdict(struct page *p, const struct doctor *d)
 {
 	enum style s = d->is_ok ? STYLE_ACCENT : STYLE_WARNING;
 
-	if (p->v->utf8)
-		style_add(p->out, s, p->v->colour, "%s",
-			answers[d->is_ok ? DOCTOR_YES : DOCTOR_NO].mark);
-	add_text(p, d->verdict, STYLE_BOLD, p->v->utf8 ? 2 : 0, p->v->utf8 ? 2 : 0);
+	style_add(p->out, s, p->v->colour, "%s", answers[d->is_ok ? DOCTOR_YES : DOCTOR_NO].mark);
+	add_text(p, d->verdict, STYLE_BOLD, 2, 2);
 	add_remedy(p, d->remedy, 2);
 }
 
@@ -280,34 +280,16 @@ static void add_legend(struct page *p)
 	struct buf text = BUF_INIT;
 
 	buf_printf(&text,
-		"ok: works; partly: works with the limit told; no: not here; %swhat to do",
-		arrow(p));
+		"ok: works; partly: works within the limit shown; no: does not work; %swhat to do",
+		ARROW);
 	buf_addc(p->out, '\n');
 	add_wrapped(p, buf_str(&text), STYLE_DIM, 0, 0);
 	buf_done(&text);
 }
 
-/* For terminals that know no UTF-8: one column for each character that is not ASCII. */
-static void make_ascii(struct buf *b, size_t from)
-{
-	size_t to = from;
-	uint32_t c;
-
-	for (size_t at = from; at < b->n;) {
-		size_t step = text_decode(b->data + at, b->n - at, &c);
-
-		b->data[to++] = c < 0x80 ? (char)c : '?';
-		at += step;
-	}
-	b->n = to;
-	if (b->data)
-		b->data[to] = '\0';
-}
-
 void doctor_print(const struct doctor *d, const struct doctor_view *v, struct buf *out)
 {
 	struct page p = { .v = v, .out = out };
-	size_t from = out->n;
 
 	layout(&p, d);
 	add_verdict(&p, d);
@@ -316,8 +298,6 @@ void doctor_print(const struct doctor *d, const struct doctor_view *v, struct bu
 	add_collectors(&p, d);
 	if (v->legend)
 		add_legend(&p);
-	if (!v->utf8)
-		make_ascii(out, from);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

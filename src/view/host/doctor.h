@@ -10,8 +10,8 @@
  *	                         → what to type
  *	legend
  */
-#ifndef VIEW_DOCTOR_H
-#define VIEW_DOCTOR_H
+#ifndef VIEW_HOST_DOCTOR_H
+#define VIEW_HOST_DOCTOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,7 +22,6 @@ struct doctor;
 struct doctor_view {
 	size_t width;
 	bool colour;
-	bool utf8;   /* else only ASCII is written */
 	bool legend; /* the line that explains */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See process_tree.h. Equal siblings are folded into one line ("500 × true"), so a build or a loop
  * of small commands stays readable. */
-#include "view/process_tree.h"
+#include "view/host/process_tree.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "analyze/usage.h"
+#include "analyze/host/usage.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/table.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "view/usage.h"
+#include "view/host/usage.h"
 #include "base/banned.h"
 
 enum { FOLD_FROM = 4, LINES_MOST = 200 };
@@ -34,8 +34,8 @@ struct page {
 
 static void link_children(struct page *p)
 {
-	struct map newest =
-		MAP_INIT; /* pid → index: pids may be reused, the latest is the parent */
+	/* pid → index: pids may be reused, the latest is the parent */
+	struct map newest = MAP_INIT;
 	size_t n = p->u->n_processes;
 
 	for (size_t i = 0; i <= n; i++)
@@ -174,16 +174,37 @@ static void walk(struct page *p)
 	vec_done(&path);
 }
 
+/* What the totals hold beyond the figures of processes: short-lived ones that no look found, and what
+ * others did after the last look at them. */
+static void add_rest(struct page *p)
+{
+	double user = p->u->user_s, system = p->u->system_s;
+
+	for (size_t i = 0; i < p->u->n_processes; i++) {
+		add_known(&user, -p->u->processes[i].user_s);
+		add_known(&system, -p->u->processes[i].system_s);
+	}
+	if (!(fmax(user, 0) + fmax(system, 0) >= 0.0005))
+		return;
+	table_cell(p->table, "[rest]");
+	for (int i = 0; i < 3; i++)
+		table_cell(p->table, "–");
+	table_cell_unit(p->table, UNIT_SECONDS, fmax(user, 0));
+	table_cell_unit(p->table, UNIT_SECONDS, fmax(system, 0));
+	table_cell(p->table, "–");
+	table_cell(p->table, "%s", "");
+}
+
 void process_tree_print(const struct usage *u, const struct usage_view *v, struct buf *out)
 {
 	static const struct table_column columns[] = {
 		{ "process", TABLE_LEFT, TEXT_CUT_END, 12 },
-		{ "pid", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "start", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "pid", TABLE_RIGHT, TEXT_CUT_END, 0, 3 },
+		{ "start", TABLE_RIGHT, TEXT_CUT_END, 0, 2 },
 		{ "wall", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "user", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "system", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "max RSS", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "system", TABLE_RIGHT, TEXT_CUT_END, 0, 5 },
+		{ "max RSS", TABLE_RIGHT, TEXT_CUT_END, 0, 4 },
 		{ "exit", TABLE_RIGHT, TEXT_CUT_END, 0 },
 	};
 	struct page p = { .u = u,
@@ -192,7 +213,11 @@ void process_tree_print(const struct usage *u, const struct usage_view *v, struc
 
 	link_children(&p);
 	walk(&p);
-	buf_adds(out, "\nProcesses (own CPU time; 10 ms steps)\n");
+	add_rest(&p);
+	buf_adds(out,
+		"\n"
+		"Processes (own CPU time in steps of 10 ms; [rest]: CPU time not seen in any of "
+		"them)\n");
 	table_emit(p.table, out, v->width, v->colour);
 	if (p.left_out)
 		buf_printf(out, "… and %zu more\n", p.left_out);

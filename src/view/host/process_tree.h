@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One line per process of a run, children under their parents (`time --tree`). */
-#ifndef VIEW_PROCESS_TREE_H
-#define VIEW_PROCESS_TREE_H
+#ifndef VIEW_HOST_PROCESS_TREE_H
+#define VIEW_HOST_PROCESS_TREE_H
 
 struct buf;
 struct usage;

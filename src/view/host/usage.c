@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See usage.h. The verdict comes first, in words; then the numbers; then the pictures. */
-#include "view/usage.h"
+#include "view/host/usage.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,37 +9,72 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "analyze/bound.h"
-#include "analyze/usage.h"
+#include "analyze/host/bound.h"
+#include "analyze/host/usage.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "view/process_tree.h"
-#include "view/style.h"
+#include "view/host/process_tree.h"
+#include "view/kit/style.h"
 #include "base/banned.h"
 
-enum { LABEL = 11 };
+enum { LABEL = 11, NARROW = 80 };
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static const char *const headline[BOUND_MAX_] = {
-	[BOUND_CPU] = "CPU-bound: it computes nearly all the time",
-	[BOUND_MEMORY] = "memory-bound: it waits for memory to be freed or read back",
-	[BOUND_SYSTEM] = "system-bound: the kernel works for it most of the time",
-	[BOUND_IO] = "IO-bound: it waits for storage most of the time",
-	[BOUND_WAITING] =
-		"waiting: it sleeps most of the time (timer, lock, network or another process)",
-	[BOUND_GIL] = "GIL-limited: its Python threads take turns on one core",
-	[BOUND_GPU] = "GPU-bound: it waits for the GPU most of the time",
-	[BOUND_MIXED] = "mixed: no single thing takes most of the time",
+/* What the program does for that share of the time. */
+static const struct {
+	const char *word, *does, *more;
+} verdicts[BOUND_MAX_] = {
+	[BOUND_CPU] = { "CPU-bound", "it computes", "" },
+	[BOUND_MEMORY] = { "memory-bound", "it waits for memory to be freed or read back", "" },
+	[BOUND_SYSTEM] = { "system-bound", "the kernel works for it", "" },
+	[BOUND_IO] = { "IO-bound", "it waits for storage", "" },
+	[BOUND_WAITING] = { "waiting", "it sleeps", " (timer, lock, network or another process)" },
+	[BOUND_GIL] = { "GIL-limited", "its Python threads take turns on one core", "" },
+	[BOUND_GPU] = { "GPU-bound", "it waits for the GPU", "" },
 };
+
+/* Time without a CPU that is worth a word. */
+static const double BUSY_HOST = 0.05;
+
+static int percent(double share)
+{
+	return (int)lround(share * 100);
+}
+
+void usage_add_verdict(const struct bound *b, struct buf *out)
+{
+	if (!b->is_known) {
+		buf_adds(out, "What it is bound by is unknown: the recording ends too early");
+		return;
+	}
+	if (b->verdict == BOUND_TOO_SHORT) {
+		buf_adds(out, "too short to tell what it is bound by");
+		return;
+	}
+	if (b->verdict == BOUND_MIXED) {
+		buf_printf(out, "mixed: no single thing takes most of the time (%s %d %%",
+			bound_names[b->largest], percent(b->decided));
+		if (b->second != BOUND_MIXED)
+			buf_printf(out, ", %s %d %%", bound_names[b->second], percent(b->next));
+		buf_addc(out, ')');
+	} else {
+		buf_printf(out, "%s: %s %d %% of the time%s", verdicts[b->verdict].word,
+			verdicts[b->verdict].does, percent(b->decided), verdicts[b->verdict].more);
+	}
+	if (b->share[BOUND_RUNNABLE] >= BUSY_HOST)
+		buf_printf(out, ", not counting the %d %% in which it waited for a busy CPU",
+			percent(b->share[BOUND_RUNNABLE]));
+}
 
 static void print_exit(const struct usage *u, const struct usage_view *v, struct buf *out)
 {
 	if (u->is_running) {
 		style_add(out, u->is_attached ? STYLE_DIM : STYLE_WARNING, v->colour,
-			u->is_attached ? "still running" : "(not ended when the recording stops)");
+			u->is_attached ? "still running"
+				       : "(still running when the recording stops)");
 	} else if (u->status == -1) {
 		style_add(out, STYLE_DIM, v->colour, "ended");
 	} else if (WIFSIGNALED(u->status)) {
@@ -53,59 +88,116 @@ static void print_exit(const struct usage *u, const struct usage_view *v, struct
 	}
 }
 
+/* What the CPU time is a share of: "1.95 s of user time in 2.00 s: 98 % of one core". Time spent waiting for a CPU is
+ * no part of it. */
+static void add_whole(const struct usage *u, const struct bound *b, double of_s, struct buf *out)
+{
+	bool is_one = b->parallelism_wanted < 1.005, has_queue = b->share[BOUND_RUNNABLE] >= 0.005;
+	char of[UNITS_TEXT], wall[UNITS_TEXT], queue[UNITS_TEXT];
+
+	buf_printf(out, " in %s", units_format(of, UNIT_SECONDS, of_s));
+	units_format(wall, UNIT_SECONDS, u->wall_s);
+	units_format(queue, UNIT_SECONDS, b->queue_s);
+	if (!is_one && has_queue)
+		buf_printf(out, " (%s × %.2f threads, less %s waiting for a busy CPU)", wall,
+			b->parallelism_wanted, queue);
+	else if (!is_one)
+		buf_printf(out, " (%s × %.2f threads)", wall, b->parallelism_wanted);
+}
+
+static void add_formula(const struct usage *u, const struct bound *b, struct buf *out)
+{
+	bool is_user = b->verdict == BOUND_CPU || b->verdict == BOUND_GIL;
+	bool is_system = b->verdict == BOUND_SYSTEM;
+	bool is_one = b->parallelism_wanted < 1.005, has_queue = b->share[BOUND_RUNNABLE] >= 0.005;
+	double used_s = (is_system ? 0 : u->user_s) + (is_user ? 0 : u->system_s);
+	double of_s = u->wall_s * b->parallelism_wanted - (has_queue ? b->queue_s : 0);
+	char value[UNITS_TEXT];
+
+	buf_printf(out, "%s of %s time", units_format(value, UNIT_SECONDS, used_s),
+		is_user             ? "user"
+			: is_system ? "system"
+				    : "CPU");
+	add_whole(u, b, fmax(of_s, 0), out);
+	buf_printf(out, ": %d %%%s", of_s > 0 ? percent(fmin(1, used_s / of_s)) : 100,
+		is_one ? " of one core" : "");
+	if (is_one && has_queue)
+		buf_printf(out, "; it waited another %s for a busy CPU",
+			units_format(value, UNIT_SECONDS, b->queue_s));
+}
+
+static void add_gil(const struct usage *u, const struct bound *b, struct buf *out)
+{
+	double own = 1 - b->share[BOUND_RUNNABLE];
+	int share = own > 0 ? percent(b->share[BOUND_GIL] / own) : 0;
+
+	if (b->verdict == BOUND_GIL && b->is_estimate)
+		buf_printf(out,
+			". That is a guess: its threads together use one core at most and sleep on "
+			"a lock in between, with %.0f CPUs allowed; leadline run sees the GIL "
+			"itself",
+			u->cpus_allowed);
+	else if (share > 0)
+		buf_printf(out, "; for %d %%, other threads waited for the GIL", share);
+}
+
 void usage_add_rule(const struct usage *u, const struct bound *b, struct buf *out)
 {
-	char text[600], extra[300] = "", user[UNITS_TEXT], real[UNITS_TEXT], system[UNITS_TEXT],
-			value[UNITS_TEXT];
-	double p = b->parallelism_wanted;
+	char value[UNITS_TEXT];
 
-	units_format(user, UNIT_SECONDS, u->user_s);
-	units_format(real, UNIT_SECONDS, u->wall_s);
-	units_format(system, UNIT_SECONDS, u->system_s);
+	if (b->verdict == BOUND_TOO_SHORT && b->share[BOUND_RUNNABLE] > BOUND_STARVED) {
+		buf_printf(out,
+			"It waited for a busy CPU %d %% of the time; the remaining %s of CPU time "
+			"are too little to judge.",
+			percent(b->share[BOUND_RUNNABLE]),
+			units_format(value, UNIT_SECONDS, u->user_s + u->system_s));
+		return;
+	}
+	if (b->verdict == BOUND_TOO_SHORT) {
+		buf_printf(out,
+			"Its %s of CPU time are %.0f ticks of the kernel's clock: too few to tell "
+			"user time from system time.",
+			units_format(value, UNIT_SECONDS, u->user_s + u->system_s),
+			fmax(1, b->n_ticks));
+		return;
+	}
+	add_formula(u, b, out);
 	switch (b->verdict) {
+	case BOUND_CPU:
+		add_gil(u, b, out);
+		buf_adds(out,
+			". Waiting for memory counts as computing here: there are no hardware "
+			"counters");
+		break;
 	case BOUND_SYSTEM:
-		snprintf(extra, sizeof extra, "; %s page faults a second%s",
+		buf_printf(out, "; %s page faults a second%s",
 			units_format(value, UNIT_COUNT, b->faults_per_s),
 			b->faults_per_s > 50000
-				? ": memory is mapped, touched and given back again and again"
+				? ": memory is allocated and released again and again"
 				: "");
 		break;
 	case BOUND_GIL:
-		snprintf(extra, sizeof extra,
-			". Threads with 10 %% of a core or more together use 0.9 to 1.05 cores and "
-			"sleep on a "
-			"lock in between, with %.0f CPUs allowed (an estimate)",
-			u->cpus_allowed);
+		add_gil(u, b, out);
 		break;
 	case BOUND_IO:
-		snprintf(extra, sizeof extra,
-			"; between that, threads were seen in uninterruptible sleep (D)");
+		buf_adds(out, "; in between, threads were in uninterruptible sleep (D)");
 		break;
 	case BOUND_WAITING:
-		snprintf(extra, sizeof extra,
-			b->has_states ? "; between that, no thread was running or reading"
+		buf_adds(out,
+			b->has_states ? "; in between, no thread was running or reading"
 				      : "; too short to tell waiting from IO");
 		break;
 	case BOUND_MEMORY:
-		snprintf(extra, sizeof extra, "; the host reports stalls on memory (an estimate)");
+		buf_adds(out, "; the host reports stalls on memory (an estimate)");
 		break;
-	case BOUND_CPU:
 	case BOUND_GPU:
+	case BOUND_RUNNABLE:
 	case BOUND_MIXED:
+	case BOUND_TOO_SHORT:
 	case BOUND_MAX_:
 		break;
 	}
-	if (b->queue_s > 0.05 * u->wall_s && b->queue_s > 0.01)
-		snprintf(extra + strlen(extra), sizeof extra - strlen(extra),
-			"; %s more it was ready but other programs had the CPU",
-			units_format(value, UNIT_SECONDS, b->queue_s));
-	if (b->verdict == BOUND_SYSTEM)
-		snprintf(text, sizeof text, "system %s / (real %s × P %.2f) = %.2f%s.", system,
-			real, p, u->system_s / (u->wall_s * p), extra);
-	else
-		snprintf(text, sizeof text, "user %s / (real %s × P %.2f) = %.2f%s.", user, real, p,
-			u->user_s / (u->wall_s * p), extra);
-	buf_adds(out, text);
+	buf_addc(out, '.');
 }
 
 static void print_rule(
@@ -120,17 +212,10 @@ static void print_rule(
 	buf_done(&text);
 }
 
-const char *usage_verdict(const struct bound *b)
-{
-	return b->is_known
-		? headline[b->verdict]
-		: "What it is bound by is unknown: the recording ends before it was seen";
-}
-
 void usage_print_head(
 	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out)
 {
-	struct buf command = BUF_INIT;
+	struct buf command = BUF_INIT, verdict = BUF_INIT;
 
 	text_add_printable(&command, u->command, strlen(u->command));
 	style_begin(out, STYLE_BOLD, v->colour);
@@ -142,8 +227,10 @@ void usage_print_head(
 	print_exit(u, v, out);
 	buf_addc(out, '\n');
 	style_begin(out, STYLE_ACCENT, v->colour);
-	style_wrap(out, usage_verdict(b), 0, v->width);
+	usage_add_verdict(b, &verdict);
+	style_wrap(out, buf_str(&verdict), 0, v->width);
 	style_end(out, STYLE_ACCENT, v->colour);
+	buf_done(&verdict);
 	if (b->is_known)
 		print_rule(u, b, v, out);
 }
@@ -187,6 +274,7 @@ static void print_io(const struct usage *u, struct buf *out)
 
 static void print_processes(const struct usage *u, struct buf *out)
 {
+	char text[UNITS_TEXT];
 	size_t outlived = 0;
 
 	for (size_t i = 0; i < u->n_processes; i++)
@@ -195,7 +283,10 @@ static void print_processes(const struct usage *u, struct buf *out)
 	buf_printf(out, "%s%zu   ", u->is_complete ? "" : "at least ", u->n_processes);
 	number(out, "threads at most", UNIT_COUNT, u->peak_threads);
 	if (outlived)
-		buf_printf(out, "%zu still running", outlived);
+		buf_printf(out, "%zu still running   ", outlived);
+	if (u->unwaited_cpu_s > 0)
+		buf_printf(out, "≥ %s of CPU in children that nobody waited for",
+			units_format(text, UNIT_SECONDS, u->unwaited_cpu_s));
 	end_line(out);
 }
 
@@ -237,12 +328,41 @@ static void print_numbers(const struct usage *u, struct buf *out)
 	print_processes(u, out);
 }
 
+/* Lines of figures with three blanks between them; where one is too long, it goes on below its first figure. */
+static void add_folded(struct buf *out, const char *text, size_t width)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n"), at = n < LABEL + 2 ? n : LABEL + 2, used = at;
+
+		buf_add(out, text, at);
+		while (at < n) {
+			const char *gap = memmem(text + at, n - at, "   ", 3);
+			size_t end = gap ? (size_t)(gap - text) : n;
+			size_t columns = text_width_n(text + at, end - at);
+
+			if (used > LABEL + 2 && used + 3 + columns > width) {
+				buf_addc(out, '\n');
+				buf_fill(out, ' ', LABEL + 2);
+				used = LABEL + 2;
+			} else if (used > LABEL + 2) {
+				buf_adds(out, "   ");
+				used += 3;
+			}
+			buf_add(out, text + at, end - at);
+			used += columns;
+			at = gap ? end + 3 : n;
+		}
+		buf_addc(out, '\n');
+		text += n + (text[n] == '\n');
+	}
+}
+
 /* ---- pictures -------------------------------------------------------------------------------- */
 
 static void print_shares(const struct bound *b, const struct usage_view *v, struct buf *out)
 {
 	static const enum bound_kind order[] = { BOUND_CPU, BOUND_GIL, BOUND_SYSTEM, BOUND_MEMORY,
-		BOUND_IO, BOUND_WAITING, BOUND_GPU };
+		BOUND_RUNNABLE, BOUND_IO, BOUND_WAITING, BOUND_GPU };
 	size_t width = v->width > 70 ? 40 : v->width > 40 ? v->width - 30 : 10;
 
 	buf_adds(out, "\nWhere the time went, of wall time\n");
@@ -365,20 +485,19 @@ static void print_fidelity(const struct usage *u, const struct usage_view *v, st
 	if (is_known)
 		units_format(share, UNIT_SHARE, u->own_cpu_s / u->wall_s);
 	snprintf(text, sizeof text,
-		"Looked %.0f times at /proc; own cost %s%s%s%s; processes found by %s%s.",
-		u->n_looks, units_format(own, UNIT_SECONDS, u->own_cpu_s),
-		is_known ? " of CPU (" : "", is_known ? share : "", is_known ? " of a core)" : "",
-		u->method,
-		u->is_complete ? "" : ", short-lived ones can be missing (their CPU time is not)");
+		"Read /proc %.0f times; that used %s%s%s%s; processes found by %s%s.", u->n_looks,
+		units_format(own, UNIT_SECONDS, u->own_cpu_s), is_known ? " of CPU (" : "",
+		is_known ? share : "", is_known ? " of a core)" : "", u->method,
+		u->is_complete ? ""
+			       : ", short-lived ones may be missing (their CPU time is counted)");
 	buf_addc(out, '\n');
 	style_begin(out, STYLE_DIM, v->colour);
 	style_wrap(out, text, 0, v->width);
 	if (v->legend)
 		style_wrap(out,
-			"P: threads running or ready to run, while any was, at most the CPUs "
-			"allowed. "
-			"Largest process: as /usr/bin/time; all: sum of RSS at the looks. "
-			"'leadline help bound' explains the verdicts.",
+			"threads: the mean number running or ready to run while any was, at most "
+			"the CPUs allowed (help P). largest process: as in /usr/bin/time; all: RSS "
+			"of all processes together. 'leadline help bound' explains the verdicts.",
 			0, v->width);
 	style_end(out, STYLE_DIM, v->colour);
 }
@@ -386,9 +505,14 @@ static void print_fidelity(const struct usage *u, const struct usage_view *v, st
 void usage_print(
 	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out)
 {
+	struct buf numbers = BUF_INIT;
+
 	usage_print_head(u, b, v, out);
 	buf_addc(out, '\n');
-	print_numbers(u, out);
+	print_numbers(u, &numbers);
+	/* A little over is better than a line more, where all of it is seen anyway. */
+	add_folded(out, buf_str(&numbers), v->width < NARROW ? v->width : TEXT_UNBOUNDED);
+	buf_done(&numbers);
 	if (b->is_known)
 		print_shares(b, v, out);
 	if (u->n_ticks >= 8)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Terminal and JSON pages of analyze/usage and analyze/bound: what `leadline time` and `report`
+ * Terminal and JSON pages of analyze/host/usage and analyze/host/bound: what `leadline time` and `report`
  * print of a run. */
-#ifndef VIEW_USAGE_H
-#define VIEW_USAGE_H
+#ifndef VIEW_HOST_USAGE_H
+#define VIEW_HOST_USAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ void usage_print_memory(const struct usage *u, const struct usage_view *v, struc
 void usage_print_head(
 	const struct usage *u, const struct bound *b, const struct usage_view *v, struct buf *out);
 /* The verdict in words, and the rule it follows from, with its numbers. */
-const char *usage_verdict(const struct bound *b);
+void usage_add_verdict(const struct bound *b, struct buf *out);
 void usage_add_rule(const struct usage *u, const struct bound *b, struct buf *out);
 /* POSIX `time -p`: real, user and sys in seconds. */
 void usage_print_posix(const struct usage *u, struct buf *out);

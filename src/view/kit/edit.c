@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * See edit.h. */
-#include "view/edit.h"
+#include "view/kit/edit.h"
 
 #include <string.h>
 
 #include "base/text.h"
-#include "view/keys.h"
+#include "view/kit/keys.h"
 #include "base/banned.h"
 
 /* ---- the line -------------------------------------------------------------------------------- */

@@ -11,8 +11,8 @@
  *
  * Keys are those of Emacs and of most prompts: ← → Home End ^A ^E ^B ^F move, ^H ^D ^K ^U ^W delete, ↑ ↓ ^P ^N
  * go through what was typed before, Tab completes, ^L asks for a clean screen. */
-#ifndef VIEW_EDIT_H
-#define VIEW_EDIT_H
+#ifndef VIEW_KIT_EDIT_H
+#define VIEW_KIT_EDIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

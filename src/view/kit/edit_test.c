@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "view/edit.h"
-#include "view/keys.h"
+#include "view/kit/edit.h"
+#include "view/kit/keys.h"
 
 enum {
 	BEGIN = 1,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See grid.h. */
-#include "view/grid.h"
+#include "view/kit/grid.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,19 +99,6 @@ int grid_put(struct grid *g, int row, int column, enum style s, const char *text
 	}
 	buf_done(&safe);
 	return column < g->columns ? column : g->columns;
-}
-
-int grid_printf(struct grid *g, int row, int column, enum style s, const char *fmt, ...)
-{
-	struct buf text = BUF_INIT;
-	va_list ap;
-
-	va_start(ap, fmt);
-	buf_vprintf(&text, fmt, ap);
-	va_end(ap);
-	column = grid_put(g, row, column, s, buf_str(&text));
-	buf_done(&text);
-	return column;
 }
 
 int grid_field(struct grid *g, int row, int column, int width, enum style s, enum text_cut how,

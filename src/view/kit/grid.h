@@ -11,14 +11,14 @@
  *
  * The bytes are ECMA-48 (cursor position, SGR), which every terminal of the last decades understands:
  * no terminal description and no locale is needed. */
-#ifndef VIEW_GRID_H
-#define VIEW_GRID_H
+#ifndef VIEW_KIT_GRID_H
+#define VIEW_KIT_GRID_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/text.h"
-#include "view/style.h"
+#include "view/kit/style.h"
 
 struct buf;
 
@@ -42,8 +42,6 @@ void grid_done(struct grid *g);
 
 /* Puts text at a cell; what lies outside is left out. Returns the column behind it. */
 int grid_put(struct grid *g, int row, int column, enum style s, const char *text);
-int grid_printf(struct grid *g, int row, int column, enum style s, const char *fmt, ...)
-	__attribute__((format(printf, 5, 6)));
 /* Puts text cut to `width` columns; returns the column behind the field, `column + width`. */
 int grid_field(struct grid *g, int row, int column, int width, enum style s, enum text_cut how,
 	const char *text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See keys.h. */
-#include "view/keys.h"
+#include "view/kit/keys.h"
 
 #include <string.h>
 

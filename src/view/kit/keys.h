@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Keys of a terminal out of the bytes it sends: characters, and the names of the few keys that send
  * sequences. Unknown sequences are one KEY_UNKNOWN, not the letters in them. */
-#ifndef VIEW_KEYS_H
-#define VIEW_KEYS_H
+#ifndef VIEW_KIT_KEYS_H
+#define VIEW_KIT_KEYS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See style.h. */
-#include "view/style.h"
+#include "view/kit/style.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -105,6 +105,7 @@ void style_wrap(struct buf *out, const char *text, size_t indent, size_t width)
 {
 	size_t column = indent;
 
+	width = text_prose_width(width);
 	buf_fill(out, ' ', indent);
 	while (*text) {
 		size_t n = strcspn(text, " ");

@@ -2,8 +2,8 @@
  *
  * The look of terminal pages: one accent colour, bold for what to read first, dim for what to read
  * last. All take `colour`, decided once by cmd/; without it nothing but text is written. */
-#ifndef VIEW_STYLE_H
-#define VIEW_STYLE_H
+#ifndef VIEW_KIT_STYLE_H
+#define VIEW_KIT_STYLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ void style_bar(struct buf *out, double share, size_t width);
  * from 0 to `most`. */
 void style_sparkline(struct buf *out, const double *values, size_t n, double most, size_t width);
 
-/* Adds words wrapped to `width` columns, further lines indented. */
+/* Adds words wrapped to `width` columns (text_prose_width), further lines indented. */
 void style_wrap(struct buf *out, const char *text, size_t indent, size_t width);
 
 #endif

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT
  * See bytecode.h. */
-#include "view/bytecode.h"
+#include "view/samples/bytecode.h"
 
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/disassembly.h"
-#include "analyze/profile.h"
-#include "analyze/texts.h"
+#include "analyze/code/disassembly.h"
+#include "analyze/code/source_texts.h"
+#include "analyze/samples/profile.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/profile.h"
-#include "view/profile_parts.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/samples/profile.h"
+#include "view/samples/profile_parts.h"
 #include "base/banned.h"
 
 enum {
@@ -30,7 +30,7 @@ enum {
 struct page {
 	const struct disassembly *d;
 	const struct profile *p;
-	const struct texts *texts;
+	const struct source_texts *texts;
 	const struct profile_view *v;
 	bool with_stack;
 	bool with_self;              /* samples, or nothing else, tell of time */
@@ -106,7 +106,7 @@ static void print_source(const struct page *g, const struct disassembly_row *r)
 	int line = r->line;
 	char hits[UNITS_TEXT], own[UNITS_TEXT];
 	struct text_line text =
-		g->texts ? texts_line(g->texts, g->d->file, line) : (struct text_line){ 0 };
+		g->texts ? source_texts_line(g->texts, g->d->file, line) : (struct text_line){ 0 };
 	struct buf safe = BUF_INIT;
 	size_t room = g->v->width > g->left + 20 ? g->v->width - g->left - 8 : 40;
 
@@ -192,7 +192,8 @@ static void print_row(const struct page *g, const struct disassembly_row *r)
 	buf_printf(g->out, " %s %6u ", r->is_target ? ">>" : "  ", r->offset);
 	add_padded(g->out, r->name, g->name + 1);
 	argument_text(r, &argument);
-	text_add_cut(&fitting, buf_str(&argument), g->argument, TEXT_CUT_END);
+	text_add_cut(&fitting, buf_str(&argument),
+		g->v->width == TEXT_UNBOUNDED ? TEXT_UNBOUNDED : g->argument, TEXT_CUT_END);
 	add_padded(g->out, buf_str(&fitting), g->argument + 2);
 	if (*r->form || *r->folded || g->with_stack)
 		print_notes(g, r);
@@ -220,14 +221,14 @@ static void print_legend(const struct page *g)
 	struct buf text = BUF_INIT;
 
 	if (g->hits)
-		buf_printf(&text, "hits: times it ran, %s; ",
+		buf_printf(&text, "hits: how often it ran, %s; ",
 			g->d->is_derived ? "from counts of basic blocks and exceptions"
 					 : "each counted");
 	if (g->with_self)
-		buf_adds(&text, "self: sampled time that ended at the instruction; ");
+		buf_adds(&text, "self: sampled time at the instruction itself; ");
 	if (g->with_total)
-		buf_adds(&text, "total: with the calls it made; ");
-	buf_adds(&text, "→: the specialised form seen last; ");
+		buf_adds(&text, "total: including the calls it made; ");
+	buf_adds(&text, "→: specialised form seen last; ");
 	buf_adds(&text,
 		g->with_stack ? "│: the value stack before it, the top last"
 			      : "--stack shows the value stack");
@@ -237,8 +238,9 @@ static void print_legend(const struct page *g)
 	buf_done(&text);
 }
 
-void bytecode_print(const struct disassembly *d, const struct profile *p, const struct texts *t,
-	bool with_stack, const struct profile_view *v, struct buf *out)
+void bytecode_print(const struct disassembly *d, const struct profile *p,
+	const struct source_texts *t, bool with_stack, const struct profile_view *v,
+	struct buf *out)
 {
 	struct page g = {
 		.d = d, .p = p, .texts = t, .v = v, .with_stack = with_stack, .out = out

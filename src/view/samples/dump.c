@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * See dump.h. */
-#include "view/dump.h"
+#include "view/samples/dump.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/snapshots.h"
+#include "analyze/samples/snapshots.h"
 #include "base/buf.h"
 #include "base/text.h"
-#include "view/dump_tasks.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/samples/dump_tasks.h"
 #include "base/banned.h"
 
 enum { MEMBERS_SHOWN = 8, STATES_MOST = 1000, PROCESSES_SHOWN = 20 };
@@ -179,7 +179,7 @@ void dump_print_stack(const struct snapshot_stack *st, const char *indent,
 			"%sits stack changed each time it was looked at\n", indent);
 	if (st->state == STACK_MOVING)
 		style_add(out, STYLE_WARNING, v->colour,
-			"%s[cut]  it calls and returns too fast: the callees are left out\n",
+			"%s[cut]  it calls and returns too fast: its callees are left out\n",
 			indent);
 	for (size_t i = 0; i < st->n; i++)
 		dump_print_frame(&st->frames[i], indent, v, out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What processes do right now (analyze/snapshots.h), for terminals and as JSON. Stacks stand leaf first:
+ * What processes do right now (analyze/samples/snapshots.h), for terminals and as JSON. Stacks stand leaf first:
  * the line that runs is the one that is looked for. */
-#ifndef VIEW_DUMP_H
-#define VIEW_DUMP_H
+#ifndef VIEW_SAMPLES_DUMP_H
+#define VIEW_SAMPLES_DUMP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See dump_tasks.h. A task that several await is shown under the first of them, and named under the
  * others. */
-#include "view/dump_tasks.h"
+#include "view/samples/dump_tasks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "analyze/snapshots.h"
-#include "view/dump.h"
-#include "view/style.h"
+#include "analyze/samples/snapshots.h"
+#include "view/samples/dump.h"
+#include "view/kit/style.h"
 #include "base/banned.h"
 
 enum { DEPTH_MOST = 20, NAMES_SHOWN = 6 };

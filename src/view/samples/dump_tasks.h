@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Parts of view/dump: frames and stacks, and the asyncio tasks as a tree under those who await them. */
-#ifndef VIEW_DUMP_TASKS_H
-#define VIEW_DUMP_TASKS_H
+ * Parts of view/samples/dump: frames and stacks, and the asyncio tasks as a tree under those who await them. */
+#ifndef VIEW_SAMPLES_DUMP_TASKS_H
+#define VIEW_SAMPLES_DUMP_TASKS_H
 
 struct buf;
 struct dump_view;

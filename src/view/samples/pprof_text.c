@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * See pprof_text.h. How pprof chooses one unit for the whole page: the one that fits the least value shown, or
  * that times 100 where the total has another (then the least shows as 0.01). */
-#include "view/pprof_text.h"
+#include "view/samples/pprof_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/by_name.h"
+#include "analyze/samples/by_name.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/banned.h"

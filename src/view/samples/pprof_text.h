@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The page `pprof -text` prints, for those who read it daily (and their scripts): the same head, units,
  * percentages and order. */
-#ifndef VIEW_PPROF_TEXT_H
-#define VIEW_PPROF_TEXT_H
+#ifndef VIEW_SAMPLES_PPROF_TEXT_H
+#define VIEW_SAMPLES_PPROF_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * See probes.h. */
-#include "view/probes.h"
+#include "view/samples/probes.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "analyze/probes.h"
+#include "analyze/samples/probes.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/units.h"

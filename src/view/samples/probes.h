@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What sampled instructions worked with, beside the lines they stand in, and as JSON. */
-#ifndef VIEW_PROBES_H
-#define VIEW_PROBES_H
+#ifndef VIEW_SAMPLES_PROBES_H
+#define VIEW_SAMPLES_PROBES_H
 
 #include <stdbool.h>
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * See profile.h: functions, lines and threads as tables. */
-#include "view/profile.h"
+#include "view/samples/profile.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
-#include "analyze/texts.h"
+#include "analyze/code/source_texts.h"
+#include "analyze/samples/imports.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/units.h"
-#include "view/profile_parts.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/samples/profile_parts.h"
 #include "base/banned.h"
 
 enum { NARROW = 72 }; /* below it ± gives way to names */
@@ -75,6 +76,44 @@ static double plus_minus(struct interval i)
 	return (i.high - i.low) / 2;
 }
 
+/* "3.1–28 ms": both ends in the unit of the greater, to two digits. */
+static void format_bounds(char text[PROFILE_INTERVAL_TEXT], struct interval of)
+{
+	static const struct {
+		double s;
+		const char *name;
+	} units[] = { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "µs" }, { 1e-9, "ns" } };
+	size_t i = 0;
+	double low, high;
+
+	while (i + 1 < sizeof units / sizeof *units && of.high < units[i].s)
+		i++;
+	low = of.low / units[i].s;
+	high = of.high / units[i].s;
+	snprintf(text, PROFILE_INTERVAL_TEXT, "%.*f–%.*f %s", low > 0 && low < 9.95, low,
+		high < 9.95, high, units[i].name);
+}
+
+const char *profile_interval_text(
+	char text[PROFILE_INTERVAL_TEXT], struct interval of, bool is_bound)
+{
+	text[0] = '\0';
+	if (!units_is_known(of.low) || !units_is_known(of.high) || !(of.high > 0))
+		return text;
+	if (is_bound)
+		format_bounds(text, of);
+	else
+		units_format(text, UNIT_SHARE, (of.high - of.low) / (of.high + of.low));
+	return text;
+}
+
+void profile_cell_interval(struct table *t, struct interval of, bool is_bound)
+{
+	char text[PROFILE_INTERVAL_TEXT];
+
+	table_cell(t, "%s", profile_interval_text(text, of, is_bound));
+}
+
 static void add_interval(struct table *t, struct interval i)
 {
 	if (units_is_known(i.low))
@@ -118,11 +157,12 @@ static struct table *new_table(const struct profile *p, const struct profile_vie
 	else if (v->width >= NARROW && !p->is_exact)
 		columns[n++] = (struct table_column){ "±", TABLE_RIGHT, TEXT_CUT_END, 0 };
 	if (!v->ci)
-		columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0 };
-	columns[n++] = (struct table_column){ profile_unit(p->unit), TABLE_RIGHT, TEXT_CUT_END, 0 };
-	columns[n++] = (struct table_column){ "total", TABLE_RIGHT, TEXT_CUT_END, 0 };
+		columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0, 1 };
+	columns[n++] =
+		(struct table_column){ profile_unit(p->unit), TABLE_RIGHT, TEXT_CUT_END, 0, 2 };
+	columns[n++] = (struct table_column){ "total", TABLE_RIGHT, TEXT_CUT_END, 0, 3 };
 	if (v->ci)
-		columns[n++] = (struct table_column){ "95 %", TABLE_RIGHT, TEXT_CUT_END, 0 };
+		columns[n++] = (struct table_column){ "95 %", TABLE_RIGHT, TEXT_CUT_END, 0, 1 };
 	columns[n++] = first;
 	columns[n++] = second;
 	return table_new(columns, n);
@@ -140,6 +180,48 @@ static void print_table(struct table *t, const char *title, size_t shown, size_t
 	table_free(t);
 }
 
+static bool is_imports(const struct profile_function *f)
+{
+	return f->is_synthetic && strcmp(f->name, "[imports]") == 0;
+}
+
+static void cell_packages(struct table *t, const struct profile_view *v)
+{
+	struct buf names = BUF_INIT;
+
+	if (v->imports)
+		imports_describe(v->imports, 1, &names);
+	table_cell(t, "%s", buf_str(&names));
+	buf_done(&names);
+}
+
+void profile_print_import_note(
+	const struct profile *p, const struct profile_view *v, struct buf *out)
+{
+	char share[UNITS_TEXT];
+	struct buf text = BUF_INIT;
+
+	if (!v->imports || v->imports->value <= 0)
+		return;
+	for (size_t i = 0; i < p->n_functions; i++)
+		if (is_imports(&p->functions[i]))
+			buf_printf(&text, "[imports], %s, is the import of ",
+				units_format(share, UNIT_SHARE,
+					profile_share(p, p->functions[i].cost.self_value)));
+	if (!text.n) /* no row of it is shown */
+		return;
+	if (v->imports->n_packages)
+		imports_describe(v->imports, 8, &text);
+	else
+		buf_adds(&text, "libraries");
+	buf_adds(&text, "; --imports opens it.");
+	buf_addc(out, '\n');
+	style_begin(out, STYLE_DIM, v->colour);
+	style_wrap(out, buf_str(&text), 0, v->width);
+	style_end(out, STYLE_DIM, v->colour);
+	buf_done(&text);
+}
+
 void profile_print_functions(const struct profile *p, const struct profile_view *v, struct buf *out)
 {
 	struct table *t = new_table(p, v,
@@ -152,7 +234,9 @@ void profile_print_functions(const struct profile *p, const struct profile_view 
 
 		add_cost(t, p, &f->cost, v);
 		table_cell(t, "%s", f->name);
-		if (f->is_synthetic)
+		if (is_imports(f))
+			cell_packages(t, v);
+		else if (f->is_synthetic)
 			table_cell(t, "%s", "");
 		else
 			profile_cell_place(t, v, f->file, f->first_line);
@@ -160,12 +244,13 @@ void profile_print_functions(const struct profile *p, const struct profile_view 
 	print_table(t, "Functions", n, p->n_functions, v, out);
 }
 
-static bool add_source(struct table *t, const struct texts *texts, const struct profile_line *l)
+static bool add_source(
+	struct table *t, const struct source_texts *texts, const struct profile_line *l)
 {
 	struct text_line line = { 0 };
 
 	if (texts)
-		line = texts_line(texts, l->file, l->line);
+		line = source_texts_line(texts, l->file, l->line);
 	while (line.n && (*line.p == ' ' || *line.p == '\t')) {
 		line.p++;
 		line.n--;
@@ -176,14 +261,14 @@ static bool add_source(struct table *t, const struct texts *texts, const struct 
 	return true;
 }
 
-void profile_print_lines(const struct profile *p, const struct texts *texts,
+void profile_print_lines(const struct profile *p, const struct source_texts *texts,
 	const struct profile_view *v, struct buf *out)
 {
 	size_t n = profile_rows(v, p->n_lines), n_texts = 0;
 	struct table *t;
 
 	for (size_t i = 0; texts && i < n; i++)
-		n_texts += texts_line(texts, p->lines[i].file, p->lines[i].line).n > 0;
+		n_texts += source_texts_line(texts, p->lines[i].file, p->lines[i].line).n > 0;
 	t = new_table(p, v, (struct table_column){ "line", TABLE_LEFT, TEXT_CUT_START, 16 },
 		(struct table_column){
 			n_texts ? "source" : "function", TABLE_LEFT, TEXT_CUT_END, 14 });
@@ -228,12 +313,12 @@ static struct table *thread_table(bool has_process)
 
 	columns[n++] = (struct table_column){ "", TABLE_RIGHT, TEXT_CUT_END, 0 };
 	columns[n++] = (struct table_column){ "thread", TABLE_LEFT, TEXT_CUT_END, 8 };
-	columns[n++] = (struct table_column){ "tid", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "tid", TABLE_RIGHT, TEXT_CUT_END, 0, 2 };
 	if (has_process)
-		columns[n++] = (struct table_column){ "process", TABLE_RIGHT, TEXT_CUT_END, 0 };
-	columns[n++] = (struct table_column){ "samples", TABLE_RIGHT, TEXT_CUT_END, 0 };
+		columns[n++] = (struct table_column){ "process", TABLE_RIGHT, TEXT_CUT_END, 0, 4 };
+	columns[n++] = (struct table_column){ "samples", TABLE_RIGHT, TEXT_CUT_END, 0, 1 };
 	columns[n++] = (struct table_column){ "on CPU", TABLE_RIGHT, TEXT_CUT_END, 0 };
-	columns[n++] = (struct table_column){ "holds GIL", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "holds GIL", TABLE_RIGHT, TEXT_CUT_END, 0, 3 };
 	columns[n++] = (struct table_column){ "mostly in", TABLE_LEFT, TEXT_CUT_MIDDLE, 8 };
 	return table_new(columns, n);
 }

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/endings.h"
-#include "analyze/stacks.h"
+#include "analyze/samples/crash_stacks.h"
+#include "analyze/samples/stacks.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "view/profile.h"
-#include "view/profile_parts.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/samples/profile.h"
+#include "view/samples/profile_parts.h"
 #include "base/banned.h"
 
 enum { FRAMES_MOST = 20, THREADS_MOST = 16 };
@@ -45,7 +45,7 @@ static void print_frame(const struct stack_frame *f, const struct profile_view *
 	buf_done(&cut);
 }
 
-static void print_thread(const struct ending_thread *x, const struct stacks *s,
+static void print_thread(const struct crash_thread *x, const struct stacks *s,
 	const struct profile_view *v, struct stack_frame *frames, struct buf *out)
 {
 	const struct stack_thread *t = &s->threads[x->thread];
@@ -63,7 +63,7 @@ static void print_thread(const struct ending_thread *x, const struct stacks *s,
 	buf_done(&name);
 }
 
-void profile_print_endings(const struct ending *e, size_t n, const struct stacks *s,
+void profile_print_crashes(const struct crash_stacks *e, size_t n, const struct stacks *s,
 	const struct profile_view *v, struct buf *out)
 {
 	struct stack_frame *frames = xcalloc(STACKS_DEPTH, sizeof *frames);

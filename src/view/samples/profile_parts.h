@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * What the pages of profile.h share. */
-#ifndef VIEW_PROFILE_PARTS_H
-#define VIEW_PROFILE_PARTS_H
+#ifndef VIEW_SAMPLES_PROFILE_PARTS_H
+#define VIEW_SAMPLES_PROFILE_PARTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "analyze/stats/interval.h"
 #include "base/units.h"
 
 struct buf;
@@ -17,6 +19,12 @@ const char *profile_unit(enum unit unit);
 /* "file:line", without the line where that is not known (0). */
 void profile_cell_place(
 	struct table *t, const struct profile_view *v, const char *file, unsigned line);
+
+/* Of a corrected time (exact.h): "4.1 %", half of it as a part of its middle; of what is known by its bounds only those, "3.1–28 ms". */
+enum { PROFILE_INTERVAL_TEXT = 64 };
+const char *profile_interval_text(
+	char text[PROFILE_INTERVAL_TEXT], struct interval of, bool is_bound);
+void profile_cell_interval(struct table *t, struct interval of, bool is_bound);
 
 /* Of all time that was sampled, lost samples included. */
 double profile_share(const struct profile *p, double seconds);

@@ -6,18 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
-#include "analyze/texts.h"
+#include "analyze/code/source_texts.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "view/probes.h"
-#include "view/profile.h"
-#include "view/profile_parts.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/samples/probes.h"
+#include "view/samples/profile.h"
+#include "view/samples/profile_parts.h"
 #include "base/banned.h"
 
 enum { CONTEXT = 2, BAR = 8, TAB = 4 };
@@ -30,15 +30,15 @@ struct file {
 
 struct page {
 	const struct profile *p;
-	const struct texts *texts;
+	const struct source_texts *texts;
 	const struct profile_view *v;
 	struct buf *out;
 	double most_s; /* self time of the hottest line: a full bar */
 	VEC(struct file) files;
 	struct map file_index;                  /* name → index */
 	VEC(const struct profile_line *) lines; /* all, by file */
-	VEC(const struct profile_line *)
-	hot; /* chosen, of files whose text is there; then by file */
+	/* chosen, of files whose text is there; then by file */
+	VEC(const struct profile_line *) hot;
 };
 
 /* ---- what to show ---------------------------------------------------------------------------- */
@@ -60,7 +60,7 @@ static void choose(struct page *g)
 		const struct profile_line *l = &g->p->lines[i];
 		struct file *f;
 
-		if (!texts_line(g->texts, l->file, l->line).p)
+		if (!source_texts_line(g->texts, l->file, l->line).p)
 			continue;
 		f = file_of(g, l->file);
 		f->self_s += l->cost.self_value;
@@ -242,7 +242,7 @@ static void print_part(
 static void print_line(const struct page *g, const char *file, size_t line, size_t number,
 	const struct profile_line *cost)
 {
-	struct text_line text = texts_line(g->texts, file, (int)line);
+	struct text_line text = source_texts_line(g->texts, file, (int)line);
 	struct buf bar = BUF_INIT, whole = BUF_INIT;
 	size_t room = g->v->width > COSTS + number + 4 + 10 ? g->v->width - COSTS - number - 4 : 10,
 	       end;
@@ -289,7 +289,7 @@ static void print_fold(const struct page *g, size_t n, double self_s)
 
 static void print_file_head(const struct page *g, const struct file *f)
 {
-	const char *note = texts_note(g->texts, f->name);
+	const char *note = source_texts_note(g->texts, f->name);
 	struct buf name = BUF_INIT;
 
 	text_add_printable(&name, profile_path(g->v, f->name), strlen(profile_path(g->v, f->name)));
@@ -303,7 +303,7 @@ static void print_file_head(const struct page *g, const struct file *f)
 
 static void print_file(const struct page *g, const struct file *f)
 {
-	size_t n = texts_n_lines(g->texts, f->name), number = 1, folded = 0;
+	size_t n = source_texts_n_lines(g->texts, f->name), number = 1, folded = 0;
 	bool *shown = xcalloc(n + 2, sizeof *shown), is_first = true;
 	const struct profile_line **costs = xcalloc(n + 2, sizeof *costs);
 	double folded_s = 0;
@@ -331,7 +331,7 @@ static void print_file(const struct page *g, const struct file *f)
 	free(costs);
 }
 
-bool profile_print_source(const struct profile *p, const struct texts *t,
+bool profile_print_source(const struct profile *p, const struct source_texts *t,
 	const struct profile_view *v, struct buf *out)
 {
 	struct page g = { .p = p, .texts = t, .v = v, .out = out };

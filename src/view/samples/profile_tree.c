@@ -1,56 +1,70 @@
 /* SPDX-License-Identifier: MIT
  *
  * See profile.h: the call tree, and callers and callees. A tree is cut to what can be read: branches below
- * a hundredth of the time, or beyond the limit of rows, are one line; library frames that only pass a call
- * on are left out and counted on the line that follows. */
+ * a hundredth of the time, and the smallest beyond the limit of rows, are left out; library frames that only pass
+ * a call on are folded into the line that follows, which counts them, and are no rows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/calltree.h"
-#include "analyze/neighbours.h"
-#include "analyze/nodes.h"
-#include "analyze/profile.h"
-#include "analyze/stacks.h"
+#include "analyze/calls/exact.h"
+#include "analyze/calls/nodes.h"
+#include "analyze/samples/calltree.h"
+#include "analyze/samples/neighbours.h"
+#include "analyze/samples/profile.h"
+#include "analyze/samples/stacks.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "view/profile.h"
-#include "view/profile_parts.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/samples/profile.h"
+#include "view/samples/profile_parts.h"
 #include "base/banned.h"
 
 static const double SMALLEST = 0.01; /* share of the whole tree that is worth a line */
-enum { INDENT_MOST = 40, COST_COLUMNS = 17, CALLS_COLUMNS = 10 };
+enum { INDENT_MOST = 40, COST_COLUMNS = 17, INTERVAL_COLUMNS = 14, CALLS_COLUMNS = 10 };
+
+struct least { /* what is shown: nodes with more, and with as much down to that depth */
+	double total;
+	size_t depth;
+};
 
 struct page {
 	const struct stacks *s;
 	const struct profile *p;
 	const struct profile_view *v;
 	struct buf *out;
-	double least_s; /* nodes with less total are not shown */
+	struct least least;
 	struct buf guide;
+	bool has_bounds; /* of some times only those are known */
 };
 
 /* ---- what is shown --------------------------------------------------------------------------- */
 
-typedef VEC(double) totals;
+typedef VEC(struct least) places;
+
+struct place { /* a node, and how far below the root */
+	const struct calltree_node *n;
+	size_t depth;
+};
 
 /* Without recursion: a tree is as deep as its program was. */
-static void collect_totals(const struct calltree_node *root, totals *to)
+static void collect_places(const struct calltree_node *root, places *to)
 {
-	VEC(const struct calltree_node *) open = VEC_INIT;
+	VEC(struct place) open = VEC_INIT;
 
-	vec_push(&open, root);
+	vec_push(&open, (struct place){ root, 0 });
 	while (open.n) {
-		const struct calltree_node *n = open.v[--open.n];
+		struct place at = open.v[--open.n];
 
-		for (size_t i = 0; i < n->n_children; i++) {
-			vec_push(to, n->children[i]->total);
-			vec_push(&open, n->children[i]);
+		for (size_t i = 0; i < at.n->n_children; i++) {
+			const struct calltree_node *n = at.n->children[i];
+
+			vec_push(to, ((struct least){ n->total, at.depth + 1 }));
+			vec_push(&open, (struct place){ n, at.depth + 1 });
 		}
 	}
 	vec_done(&open);
@@ -58,42 +72,77 @@ static void collect_totals(const struct calltree_node *root, totals *to)
 
 static int falling(const void *a, const void *b)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	const struct least *x = a, *y = b;
 
-	return x < y ? 1 : x > y ? -1 : 0;
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return (x->depth > y->depth) - (x->depth < y->depth);
 }
 
-static double least_total(const struct calltree_node *root, size_t limit)
-{
-	totals all = VEC_INIT;
-	double least = root->total * SMALLEST;
-
-	if (!limit)
-		return 0;
-	collect_totals(root, &all);
-	if (all.n > limit) {
-		qsort(all.v, all.n, sizeof *all.v, falling);
-		least = all.v[limit - 1] > least ? all.v[limit - 1] : least;
-	}
-	vec_done(&all);
-	return least;
-}
-
-static size_t n_shown(const struct page *p, const struct calltree_node *n)
+/* Children of a node so deep that are shown: they are sorted. */
+static size_t n_shown(const struct page *p, struct place of)
 {
 	size_t k = 0;
 
-	while (k < n->n_children && n->children[k]->total >= p->least_s)
+	while (k < of.n->n_children &&
+		(of.n->children[k]->total > p->least.total ||
+			(of.n->children[k]->total >= p->least.total && of.depth < p->least.depth)))
 		k++;
 	return k;
 }
 
 /* A library's frame that only hands a call on: nobody misses it. */
-static bool is_passing(const struct page *p, const struct calltree_node *n)
+static bool is_passing(const struct page *p, struct place at)
 {
-	return p->least_s > 0 && frames_function(p->s->frames, n->function)->is_library &&
-		n->self < p->least_s && n_shown(p, n) == 1 &&
-		n->children[0]->total >= n->total - p->least_s;
+	const struct calltree_node *n = at.n;
+
+	return p->least.total > 0 && frames_function(p->s->frames, n->function)->is_library &&
+		n->self < p->least.total && n_shown(p, at) == 1 &&
+		n->children[0]->total >= n->total - p->least.total;
+}
+
+static size_t n_rows(const struct page *p, const struct calltree_node *root)
+{
+	VEC(struct place) open = VEC_INIT;
+	size_t n = 0;
+
+	vec_push(&open, (struct place){ root, 0 });
+	while (open.n) {
+		struct place of = open.v[--open.n];
+
+		for (size_t i = 0, k = n_shown(p, of); i < k; i++) {
+			struct place child = { of.n->children[i], of.depth + 1 };
+
+			n += !is_passing(p, child);
+			vec_push(&open, child);
+		}
+	}
+	vec_done(&open);
+	return n;
+}
+
+/* The largest nodes, as many as make no more rows than the limit, found by halving; frames that are folded are no rows. */
+static void choose_rows(struct page *p, const struct calltree_node *root, size_t limit)
+{
+	places all = VEC_INIT;
+	size_t fit = 0, not_fit;
+
+	p->least = (struct least){ limit ? root->total * SMALLEST : 0, SIZE_MAX };
+	if (!limit || n_rows(p, root) <= limit)
+		return;
+	collect_places(root, &all);
+	qsort(all.v, all.n, sizeof *all.v, falling);
+	for (not_fit = all.n - 1; not_fit - fit > 1;) {
+		size_t middle = fit + (not_fit - fit) / 2;
+
+		p->least = all.v[middle];
+		if (n_rows(p, root) <= limit)
+			fit = middle;
+		else
+			not_fit = middle;
+	}
+	p->least = all.v[fit];
+	vec_done(&all);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -118,6 +167,24 @@ static void print_calls(struct page *p, uint64_t calls)
 
 	units_format(text, UNIT_COUNT, (double)calls);
 	pad(p->out, CALLS_COLUMNS - 2, text);
+	style_add(p->out, STYLE_DIM, p->v->colour, "%s", text);
+	buf_adds(p->out, "  ");
+}
+
+/* Times are corrected by what tracing cost. */
+static bool has_intervals(const struct page *p)
+{
+	return nodes_have_intervals(p->s->nodes);
+}
+
+static void print_interval(struct page *p, struct interval of)
+{
+	bool is_bound = exact_is_bound(of);
+	char text[PROFILE_INTERVAL_TEXT];
+
+	p->has_bounds |= is_bound;
+	profile_interval_text(text, of, is_bound);
+	pad(p->out, INTERVAL_COLUMNS - 2, text);
 	style_add(p->out, STYLE_DIM, p->v->colour, "%s", text);
 	buf_adds(p->out, "  ");
 }
@@ -172,7 +239,7 @@ static void print_function(
 }
 
 struct level { /* a node whose children are being printed */
-	const struct calltree_node *n;
+	struct place at;
 	size_t next, shown;
 	size_t guide; /* bytes of it before the node */
 };
@@ -190,44 +257,49 @@ static size_t print_depth(struct page *p, size_t depth)
 }
 
 /* The node, or what it passes its call on to. */
-static struct level print_node(
-	struct page *p, const struct calltree_node *n, bool is_last, size_t depth)
+static struct level print_node(struct page *p, struct place at, bool is_last, size_t depth)
 {
+	const struct calltree_node *n;
 	size_t skipped = 0, guide = p->guide.n, column;
 	bool has_guide = depth > 0 && depth <= INDENT_MOST;
 
-	while (is_passing(p, n)) {
-		n = n->children[0];
+	while (is_passing(p, at)) {
+		at = (struct place){ at.n->children[0], at.depth + 1 };
 		skipped++;
 	}
+	n = at.n;
 	print_cost(p, n->total, n->self);
+	if (has_intervals(p))
+		print_interval(p, n->total_interval);
 	if (has_calls(p))
 		print_calls(p, n->n_calls);
 	style_begin(p->out, STYLE_DIM, p->v->colour);
 	buf_adds(p->out, buf_str(&p->guide));
 	if (has_guide)
 		buf_adds(p->out, is_last ? "└ " : "├ ");
-	column = COST_COLUMNS + (has_calls(p) ? CALLS_COLUMNS : 0) +
-		text_width(buf_str(&p->guide)) + (has_guide ? 2 : 0) + print_depth(p, depth);
+	column = COST_COLUMNS + (has_intervals(p) ? INTERVAL_COLUMNS : 0) +
+		(has_calls(p) ? CALLS_COLUMNS : 0) + text_width(buf_str(&p->guide)) +
+		(has_guide ? 2 : 0) + print_depth(p, depth);
 	style_end(p->out, STYLE_DIM, p->v->colour);
 	print_function(p, n, column, skipped);
 	if (has_guide)
 		buf_adds(&p->guide, is_last ? "  " : "│ ");
-	return (struct level){ n, 0, n_shown(p, n), guide };
+	return (struct level){ at, 0, n_shown(p, at), guide };
 }
 
 static void print_nodes(struct page *p, const struct calltree_node *root, size_t shown)
 {
 	VEC(struct level) open = VEC_INIT;
 
-	vec_push(&open, (struct level){ root, 0, shown, 0 });
+	vec_push(&open, ((struct level){ { root, 0 }, 0, shown, 0 }));
 	while (open.n) {
 		struct level *l = &open.v[open.n - 1];
 		size_t i = l->next++;
 
 		if (i < l->shown) {
-			struct level below =
-				print_node(p, l->n->children[i], i + 1 == l->shown, open.n - 1);
+			struct level below = print_node(p,
+				(struct place){ l->at.n->children[i], l->at.depth + 1 },
+				i + 1 == l->shown, open.n - 1);
 
 			vec_push(&open, below);
 			continue;
@@ -245,49 +317,85 @@ static void print_legend(const struct profile_view *v, double least, struct buf 
 	char text[200], share[UNITS_TEXT];
 
 	snprintf(text, sizeof text,
-		"Left out: branches under %s, and library frames that only pass a call on, as "
-		"many as (+n) says; --limit 0 shows all. ↻ calls itself.",
+		"Hidden: branches under %s, and library frames that only pass a call on ((+n): how "
+		"many); --limit 0 shows all. ↻ calls itself.",
 		units_format(share, UNIT_SHARE, least));
 	style_begin(out, STYLE_DIM, v->colour);
 	style_wrap(out, text, 0, v->width);
 	style_end(out, STYLE_DIM, v->colour);
 }
 
-void profile_print_tree(const struct calltree_node *root, const struct stacks *s,
+static void print_intervals(const struct page *p)
+{
+	style_begin(p->out, STYLE_DIM, p->v->colour);
+	style_wrap(p->out,
+		"±: how far the total may be from that of an untraced run, in nine of ten cases", 0,
+		p->v->width);
+	if (p->has_bounds)
+		style_wrap(p->out,
+			"1–2 s: lower and upper bound, where tracing took too much of the time to "
+			"say more. The shares before them are guesses between the two; for these "
+			"rows, trust a sampled run",
+			0, p->v->width);
+	style_end(p->out, STYLE_DIM, p->v->colour);
+}
+
+static void print_tree(const char *title, const struct calltree_node *root, const struct stacks *s,
 	const struct profile *p, const struct profile_view *v, struct buf *out)
 {
-	struct page page = {
-		.s = s, .p = p, .v = v, .out = out, .least_s = least_total(root, v->limit)
-	};
-	size_t shown = n_shown(&page, root);
+	struct page page = { .s = s, .p = p, .v = v, .out = out };
 
-	profile_title(v, "Call tree", out);
+	profile_title(v, title, out);
 	if (!root->n_children) {
 		buf_adds(out, "no samples match\n");
 		return;
 	}
-	style_add(out, STYLE_BOLD, v->colour, "  total    self  %sfunction\n",
-		has_calls(&page) ? "   calls  " : "");
-	print_nodes(&page, root, shown);
-	if (page.least_s > 0 && v->legend)
-		print_legend(v, profile_share(p, page.least_s), out);
+	choose_rows(&page, root, v->limit);
+	style_add(out, STYLE_BOLD, v->colour, "  total    self  %s%sfunction\n",
+		has_intervals(&page) ? "     ± total  " : "", has_calls(&page) ? "   calls  " : "");
+	print_nodes(&page, root, n_shown(&page, (struct place){ root, 0 }));
+	if (has_intervals(&page) && v->legend)
+		print_intervals(&page);
+	if (page.least.total > 0 && v->legend)
+		print_legend(v, profile_share(p, page.least.total), out);
 	buf_done(&page.guide);
 }
 
+void profile_print_tree(const struct calltree_node *root, const struct stacks *s,
+	const struct profile *p, const struct profile_view *v, struct buf *out)
+{
+	print_tree("Call tree", root, s, p, v, out);
+}
+
+void profile_print_imports(const struct calltree_node *root, const struct stacks *s,
+	const struct profile *p, const struct profile_view *v, struct buf *out)
+{
+	if (root->n_children)
+		print_tree("Imports", root, s, p, v, out);
+}
+
 /* ---- callers and callees --------------------------------------------------------------------- */
+
+static bool is_corrected(const struct neighbours *x)
+{
+	return x->is_exact && x->n_callees && units_is_known(x->callees[0].interval.low);
+}
 
 static void add_neighbour(struct table *t, const struct neighbours *of, const struct neighbour *n,
 	const struct stacks *s, const struct profile_view *v, bool is_callers)
 {
 	const struct stack_function *f = frames_function(s->frames, n->function);
 	double part = of->total > 0 ? n->value / of->total : 0;
+	bool is_bound = exact_is_bound(n->interval);
 	struct buf bar = BUF_INIT;
 	char text[UNITS_TEXT];
 
 	style_bar(&bar, part, 8);
 	table_cell_unit(t, UNIT_SHARE, part);
 	table_cell(t, "%s", buf_str(&bar));
-	table_cell(t, "%s", units_format(text, s->unit, n->value));
+	table_cell(t, "%s", units_format(text, s->unit, is_bound ? n->raw : n->value));
+	if (is_corrected(of))
+		profile_cell_interval(t, n->interval, is_bound);
 	if (of->is_exact && n->is_none)
 		table_cell(t, "%s", "");
 	else if (of->is_exact)
@@ -306,12 +414,14 @@ static void add_neighbour(struct table *t, const struct neighbours *of, const st
 static struct table *neighbour_table(
 	const struct neighbours *x, const struct stacks *s, bool is_callers)
 {
-	struct table_column columns[6];
+	struct table_column columns[7];
 	size_t n = 0;
 
 	columns[n++] = (struct table_column){ "of it", TABLE_RIGHT, TEXT_CUT_END, 0 };
-	columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0 };
+	columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0, 1 };
 	columns[n++] = (struct table_column){ profile_unit(s->unit), TABLE_RIGHT, TEXT_CUT_END, 0 };
+	if (is_corrected(x))
+		columns[n++] = (struct table_column){ "±", TABLE_RIGHT, TEXT_CUT_END, 0, 2 };
 	if (x->is_exact)
 		columns[n++] = (struct table_column){ "ncalls", TABLE_RIGHT, TEXT_CUT_END, 0 };
 	columns[n++] = (struct table_column){ is_callers ? "called by" : "calls", TABLE_LEFT,

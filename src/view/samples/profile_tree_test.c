@@ -8,13 +8,13 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/calltree.h"
-#include "analyze/exact.h"
-#include "analyze/neighbours.h"
-#include "analyze/paths.h"
-#include "analyze/stacks_rig.h"
+#include "analyze/calls/exact.h"
+#include "analyze/samples/calltree.h"
+#include "analyze/samples/neighbours.h"
+#include "analyze/samples/paths.h"
+#include "analyze/samples/stacks_rig.h"
 #include "base/buf.h"
-#include "view/profile.h"
+#include "view/samples/profile.h"
 
 enum { DEEP = 40000 };
 

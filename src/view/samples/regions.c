@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * See regions.h. */
-#include "view/regions.h"
+#include "view/samples/regions.h"
 
-#include "analyze/regions.h"
+#include "analyze/samples/regions.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/units.h"
-#include "view/profile.h"
-#include "view/profile_parts.h"
+#include "view/samples/profile.h"
+#include "view/samples/profile_parts.h"
 #include "base/banned.h"
 
 void regions_print(
@@ -44,7 +44,7 @@ void regions_print(
 		table_emit(table, out, v->width, v->colour);
 		profile_more(v, n, r->n, out);
 	} else {
-		buf_adds(out, "the program named none: with leadline.region(\"name\"): …\n");
+		buf_adds(out, "the program named no regions: with leadline.region(\"name\"): …\n");
 	}
 	table_free(table);
 }

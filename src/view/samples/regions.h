@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Regions the program has named, as a table and as JSON. */
-#ifndef VIEW_REGIONS_H
-#define VIEW_REGIONS_H
+#ifndef VIEW_SAMPLES_REGIONS_H
+#define VIEW_SAMPLES_REGIONS_H
 
 struct buf;
 struct profile_view;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * See top.h: settings, keys and the order of rows. The screen is top_draw.c. */
-#include "view/top.h"
+#include "view/samples/top.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/xalloc.h"
-#include "view/keys.h"
+#include "view/kit/keys.h"
 #include "base/banned.h"
 
 void top_init(struct top *t)
@@ -248,6 +248,9 @@ static bool choose(struct top *t, uint32_t key, const struct live_view *v)
 		return true;
 	case 'g':
 		t->select.state = STACKS_GIL;
+		return true;
+	case 'y':
+		t->select.state = STACKS_RUNNABLE;
 		return true;
 	case 'a':
 		t->select.pid = t->select.tid = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The live view: its settings, what keys do to them, and the screen drawn into a grid. Knows neither
- * terminal nor clock: analyze/live in, cells out.
+ * terminal nor clock: analyze/samples/live in, cells out.
  *
  *	struct top t;
  *	top_init(&t);
@@ -9,14 +9,14 @@
  *	top_draw(&t, v, &facts, &grid);
  *
  * From 60 × 12 on all of it fits; smaller screens show what they can. */
-#ifndef VIEW_TOP_H
-#define VIEW_TOP_H
+#ifndef VIEW_SAMPLES_TOP_H
+#define VIEW_SAMPLES_TOP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/live.h"
+#include "analyze/samples/live.h"
 
 struct grid;
 

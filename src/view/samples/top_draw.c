@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/grid.h"
-#include "view/style.h"
-#include "view/top.h"
+#include "view/kit/grid.h"
+#include "view/kit/style.h"
+#include "view/samples/top.h"
 #include "base/banned.h"
 
 enum { HEAD_ROWS = 3, COLUMN_SHARE = 7, COLUMN_TIME = 9, BAR = 8, GRAPH_MOST = 30 };
@@ -146,7 +146,10 @@ static const char *state_words(enum stacks_state state)
 		return "on CPU";
 	case STACKS_GIL:
 		return "holding the GIL";
+	case STACKS_RUNNABLE:
+		return "ready without a CPU";
 	case STACKS_WAIT:
+	case STACKS_STATES_:
 		break;
 	}
 	return "waiting";
@@ -172,9 +175,10 @@ static void draw_selection(struct screen *s)
 		buf_printf(&text, ", /%s", s->t->filter);
 	at = grid_put(s->g, 2, at, STYLE_BOLD, buf_str(&text)) + 2;
 	buf_clear(&text);
-	buf_printf(&text, "%s  %s samples, %llu lost", units_format(rate, UNIT_HERTZ, v->rate_hz),
-		units_format(samples, UNIT_COUNT, (double)v->n_samples),
-		(unsigned long long)v->n_lost);
+	buf_printf(&text, "%s  %s samples", units_format(rate, UNIT_HERTZ, v->rate_hz),
+		units_format(samples, UNIT_COUNT, (double)v->n_samples));
+	if (v->n_lost)
+		buf_printf(&text, ", %llu lost", (unsigned long long)v->n_lost);
 	if (s->g->columns - at >= 52)
 		buf_printf(&text, ", %llu shortened", (unsigned long long)v->n_shortened);
 	grid_field(s->g, 2, at, s->g->columns - at, v->n_lost ? STYLE_WARNING : STYLE_DIM,
@@ -292,7 +296,7 @@ static void draw_empty(struct screen *s, int row)
 		snprintf(text, sizeof text, "No Python stack was seen.");
 	else
 		snprintf(text, sizeof text,
-			"Nothing was %s%s: w shows all time, waiting included%s.",
+			"Nothing was %s%s: w shows all time, including waiting%s.",
 			s->t->select.state == STACKS_WALL ? "sampled"
 							  : state_words(s->t->select.state),
 			s->t->select.tid ? " in this thread" : "",
@@ -401,12 +405,12 @@ static void draw_help(struct screen *s, int top, int end)
 		{ "1 2 3 4, s", "sort by a column" },
 		{ "/ or f", "filter, Esc clears" },
 		{ "l", "lines or functions" },
-		{ "c w g", "CPU, wall, GIL" },
+		{ "c w g y", "CPU wall GIL ready" },
 		{ "t", "threads" },
 		{ "Enter, a", "one thread, all" },
 		{ "+ -", "length of window" },
 		{ "p, space", "pause the view" },
-		{ "r", "sum up anew" },
+		{ "r", "restart the sums" },
 		{ "o", "program's output" },
 		{ "arrows", "scroll, PgUp …" },
 		{ "? or h", "this help" },

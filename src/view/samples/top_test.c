@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "view/grid.h"
-#include "view/keys.h"
-#include "view/top.h"
+#include "view/kit/grid.h"
+#include "view/kit/keys.h"
+#include "view/samples/top.h"
 
 static const struct live_row functions[] = {
 	{ "matmul", "/home/user/project/examples/two_layer_net_pure.py", 22, false, { 3.71, 3.71 },
@@ -154,7 +154,7 @@ static void small_screen(void **state)
 	assert_screen(&t, 12, 60,
 		"leadline top 4711 python3.11 examples…  CPython 3.11.2  0:12\n"
 		"CPU 101 % ⣠⣶⣆⣴⣧⣠⣾ RSS 9.65 MiB ⣠⣶⣆⣴⣧⣠⣾  GIL  98 %  threads 2\n"
-		"last 5 s, on CPU  1.00 kHz  12.7 k samples, 0 lost\n"
+		"last 5 s, on CPU  1.00 kHz  12.7 k samples\n"
 		" ▾%self %total   self s  total s  function       where\n"
 		"   74.2   74.2    11.20    11.20  matmul         …pure.py:22\n"
 		"    8.0    8.4     0.90     0.95  update         …pure.py:71\n"
@@ -173,7 +173,7 @@ static void usual_screen(void **state)
 	assert_screen(&t, 24, 80,
 		"leadline top 4711 python3.11 examples/two_layer_net_pure.…  CPython 3.11.2  0:12\n"
 		"CPU 101 % ⣀⣠⣤⣶⣾⣧⣀⣤⣴⣶⣿⣆⣀⣤⣴⣾⣿ RSS 9.65 MiB ⣀⣠⣤⣶⣾⣧⣀⣤⣴⣶⣿⣆⣀⣤⣴⣾⣿  GIL  98 %  threads 2\n"
-		"last 5 s, on CPU  1.00 kHz  12.7 k samples, 0 lost, 31 shortened\n"
+		"last 5 s, on CPU  1.00 kHz  12.7 k samples, 31 shortened\n"
 		" ▾%self %total   self s  total s  function                  where\n"
 		"   74.2   74.2    11.20    11.20  matmul                    …ayer_net_pure.py:22\n"
 		"    8.0    8.4     0.90     0.95  update                    …ayer_net_pure.py:71\n"
@@ -194,7 +194,7 @@ static void large_screen(void **state)
 		"                                      CPython 3.11.2  0:12\n"
 		"CPU 101 % ⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿ RSS 9.65 MiB "
 		"⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿  GIL  98 %  threads 2\n"
-		"last 5 s, on CPU  1.00 kHz  12.7 k samples, 0 lost, 31 shortened\n"
+		"last 5 s, on CPU  1.00 kHz  12.7 k samples, 31 shortened\n"
 		" ▾%self %total   self s  total s            function                         "
 		"where\n"
 		"   74.2   74.2    11.20    11.20  █████▉    matmul                           "
@@ -219,7 +219,7 @@ static void lines_screen(void **state)
 	assert_screen(&t, 12, 80,
 		"leadline top 4711 python3.11 examples/two_layer_net_pure.…  CPython 3.11.2  0:12\n"
 		"CPU 101 % ⣀⣠⣤⣶⣾⣧⣀⣤⣴⣶⣿⣆⣀⣤⣴⣾⣿ RSS 9.65 MiB ⣀⣠⣤⣶⣾⣧⣀⣤⣴⣶⣿⣆⣀⣤⣴⣾⣿  GIL  98 %  threads 2\n"
-		"last 5 s, on CPU  1.00 kHz  12.7 k samples, 0 lost, 31 shortened\n"
+		"last 5 s, on CPU  1.00 kHz  12.7 k samples, 31 shortened\n"
 		" ▾%self %total   self s  total s  line                      function\n"
 		"   60.0   60.0     9.00     9.00  two_layer_net_pure.py:30  matmul\n"
 		"   14.0   14.0     2.00     2.00  two_layer_net_pure.py:29  matmul\n"
@@ -235,7 +235,7 @@ static void threads_screen(void **state)
 	assert_screen(&t, 12, 60,
 		"leadline top 4711 python3.11 examples…  CPython 3.11.2  0:12\n"
 		"CPU 101 % ⣠⣶⣆⣴⣧⣠⣾ RSS 9.65 MiB ⣠⣶⣆⣴⣧⣠⣾  GIL  98 %  threads 2\n"
-		"last 5 s, on CPU  1.00 kHz  12.7 k samples, 0 lost\n"
+		"last 5 s, on CPU  1.00 kHz  12.7 k samples\n"
 		"thread           CPU%  GIL%  state      in\n"
 		"worker 4712        97    95  runs, GIL  matmul  two_layer_n…\n"
 		"MainThread 4711     2     0  waits      wait  threading.py:…\n"
@@ -251,11 +251,11 @@ static void help_screen(void **state)
 	assert_screen(&t, 12, 60,
 		"leadline top 4711 python3.11 examples…  CPython 3.11.2  0:12\n"
 		"CPU 101 % ⣠⣶⣆⣴⣧⣠⣾ RSS 9.65 MiB ⣠⣶⣆⣴⣧⣠⣾  GIL  98 %  threads 2\n"
-		"last 5 s, on CPU  1.00 kHz  12.7 k samples, 0 lost\n"
+		"last 5 s, on CPU  1.00 kHz  12.7 k samples\n"
 		"1 2 3 4, s sort by a column   p, space   pause the view\n"
-		"/ or f     filter, Esc clears r          sum up anew\n"
+		"/ or f     filter, Esc clears r          restart the sums\n"
 		"l          lines or functions o          program's output\n"
-		"c w g      CPU, wall, GIL     arrows     scroll, PgUp …\n"
+		"c w g y    CPU wall GIL ready arrows     scroll, PgUp …\n"
 		"t          threads            ? or h     this help\n"
 		"Enter, a   one thread, all    q          quit\n"
 		"+ -        length of window\n"
@@ -559,5 +559,5 @@ int main(void)
 		cmocka_unit_test(sequences_are_keys),
 	};
 
-	return cmocka_run_group_tests_name("view/top", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("view/samples/top", tests, NULL, NULL);
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * See op_allocations.h. */
-#include "view/op_allocations.h"
+ * See allocations.h. */
+#include "view/torch/allocations.h"
 
 #include <inttypes.h>
 
-#include "analyze/op_allocations.h"
+#include "analyze/torch/allocations.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/units.h"
-#include "view/ops.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 enum { INDENT = 10, WIDEST = OP_CURVE / 2, LARGEST = 10 };
@@ -40,7 +40,8 @@ static void print_peak_parts(
 	struct buf text = BUF_INIT;
 	char bytes[UNITS_TEXT];
 
-	buf_adds(&text, "at the peak, by where it was allocated and when released (estimates):");
+	buf_adds(&text,
+		"at the peak, judged by where it was allocated and when released (estimates):");
 	for (unsigned i = 0; i < OP_N_HELD; i++)
 		if (d->at_peak_bytes[i])
 			buf_printf(&text, "%s %s %s", text.data[text.n - 1] == ':' ? "" : ",",
@@ -66,7 +67,7 @@ static void print_device(const struct op_allocations *x, const struct op_allocat
 	if (*d->peak_operator || *d->peak_step)
 		buf_printf(&text, " (%s%s%s)", d->peak_operator,
 			*d->peak_operator && *d->peak_step ? ", " : "", d->peak_step);
-	buf_printf(&text, "; %s at the begin, %s at the end",
+	buf_printf(&text, "; %s at the start, %s at the end",
 		units_format(first, UNIT_BYTES, (double)d->first_bytes),
 		units_format(last, UNIT_BYTES, (double)d->last_bytes));
 	if (d->peak_reserved_bytes)
@@ -152,8 +153,10 @@ void op_allocations_print(const struct op_allocations *x, const struct ops_view 
 	if (!x->n_devices) {
 		buf_adds(out,
 			ops_absent(v,
-				"no allocation was recorded; profile with profile_memory=True to "
-				"see them\n"));
+				v->is_light ? "no allocation was recorded; record with leadline "
+					      "run --torch=full to see them\n"
+					    : "no allocation was recorded; profile with "
+					      "profile_memory=True to see them\n"));
 		return;
 	}
 	buf_printf(out, "in use during %s:\n", units_format(span, UNIT_SECONDS, x->seconds));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The memory of a PyTorch trace: curves, what allocated it, the largest allocations; in the terminal and as JSON. */
-#ifndef VIEW_OP_ALLOCATIONS_H
-#define VIEW_OP_ALLOCATIONS_H
+#ifndef VIEW_TORCH_ALLOCATIONS_H
+#define VIEW_TORCH_ALLOCATIONS_H
 
 struct buf;
 struct op_allocations;

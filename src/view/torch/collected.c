@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * See op_collected.h. */
-#include "view/op_collected.h"
+ * See collected.h. */
+#include "view/torch/collected.h"
 
 #include <string.h>
 
-#include "analyze/op_collected.h"
+#include "analyze/torch/collected.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -37,6 +37,13 @@ void op_collected_print(const struct op_collected *c, const char *path, struct b
 	if (c->n_processes > 1)
 		buf_printf(out, " of %s processes",
 			units_format(n, UNIT_COUNT, (double)c->n_processes));
+	if (c->cost_ns) {
+		buf_printf(out, ", about %s of collecting each",
+			units_format(n, UNIT_SECONDS, (double)c->cost_ns / 1e9));
+		if (units_is_known(c->slowdown))
+			buf_printf(out, " (%s slower in the thread that ran most)",
+				units_format(n, UNIT_SHARE, c->slowdown));
+	}
 	text_add_line(out, "   more: leadline report %s --ops", path);
 	op_collected_print_unseen(c, out);
 }
@@ -48,15 +55,18 @@ void op_collected_print_unseen(const struct op_collected *c, struct buf *out)
 	if (c->n_gaps)
 		buf_printf(out,
 			"Operators not seen for %s (%s time%s): the program's own profiler was on, "
-			"and torch allows one in a thread.\n",
+			"and torch allows one per thread.\n",
 			units_format(t, UNIT_SECONDS, (double)c->gap_ns / 1e9),
 			units_format(n, UNIT_COUNT, (double)c->n_gaps), plural(c->n_gaps));
 	if (c->n_threads_unseen)
 		buf_printf(out,
-			"Operators not seen in %s thread%s that ran before torch was imported.\n",
+			"Operators not seen in %s thread%s that started before torch was "
+			"imported.\n",
 			units_format(n, UNIT_COUNT, (double)c->n_threads_unseen),
 			plural(c->n_threads_unseen));
 	if (c->n_lost)
-		buf_printf(out, "Operator calls lost: %s, faster than they could be written.\n",
+		buf_printf(out,
+			"Operator calls lost: %s, because they came faster than they could be "
+			"written.\n",
 			units_format(n, UNIT_COUNT, (double)c->n_lost));
 }

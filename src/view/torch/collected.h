@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What was collected of PyTorch's operators, in lines of text. Nothing where nobody asked for them. */
-#ifndef VIEW_OP_COLLECTED_H
-#define VIEW_OP_COLLECTED_H
+#ifndef VIEW_TORCH_COLLECTED_H
+#define VIEW_TORCH_COLLECTED_H
 
 struct buf;
 struct op_collected;

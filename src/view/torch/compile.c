@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * See op_compile.h. */
-#include "view/op_compile.h"
+ * See compile.h. */
+#include "view/torch/compile.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/op_compile.h"
-#include "analyze/op_compile_told.h"
+#include "analyze/torch/compile.h"
+#include "analyze/torch/compile_log.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/ops.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 enum { BAR = 30 };
@@ -32,7 +32,7 @@ static void print_sums(const struct op_compile *x, const struct ops_view *v, str
 		units_format(share, UNIT_SHARE, x->span_s > 0 ? x->seconds / x->span_s : 0));
 	if (x->n_tuning)
 		buf_printf(&text,
-			", with %" PRIu64 " times that kernels were measured to choose one",
+			", with %" PRIu64 " times kernels were measured to choose the fastest",
 			x->n_tuning);
 	if (x->n_scripts)
 		buf_printf(&text, "; %" PRIu64 " by torch.jit, for %s", x->n_scripts,
@@ -44,15 +44,15 @@ static void print_sums(const struct op_compile *x, const struct ops_view *v, str
 			"; %" PRIu64 " of frames that had been compiled before (recompiles)",
 			x->n_again);
 	if (x->n_cached)
-		buf_printf(&text, "; %" PRIu64 " took code of an earlier process from the cache",
+		buf_printf(&text, "; %" PRIu64 " took code from the cache of an earlier process",
 			x->n_cached);
 	buf_adds(&text, ".");
 	if (x->n > x->n_scripts || x->n_calls)
 		buf_printf(&text, " Code of torch.compile was called %" PRIu64 " times%s",
 			x->n_calls, x->n_breaks ? "" : ".");
 	if (x->n_breaks)
-		buf_printf(
-			&text, ", %" PRIu64 " of them to go on after a graph break.", x->n_breaks);
+		buf_printf(&text, ", %" PRIu64 " of them to continue after a graph break.",
+			x->n_breaks);
 	if (x->triton_s > 0)
 		buf_printf(&text, " Kernels that inductor wrote ran for %s on the device.",
 			units_format(time, UNIT_SECONDS, x->triton_s));
@@ -128,10 +128,9 @@ static void print_frames(const struct op_compile *x, const struct ops_view *v, s
 	table_emit(table, out, v->width, v->colour);
 	table_free(table);
 	style_wrap(out,
-		"\"first\" and \"later\" are times of calls, without compiling; \"as long as\" is "
-		"how many later calls take as long as compiling did: code that became twice as "
-		"fast has paid for it after that "
-		"many; \"break in\": it goes on after a graph break in that frame",
+		"first, later: time of a call, without compiling; as long as: how many later calls "
+		"take as long as compiling did (code that became twice as fast has paid off after "
+		"that many); break in: it continues after a graph break in that frame",
 		0, v->width);
 }
 
@@ -198,12 +197,12 @@ static const char *base_name(const char *path)
 }
 
 /* Why graphs broke, where the program was asked. */
-static void print_told(const struct op_told *told, const struct ops_view *v, struct buf *out)
+static void print_told(const struct op_compile_log *told, const struct ops_view *v, struct buf *out)
 {
 	struct buf text = BUF_INIT;
 
 	for (size_t i = 0; i < told->n_breaks && i < v->limit; i++) {
-		const struct op_told_break *b = &told->breaks[i];
+		const struct op_compile_log_break *b = &told->breaks[i];
 
 		buf_clear(&text);
 		buf_printf(&text, "graph break at %s: %s, line %" PRIu64 ": ", base_name(b->file),
@@ -225,8 +224,8 @@ static void print_break(const struct op_break *b, bool is_first, struct buf *out
 {
 	if (is_first)
 		buf_addc(out, '\n');
-	text_add_line(
-		out, "graph break at %s: gone on after it %" PRIu64 " times", b->where, b->n_times);
+	text_add_line(out, "graph break at %s: continued after it %" PRIu64 " times", b->where,
+		b->n_times);
 }
 
 void op_compile_print(const struct op_compile *x, const struct ops_view *v, struct buf *out)
@@ -235,15 +234,15 @@ void op_compile_print(const struct op_compile *x, const struct ops_view *v, stru
 	if (!x->n && !x->n_calls) {
 		buf_adds(out,
 			ops_absent(v,
-				"nothing was compiled in this trace, and nothing that "
-				"torch.compile made ran\n"));
+				"nothing was compiled in this trace, and no code of torch.compile "
+				"ran\n"));
 		return;
 	}
 	print_sums(x, v, out);
 	if (x->stages_s[OP_STAGE_OTHER] < x->seconds * 0.999)
 		print_stages(x, v, out);
 	else if (x->n > x->n_scripts)
-		buf_adds(out, "in which stages: leadline run --torch=full tells\n");
+		buf_adds(out, "to see the stages: leadline run --torch=full\n");
 	if (x->n_frames)
 		print_frames(x, v, out);
 	for (size_t i = 0; i < x->n_places && i < v->limit; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What torch.compile did, in the terminal and as JSON. */
-#ifndef VIEW_OP_COMPILE_H
-#define VIEW_OP_COMPILE_H
+#ifndef VIEW_TORCH_COMPILE_H
+#define VIEW_TORCH_COMPILE_H
 
 struct buf;
 struct op_compile;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * See ops_diff.h. */
-#include "view/ops_diff.h"
+ * See diff.h. */
+#include "view/torch/diff.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/ops_diff.h"
+#include "analyze/torch/diff.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "view/diff.h"
-#include "view/ops.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 static const char *const words[] = { "in the whole trace", "as shares of each trace",

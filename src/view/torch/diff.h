@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What changed from one PyTorch trace to another, as a table and as JSON. */
-#ifndef VIEW_OPS_DIFF_H
-#define VIEW_OPS_DIFF_H
+#ifndef VIEW_TORCH_DIFF_H
+#define VIEW_TORCH_DIFF_H
 
 struct buf;
 struct ops_diff;

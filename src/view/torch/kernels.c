@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * See op_overview.h: what ran on the device. */
+ * See overview.h: what ran on the device. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/op_events.h"
-#include "analyze/op_kernels.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/kernels.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/units.h"
-#include "view/op_overview.h"
-#include "view/ops.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/torch/overview.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 enum { DIMENSIONS = 40, WIDE = 100, WIDER = 140 };
@@ -39,8 +39,8 @@ static void print_sums(const struct op_kernels *kernels, const struct ops_view *
 		units_format(share, UNIT_SHARE, kernels->tensor_core_s / kernels->kernel_s));
 	if (units_is_known(kernels->blocks_per_sm))
 		buf_printf(&text,
-			"; by time %s blocks per multiprocessor and %s occupancy, as the profiler "
-			"estimates",
+			"; weighted by time, %s blocks per multiprocessor and %s occupancy, as the "
+			"profiler estimates",
 			units_format(blocks, UNIT_RATIO, kernels->blocks_per_sm),
 			units_format(occupancy, UNIT_SHARE, kernels->occupancy));
 	style_wrap(out, buf_str(&text), 0, v->width);

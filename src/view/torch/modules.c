@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT
- * See op_modules.h. */
-#include "view/op_modules.h"
+ * See modules.h. */
+#include "view/torch/modules.h"
 
 #include <stdio.h>
 
-#include "analyze/op_modules.h"
+#include "analyze/torch/modules.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/units.h"
-#include "view/ops.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 enum { INDENT = 2, DEEPEST = 40 }; /* indented at most */
 
 static struct table *new_table(const struct op_modules *m)
 {
-	struct table_column columns[9] = {
+	struct table_column columns[11] = {
 		{ .title = "module", .cut = TEXT_CUT_END, .min_width = 16 }
 	};
 	size_t n = 1;
-	const char *const titles[] = { "calls", "total", "self",
-		m->has_backward ? "backward" : NULL, m->has_device ? "GPU" : NULL,
-		m->has_device ? "self GPU" : NULL, m->has_device ? "launches" : NULL,
-		m->has_device ? NULL : "operators" };
+	const char *const titles[] = { "%", "calls", "total", "self",
+		m->has_backward ? "backward" : NULL, m->has_memory ? "memory" : NULL,
+		m->has_device ? "GPU" : NULL, m->has_device ? "self GPU" : NULL,
+		m->has_device ? "launches" : NULL, m->has_device ? NULL : "operators" };
 
 	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
 		if (titles[i])
@@ -36,12 +36,18 @@ static void add_row(struct table *table, const struct op_modules *all, const str
 {
 	int indent = INDENT * (int)(m->depth < DEEPEST ? m->depth : DEEPEST);
 
-	table_cell(table, "%*s%s", indent, "", m->name);
+	if (*m->path)
+		table_cell(table, "%*s%s (%s)", indent, "", m->path, m->name);
+	else
+		table_cell(table, "%*s%s", indent, "", m->name);
+	table_cell_unit(table, UNIT_SHARE, m->share);
 	table_cell_unit(table, UNIT_COUNT, (double)m->n_calls);
 	table_cell_unit(table, UNIT_SECONDS, m->seconds);
 	table_cell_unit(table, UNIT_SECONDS, m->self_s);
 	if (all->has_backward)
 		table_cell_unit(table, UNIT_SECONDS, m->backward_s);
+	if (all->has_memory)
+		table_cell_unit(table, UNIT_BYTES, (double)m->bytes);
 	if (all->has_device) {
 		table_cell_unit(table, UNIT_SECONDS, m->device_s);
 		table_cell_unit(table, UNIT_SECONDS, m->self_device_s);
@@ -60,8 +66,10 @@ void op_modules_print(const struct op_modules *modules, const struct ops_view *v
 	if (!modules->n) {
 		buf_adds(out,
 			ops_absent(v,
-				"no call of a module was recorded; profile with with_stack=True to "
-				"see them\n"));
+				v->is_light ? "no call of a module was recorded; record with "
+					      "leadline run --torch=full to see them\n"
+					    : "no call of a module was recorded; profile with "
+					      "with_stack=True to see them\n"));
 		return;
 	}
 	table = new_table(modules);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The modules of a model as a tree, in the terminal and as JSON. */
-#ifndef VIEW_OP_MODULES_H
-#define VIEW_OP_MODULES_H
+#ifndef VIEW_TORCH_MODULES_H
+#define VIEW_TORCH_MODULES_H
 
 struct buf;
 struct op_modules;

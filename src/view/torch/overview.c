@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * See op_overview.h. */
-#include "view/op_overview.h"
+ * See overview.h. */
+#include "view/torch/overview.h"
 
+#include <inttypes.h>
 #include <math.h>
 
-#include "analyze/finding.h"
-#include "analyze/op_advice.h"
-#include "analyze/op_events.h"
-#include "analyze/op_steps.h"
+#include "advise/advice.h"
+#include "advise/finding.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/phases.h"
+#include "analyze/torch/steps.h"
+#include "analyze/torch/work.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "view/finding.h"
-#include "view/ops.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 enum { BAR = 30, NARROW = 100 };
@@ -38,7 +41,7 @@ static void print_device(const struct op_events *x, const struct op_steps *s, st
 		text_add_line(out, "%-22s %s%s", "device", x->device_name,
 			x->n_devices > 1 ? ", and others" : "");
 	print_figure("busy", UNIT_SHARE, s->busy_s / s->seconds,
-		"   of the steps a kernel, copy or fill ran", out);
+		"   of the steps' time, a kernel, copy or fill ran", out);
 	print_figure("SM efficiency", UNIT_SHARE, s->sm_efficiency,
 		"   estimate: multiprocessors with work", out);
 	print_figure("occupancy", UNIT_SHARE, s->occupancy, "   estimate, of kernel time", out);
@@ -73,7 +76,7 @@ static void print_parts(const struct op_steps *s, const struct ops_view *v, stru
 }
 
 /* Savings of time alone: nothing else is added up. */
-static size_t count_savings(const struct op_advice *advice)
+static size_t count_savings(const struct advice *advice)
 {
 	size_t n = 0;
 
@@ -83,7 +86,7 @@ static size_t count_savings(const struct op_advice *advice)
 	return n;
 }
 
-static void print_advice(const struct op_advice *advice, const struct op_steps *s,
+static void print_advice(const struct advice *advice, const struct op_steps *s,
 	const struct ops_view *v, struct buf *out)
 {
 	char saving[UNITS_TEXT], share[UNITS_TEXT];
@@ -93,10 +96,11 @@ static void print_advice(const struct op_advice *advice, const struct op_steps *
 		return;
 	style_add(out, STYLE_BOLD, v->colour, "\nWhat to change\n");
 	findings_print(advice->v, advice->n, v->colour, v->width, out);
-	if (count_savings(advice) > 1) {
+	if (count_savings(advice) > 1 && !units_is_known(advice->together_s)) {
+		style_wrap(out, "Savings overlap and do not add up.", 0, v->width);
+	} else if (count_savings(advice) > 1) {
 		buf_printf(&text,
-			"Savings overlap and do not add up: together at most %s (%s of the "
-			"steps).",
+			"Savings overlap and do not add up: together at most %s (%s of the steps).",
 			units_format(saving, UNIT_SECONDS, advice->together_s),
 			units_format(share, UNIT_SHARE, advice->together_s / s->seconds));
 		style_wrap(out, buf_str(&text), 0, v->width);
@@ -108,36 +112,150 @@ static void print_advice(const struct op_advice *advice, const struct op_steps *
 static const char *const found[] = {
 	[OP_STEPS_ALL] = "without steps that are marked (prof.step()) or could be found",
 	[OP_STEPS_MARKED] = "",
-	[OP_STEPS_OPTIMIZER] = " (each to the end of a call of the optimizer)",
+	[OP_STEPS_OPTIMIZER] = " (each ends with a call of the optimizer)",
 	[OP_STEPS_DATALOADER] = " (each from one batch of the DataLoader to the next)",
-	[OP_STEPS_PERIOD] = " (found by operators that come again in the same order)",
+	[OP_STEPS_PERIOD] = " (found by operators that recur in the same order)",
+	[OP_STEPS_TOLD] = " (marked by leadline.torch.step())",
 };
+
+static void add_found(const struct op_steps *steps, struct buf *out)
+{
+	if (steps->how == OP_STEPS_OPTIMIZER && steps->n_calls > 1)
+		buf_printf(out, " (each ends with the last of %u optimizer calls)", steps->n_calls);
+	else if (steps->how != OP_STEPS_ALL)
+		buf_adds(out, found[steps->how]);
+}
+
+/* Whose steps, where others make some, too; and what one of them is made of. */
+static void add_kind(const struct op_steps *steps, struct buf *out)
+{
+	if (steps->n_processes > 1)
+		buf_printf(out,
+			" These are the steps of process %" PRIu32
+			", one of %u that make steps; --distributed compares all.",
+			steps->pid, steps->n_processes);
+	if (steps->n_micro > 1)
+		buf_printf(out,
+			" Each adds up the gradients of %u batches (gradient accumulation).",
+			steps->n_micro);
+}
+
+static void add_steps(const struct op_steps *steps, const char *total, struct buf *out)
+{
+	char median[UNITS_TEXT], rate[UNITS_TEXT];
+
+	buf_printf(out, "%zu step%s", steps->n, steps->n == 1 ? "" : "s");
+	add_found(steps, out);
+	buf_printf(out, " in %s", total);
+	if (steps->n > 1)
+		buf_printf(out, " (%s steps/s), the median %s",
+			units_format(rate, UNIT_RATIO, (double)steps->n / steps->seconds),
+			units_format(median, UNIT_SECONDS, steps->median_s));
+}
 
 static void print_how(const struct op_steps *steps, const struct ops_view *v, struct buf *out)
 {
-	char total[UNITS_TEXT], median[UNITS_TEXT], rate[UNITS_TEXT];
-	struct buf text = BUF_INIT;
+	char total[UNITS_TEXT];
+	struct buf text = BUF_INIT, kind = BUF_INIT;
 
 	units_format(total, UNIT_SECONDS, steps->seconds);
 	if (steps->how == OP_STEPS_ALL)
 		buf_printf(&text, "%s %s", total, found[steps->how]);
 	else
-		buf_printf(&text, "%zu steps%s in %s (%s steps/s), the median %s", steps->n,
-			found[steps->how], total,
-			units_format(rate, UNIT_RATIO, (double)steps->n / steps->seconds),
-			units_format(median, UNIT_SECONDS, steps->median_s));
-	buf_adds(&text, "; each moment counts for the first of these that ran:");
+		add_steps(steps, total, &text);
+	add_kind(steps, &kind);
+	buf_printf(&text, "%s%s", kind.n ? "." : "; each", buf_str(&kind));
+	buf_printf(
+		&text, "%s moment counts for the first of these that ran:", kind.n ? " Each" : "");
 	style_wrap(out, buf_str(&text), 0, v->width);
 	buf_done(&text);
+	buf_done(&kind);
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+static void add_phase_note(const struct op_phases *p, unsigned phase, struct buf *to)
+{
+	char each[UNITS_TEXT];
+
+	if (phase == OP_PHASE_TRAINING)
+		buf_printf(to, "%zu step%s", p->n_times[phase], p->n_times[phase] == 1 ? "" : "s");
+	else if (phase == OP_PHASE_VALIDATION && p->n_passes)
+		buf_printf(to, "%" PRIu64 " forward pass%s, %s each", p->n_passes,
+			p->n_passes == 1 ? "" : "es",
+			units_format(each, UNIT_SECONDS, p->seconds[phase] / (double)p->n_passes));
+	else if (phase == OP_PHASE_SAVING && p->n_times[phase] > 1)
+		buf_printf(to, "%zu times", p->n_times[phase]);
+	else if (phase == OP_PHASE_UNSEEN)
+		buf_adds(to, "torch's profiler was not on");
+}
+
+/* What the whole of the program's time went to; nothing where next to all of it is steps. */
+static void print_phases(const struct op_phases *p, const struct ops_view *v, struct buf *out)
+{
+	static const struct table_column columns[] = { { "", TABLE_LEFT, TEXT_CUT_END, 0 },
+		{ "", TABLE_RIGHT, TEXT_CUT_END, 0 }, { "", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "", TABLE_LEFT, TEXT_CUT_END, 0 } };
+	struct table *table = table_new(columns, sizeof columns / sizeof *columns);
+	double all_s = 0;
+
+	for (unsigned i = 0; i < OP_N_PHASES; i++)
+		all_s += p->seconds[i];
+	for (unsigned i = 0; i < OP_N_PHASES; i++) {
+		struct buf note = BUF_INIT;
+
+		if (!(p->seconds[i] > 0))
+			continue;
+		add_phase_note(p, i, &note);
+		table_cell(table, "%s",
+			i == OP_PHASE_TRAINING && !p->is_training ? "steps" : op_phase_names[i]);
+		table_cell_unit(table, UNIT_SECONDS, p->seconds[i]);
+		table_cell_unit(table, UNIT_SHARE, p->seconds[i] / all_s);
+		table_cell(table, "%s", buf_str(&note));
+		buf_done(&note);
+	}
+	if (p->seconds[OP_PHASE_TRAINING] < 0.9 * all_s) {
+		style_add(out, STYLE_BOLD, v->colour, "\nPhases\n");
+		table_emit(table, out, v->width, v->colour);
+		style_add(out, STYLE_DIM, v->colour,
+			"--phase %s counts only that part of a recording\n",
+			p->is_training ? "training" : "steps");
+	}
+	table_free(table);
+}
+
+/* Steps are slower while they are looked at. */
+static void print_cost(const struct op_events *x, const struct op_steps *steps,
+	const struct ops_view *v, struct buf *out)
+{
+	double share = op_work_collecting(x, steps);
+	char text[UNITS_TEXT], each[UNITS_TEXT];
+	struct buf line = BUF_INIT;
+
+	if (!isnan(share))
+		buf_printf(&line,
+			"Collecting operators took about %s of that, %s per call: without it, "
+			"steps are that much shorter.",
+			units_format(text, UNIT_SHARE, share),
+			units_format(each, UNIT_SECONDS, (double)x->collected.cost_ns / 1e9));
+	else if (!x->collected.is_asked && steps->how != OP_STEPS_ALL)
+		buf_adds(&line, "A full trace slows the program: without it, steps are shorter.");
+	if (line.n)
+		style_wrap(out, buf_str(&line), 0, v->width);
+	buf_done(&line);
 }
 
 void op_overview_print(const struct op_events *x, const struct op_steps *steps,
-	const struct op_advice *advice, const struct ops_view *v, struct buf *out)
+	const struct op_phases *phases, const struct advice *advice, const struct ops_view *v,
+	struct buf *out)
 {
 	style_add(out, STYLE_BOLD, v->colour, "Overview\n");
 	print_how(steps, v, out);
 	print_parts(steps, v, out);
+	print_cost(x, steps, v, out);
 	print_device(x, steps, out);
+	if (phases)
+		print_phases(phases, v, out);
 	print_advice(advice, steps, v, out);
 }
 
@@ -186,7 +304,8 @@ void op_steps_print(const struct op_steps *steps, const struct ops_view *v, stru
 	char median[UNITS_TEXT], p99[UNITS_TEXT], max[UNITS_TEXT], more[UNITS_TEXT];
 
 	style_add(out, STYLE_BOLD, v->colour, "Steps");
-	buf_printf(out, "%s\n", steps->how == OP_STEPS_ALL ? "" : found[steps->how]);
+	add_found(steps, out);
+	buf_addc(out, '\n');
 	for (size_t i = 0; i < steps->n && i < v->limit; i++) {
 		const struct op_step *s = &steps->v[i];
 		double above;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * See op_ranks.h. */
-#include "view/op_ranks.h"
+ * See ranks.h. */
+#include "view/torch/ranks.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/op_ranks.h"
+#include "analyze/torch/ranks.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/ops.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 static double share(double part, double whole)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The ranks of a distributed job side by side, as tables and as JSON. */
-#ifndef VIEW_OP_RANKS_H
-#define VIEW_OP_RANKS_H
+#ifndef VIEW_TORCH_RANKS_H
+#define VIEW_TORCH_RANKS_H
 
 struct buf;
 struct op_ranks;

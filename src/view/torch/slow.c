@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * See op_overview.h: what slow steps had more of. */
+ * See overview.h: what slow steps had more of. */
 #include <inttypes.h>
+#include <stdio.h>
 
-#include "analyze/op_slow.h"
-#include "analyze/op_steps.h"
+#include "analyze/torch/slow.h"
+#include "analyze/torch/steps.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "view/op_overview.h"
-#include "view/ops.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/torch/overview.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 void op_slow_print(const struct op_slow *slow, const struct op_steps *steps,
@@ -30,11 +31,12 @@ void op_slow_print(const struct op_slow *slow, const struct op_steps *steps,
 	if (!slow->n)
 		return;
 	buf_addc(out, '\n');
-	text_add_line(out, "Slow steps, beside the median %s", steps->v[slow->median].name);
+	text_add_line(out, "Slow steps, compared with the median %s", steps->v[slow->median].name);
 	table = table_new(columns, sizeof columns / sizeof *columns);
 	for (size_t i = 0; i < slow->n; i++)
 		for (size_t k = 0; k < slow->v[i].n; k++) {
 			const struct op_slow_row *r = &slow->v[i].v[k];
+			char time[UNITS_TEXT], waited[UNITS_TEXT + 48];
 
 			table_cell(table, "%s", k ? "" : steps->v[slow->v[i].step].name);
 			if (k)
@@ -45,8 +47,12 @@ void op_slow_print(const struct op_slow *slow, const struct op_steps *steps,
 			table_cell_unit(table, UNIT_SECONDS, r->median_s);
 			table_cell(table, "%" PRIu64, r->n_times);
 			table_cell(table, "%" PRIu64, r->n_median);
-			table_cell(table, "%s%s", r->is_device ? "GPU: " : "",
-				op_kernel_short_name(r->name));
+			if (r->waited_s > 0)
+				snprintf(waited, sizeof waited,
+					" (at least %s waiting for a busy CPU)",
+					units_format(time, UNIT_SECONDS, r->waited_s));
+			table_cell(table, "%s%s%s", r->is_device ? "GPU: " : "",
+				op_kernel_short_name(r->name), r->waited_s > 0 ? waited : "");
 		}
 	table_emit(table, out, v->width, v->colour);
 	table_free(table);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * See op_overview.h: the streams of the devices. */
+ * See overview.h: the streams of the devices. */
 #include <inttypes.h>
 
-#include "analyze/op_streams.h"
+#include "analyze/torch/streams.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/units.h"
-#include "view/op_overview.h"
-#include "view/ops.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/torch/overview.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 enum { CURVE = 40 };
@@ -42,7 +42,9 @@ static void print_queues(
 		buf_done(&curve);
 	}
 	if (table_n_rows(table)) {
-		buf_adds(out, "\nQueues: launched and not yet begun\n");
+		buf_adds(out,
+			"\n"
+			"Queues: launched but not yet started\n");
 		table_emit(table, out, v->width, v->colour);
 	}
 	table_free(table);
@@ -71,14 +73,14 @@ static void print_launches(const struct op_streams *s, const struct ops_view *v,
 
 	if (!s->n_launches)
 		return;
-	buf_printf(out, "\n%" PRIu64 " launches; %s launched what took less time than the launch\n",
+	buf_printf(out, "\n%" PRIu64 " launches; %s of them took longer than what they launched\n",
 		s->n_launches,
 		units_format(share, UNIT_SHARE, (double)s->n_short / (double)s->n_launches));
 	table = table_new(columns, sizeof columns / sizeof *columns);
 	add_times(table, "the call on the host",
 		(double[]){ s->median_launch_s, s->p99_launch_s, s->max_launch_s }, s->n_slow,
 		"longer than 50 µs");
-	add_times(table, "from it to the begin",
+	add_times(table, "from it to the start",
 		(double[]){ s->median_delay_s, s->p99_delay_s, s->max_delay_s }, s->n_late,
 		"longer than 100 µs");
 	table_emit(table, out, v->width, v->colour);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * See ops.h: our own table. Columns that would be empty are left out. */
-#include "view/ops.h"
+#include "view/torch/table.h"
 
 #include <inttypes.h>
 #include <stdint.h>
+#include <string.h>
 
-#include "analyze/op_events.h"
-#include "analyze/ops.h"
+#include "analyze/torch/events.h"
+#include "analyze/torch/table.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/table.h"
+#include "base/text.h"
 #include "base/units.h"
-#include "view/style.h"
+#include "view/kit/style.h"
 #include "base/banned.h"
 
 struct field {
@@ -107,6 +110,21 @@ TEXT(stack)
 TEXT(module)
 TEXT(source)
 
+/* "train.py(12): step", "train.py(12): step (62 % of it, 3 places)", "3 places". */
+static const char *add_places(struct arena *a, const struct ops_row *r)
+{
+	char share[UNITS_TEXT];
+
+	if (r->n_places < 2)
+		return r->source;
+	if (!*r->source)
+		return arena_printf(a, "%zu places", r->n_places);
+	if (r->source_share > 0.995)
+		return arena_printf(a, "%s (%zu places)", r->source, r->n_places);
+	return arena_printf(a, "%s (%s of it, %zu places)", r->source,
+		units_format(share, UNIT_SHARE, r->source_share), r->n_places);
+}
+
 static bool with_shapes(const struct ops *ops)
 {
 	return ops->has_shapes;
@@ -158,28 +176,111 @@ static size_t choose(const struct ops *ops, size_t width, bool shown[FIELDS])
 	return n;
 }
 
+/* In very narrow terminals the places go first, then numbers from the right; the first number and the name stay. */
 static struct table *new_table(const struct ops *ops, const bool shown[FIELDS])
 {
 	struct table_column columns[FIELDS + 5] = { 0 };
 	size_t n = 0;
 
 	for (size_t i = 0; i < FIELDS; i++)
-		if (shown[i])
-			columns[n++] = (struct table_column){ .title = fields[i].title,
-				.align = TABLE_RIGHT };
+		if (shown[i]) {
+			columns[n] = (struct table_column){ .title = fields[i].title,
+				.align = TABLE_RIGHT,
+				.gives_way = n ? (unsigned)(TEXTS + FIELDS - i) : 0 };
+			n++;
+		}
 	for (size_t i = 0; i < TEXTS; i++)
 		if (texts[i].is_there(ops))
 			columns[n++] = (struct table_column){ .title = texts[i].title,
 				.cut = texts[i].cut,
-				.min_width = texts[i].min_width };
+				.min_width = texts[i].min_width,
+				.gives_way = i ? (unsigned)(TEXTS - i) : 0 };
 	return table_new(columns, n);
+}
+
+/* Below an operator's row: what its places have of it, in the same columns as far as it is known. */
+static void add_place(const struct ops *ops, const bool shown[FIELDS], const struct ops_place *x,
+	struct table *table)
+{
+	const struct ops_row r = { .self_cpu_us = x->self_cpu_us,
+		.cpu_us = x->cpu_us,
+		.n_calls = x->n_calls,
+		.self_device_us = x->self_device_us };
+
+	for (size_t k = 0; k < FIELDS; k++) {
+		if (!shown[k])
+			continue;
+		if (fields[k].value == share || fields[k].value == self_cpu ||
+			fields[k].value == total_cpu || fields[k].value == calls ||
+			fields[k].value == self_device)
+			table_cell_unit(table, fields[k].unit, fields[k].value(ops, &r));
+		else
+			table_cell(table, "%s", "");
+	}
+	for (size_t k = 0; k < TEXTS; k++)
+		if (texts[k].is_there(ops))
+			table_cell(table, "%s",
+				texts[k].value == name ? x->is_backward ? "  backward of" : "  from"
+					: texts[k].value == module ? x->module
+					: texts[k].value != source ? ""
+					: *x->source               ? x->source
+								   : "(not known)");
+}
+
+static void add_row(const struct ops *ops, const bool shown[FIELDS], const struct ops_row *r,
+	struct arena *a, struct table *table)
+{
+	for (size_t k = 0; k < FIELDS; k++)
+		if (shown[k])
+			table_cell_unit(table, fields[k].unit, fields[k].value(ops, r));
+	for (size_t k = 0; k < TEXTS; k++)
+		if (texts[k].is_there(ops))
+			table_cell(table, "%s",
+				texts[k].value == source ? add_places(a, r) : texts[k].value(r));
+}
+
+/* Rows that are long because others had the CPU. */
+static const double WAITED_LEAST = 0.5; /* of the longest call */
+
+static void print_waited(const struct ops *ops, const struct ops_view *v, struct buf *out)
+{
+	enum { ROWS = 3 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < ops->n && i < v->limit && n < ROWS; i++) {
+		const struct ops_row *r = &ops->v[i];
+		char waited[UNITS_TEXT], longest[UNITS_TEXT];
+		struct buf text = BUF_INIT;
+
+		if (r->waited_us <= 0 || r->waited_us < WAITED_LEAST * r->max_us)
+			continue;
+		n++;
+		text_add_printable(&text, r->name, strlen(r->name));
+		buf_printf(&text,
+			" is not that slow: it waited at least %s for a busy CPU (its longest call "
+			"took %s).",
+			units_format(waited, UNIT_SECONDS, r->waited_us / 1e6),
+			units_format(longest, UNIT_SECONDS, r->max_us / 1e6));
+		style_wrap(out, buf_str(&text), 0, v->width);
+		buf_done(&text);
+	}
+}
+
+/* Why --places changes nothing. */
+static const char *why_not_split(const struct ops *ops)
+{
+	return with_source(ops)
+		? "nothing to split: each of these is called from one line of one module\n"
+		: "nothing to split: the file has no lines of Python; leadline run --torch records "
+		  "them, and torch.profiler with with_stack=True\n";
 }
 
 void ops_print(const struct ops *ops, const struct ops_view *v, const char *what, struct buf *out)
 {
 	bool shown[FIELDS];
-	size_t n = 0, left = 0, hidden = choose(ops, v->width, shown);
+	size_t n = 0, left = 0, n_merged = 0, hidden = choose(ops, v->width, shown);
 	struct table *table = new_table(ops, shown);
+	struct arena a = ARENA_INIT;
 
 	style_add(out, STYLE_BOLD, v->colour, "Operators");
 	buf_printf(out, "%s%s\n", what ? " of " : "", what ? what : "");
@@ -193,12 +294,10 @@ void ops_print(const struct ops *ops, const struct ops_view *v, const char *what
 			continue;
 		}
 		n++;
-		for (size_t k = 0; k < FIELDS; k++)
-			if (shown[k])
-				table_cell_unit(table, fields[k].unit, fields[k].value(ops, r));
-		for (size_t k = 0; k < TEXTS; k++)
-			if (texts[k].is_there(ops))
-				table_cell(table, "%s", texts[k].value(r));
+		add_row(ops, shown, r, &a, table);
+		for (size_t k = 0; k < r->n_places && v->places && r->n_places > 1; k++)
+			add_place(ops, shown, &r->places[k], table);
+		n_merged += r->n_places > 1;
 	}
 	if (n)
 		table_emit(table, out, v->width, v->colour);
@@ -208,8 +307,15 @@ void ops_print(const struct ops *ops, const struct ops_view *v, const char *what
 				"no operator was recorded, only what ran on the device or in "
 				"Python\n"));
 	table_free(table);
+	arena_done(&a);
 	if (left)
 		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n", left);
+	if (n_merged && !v->places && what && with_source(ops))
+		style_add(out, STYLE_DIM, v->colour,
+			"--places splits rows that are called from several lines or modules\n");
+	if (v->places && !n_merged && n)
+		style_add(out, STYLE_DIM, v->colour, "%s", why_not_split(ops));
+	print_waited(ops, v, out);
 	if (hidden && n)
 		style_add(out, STYLE_DIM, v->colour,
 			"%zu column%s did not fit: a wider terminal or --json has %s\n", hidden,
@@ -218,20 +324,38 @@ void ops_print(const struct ops *ops, const struct ops_view *v, const char *what
 
 const char *ops_absent(const struct ops_view *v, const char *reason)
 {
-	return v->is_partial ? "nothing of this could be read; part of the file is lost\n" : reason;
+	return v->is_partial ? "none of this could be read; part of the file is lost\n" : reason;
+}
+
+/* torch writes this in place of any name that is not printable ASCII, and leaves line breaks out of the others. */
+static size_t count_unnamed(const struct op_events *x)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->v.n; i++)
+		n += x->v.v[i].category == OP_ANNOTATION &&
+			strcmp(op_events_name(x, x->v.v[i].name), "unknown") == 0;
+	return n;
 }
 
 void ops_print_losses(const struct op_events *x, struct buf *out)
 {
+	size_t n_unnamed = count_unnamed(x);
+
 	if (*x->damage)
 		buf_printf(out, "%s\n", x->damage);
 	if (x->is_cut)
 		buf_adds(out,
-			"the file ends before its events do: what follows is of the part that is "
-			"there\n");
+			"the file ends before its events do: what follows covers only the part "
+			"that is there\n");
 	if (x->n_lost)
 		buf_printf(out, "%" PRIu64 " event%s could not be read and %s not counted\n",
 			x->n_lost, x->n_lost == 1 ? "" : "s", x->n_lost == 1 ? "is" : "are");
+	if (n_unnamed)
+		buf_printf(out,
+			"%zu region%s called \"unknown\": torch.profiler writes that instead of "
+			"names with other than printable ASCII characters\n",
+			n_unnamed, n_unnamed == 1 ? " is" : "s are");
 	if (x->n_repaired)
 		buf_printf(out, "%" PRIu64 " event%s no valid JSON and %s repaired\n",
 			x->n_repaired, x->n_repaired == 1 ? " was" : "s were",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Operator tables: ours, the same as JSON, and the one torch.profiler prints. */
-#ifndef VIEW_OPS_H
-#define VIEW_OPS_H
+#ifndef VIEW_TORCH_TABLE_H
+#define VIEW_TORCH_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,8 +15,10 @@ struct ops_view {
 	size_t limit;      /* rows; SIZE_MAX: all */
 	size_t tree_limit; /* likewise, of a tree */
 	bool top_level;
+	bool places;     /* operators: their places below them */
 	bool by_launch;  /* kernels: rows are op_kernels_by_launch's */
 	bool is_partial; /* op_events_missing */
+	bool is_light; /* recorded by run --torch, which has neither shapes nor memory nor modules */
 	bool colour;
 	size_t width;
 };

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/ops.h"
+#include "analyze/torch/table.h"
 #include "base/buf.h"
 #include "base/text.h"
-#include "view/ops.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 enum { COLUMN = 12, NAME_MOST = 55, SHAPES_MOST = 80, COLUMNS = 20, CELL = 32 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * See training.h. */
-#include "view/training.h"
+#include "view/torch/training.h"
 
-#include "analyze/training.h"
+#include "analyze/torch/training.h"
 #include "base/buf.h"
 #include "base/table.h"
 #include "base/units.h"
-#include "view/profile.h"
-#include "view/profile_parts.h"
+#include "view/samples/profile.h"
+#include "view/samples/profile_parts.h"
 #include "base/banned.h"
 
 void training_print(const struct training *t, const struct profile_view *v, struct buf *out)

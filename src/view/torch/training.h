@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The numbers of a training, in a few words and as JSON. */
-#ifndef VIEW_TRAINING_H
-#define VIEW_TRAINING_H
+#ifndef VIEW_TORCH_TRAINING_H
+#define VIEW_TORCH_TRAINING_H
 
 struct buf;
 struct profile_view;

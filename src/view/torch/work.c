@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * See op_work.h. */
-#include "view/op_work.h"
+ * See work.h. */
+#include "view/torch/work.h"
 
-#include "analyze/op_work.h"
+#include "analyze/torch/work.h"
 #include "base/buf.h"
 #include "base/units.h"
-#include "view/ops.h"
-#include "view/style.h"
+#include "view/kit/style.h"
+#include "view/torch/table.h"
 #include "base/banned.h"
 
 void op_work_print(const struct op_work *work, const struct ops_view *v, struct buf *out)
@@ -16,7 +16,7 @@ void op_work_print(const struct op_work *work, const struct ops_view *v, struct 
 
 	if (!work)
 		return;
-	buf_printf(&text, "Arithmetic: %sFLOP/s in the steps, as far as torch has formulas",
+	buf_printf(&text, "Arithmetic: %sFLOP/s in the steps, for operators with a formula",
 		units_format(rate, UNIT_COUNT, work->per_s));
 	if (units_is_known(work->share))
 		buf_printf(&text, "; MFU %s of %sFLOP/s, the %s",

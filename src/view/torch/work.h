@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The arithmetic of a trace's steps, in a few lines and as JSON. */
-#ifndef VIEW_OP_WORK_H
-#define VIEW_OP_WORK_H
+#ifndef VIEW_TORCH_WORK_H
+#define VIEW_TORCH_WORK_H
 
 struct buf;
 struct op_work;

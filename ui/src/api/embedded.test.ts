@@ -23,7 +23,7 @@ test("answers made beforehand are found by their key", async () => {
 	expect(keyOf("tree", { thread: "#1", r: 0, direction: "time", width: 3, only_mine: true })).toBe("tree?r=0&direction=time&thread=#1&only_mine=1");
 	expect(await source.get("overview", { r: 0, state: "wall" })).toEqual({ name: "x" });
 	await expect(source.get("overview", { r: 0, from: 1 })).rejects.toThrow("leadline view FILE");
-	await expect(source.get("graph", { r: 0 })).rejects.toThrow("does not hold");
+	await expect(source.get("graph", { r: 0 })).rejects.toThrow("does not include");
 });
 
 test("a slice of the tree says where it lies", async () => {

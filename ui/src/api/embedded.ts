@@ -8,7 +8,7 @@ import { indexOfNode, pathTo, slice } from "../model/tree";
 /** In this order, and only where set, after `NAME?r=N`. */
 const KEY_PARTS = ["direction", "thread", "only_mine", "what", "file", "function", "with", "normalize", "side"];
 /** Selections that were not made beforehand. */
-const NEED_SERVER = ["from", "to", "process", "state", "idle", "focus", "drop", "merge", "collapse", "unit"];
+const NEED_SERVER = ["from", "to", "process", "state", "phase", "idle", "imports", "focus", "drop", "merge", "collapse", "unit"];
 
 function isSet(value: Params[string]): boolean {
 	return value !== undefined && value !== "" && value !== false && !(Array.isArray(value) && !value.length);
@@ -27,7 +27,7 @@ function cutTree(whole: Tree, params: Params): Tree {
 	const width = Number(params.width ?? 1200);
 	const index = indexOfNode(whole.boxes, Number(params.node ?? 0));
 	if (index < 0 && Number(params.node ?? 0) !== 0)
-		throw new Refusal("This page does not hold that call path.", 404);
+		throw new Refusal("This page does not include that call path.", 404);
 	if (index < 0) return { ...whole, boxes: slice(whole.boxes, -1, whole.value, width) };
 	const { id, w, x } = whole.boxes;
 	return {
@@ -101,10 +101,10 @@ export function embeddedSource(data: Embedded): DataSource {
 	function find(name: string, params: Params): unknown {
 		for (const part of NEED_SERVER)
 			if (isSet(params[part]) && !(part === "state" && params.state === "wall"))
-				throw new Refusal("This page carries its data and cannot count anew. To select by time, state or function: leadline view FILE", 409);
+				throw new Refusal("A saved page cannot compute a new selection. To select by time, state or function: leadline view FILE", 409);
 		const key = keyOf(name, params);
 		if (key in answers) return answers[key];
-		throw new Refusal(`This page does not hold that (${key}). All of it: leadline view FILE`, 409);
+		throw new Refusal(`This page does not include that (${key}). For everything: leadline view FILE`, 409);
 	}
 	return {
 		isEmbedded: true,

@@ -48,10 +48,10 @@ export function serverSource(token: string, base: URL): DataSource {
 			try {
 				answer = await fetch(at(`${name}?${queryOf(params)}`), { headers, cache: "no-store" });
 			} catch {
-				throw new Refusal("The server does not answer: is 'leadline view' still running?", 0);
+				throw new Refusal("No answer from the server. Is leadline view still running?", 0);
 			}
-			const body = await answer.json().catch(() => ({ error: `The server said ${answer.status}.` }));
-			if (!answer.ok) throw new Refusal(body.error ?? `The server said ${answer.status}.`, answer.status);
+			const body = await answer.json().catch(() => ({ error: `The server answered with status ${answer.status}.` }));
+			if (!answer.ok) throw new Refusal(body.error ?? `The server answered with status ${answer.status}.`, answer.status);
 			return body as T;
 		},
 		async quit() {

@@ -6,6 +6,14 @@ export const PARTS = ["kernel", "memcpy", "memset", "communication", "runtime", 
 export type Part = (typeof PARTS)[number];
 export type Parts = Record<Part, number>;
 
+/** A part of a training; null: its time is not known. */
+export interface Phase {
+	name: string;
+	total_s: number | null;
+	times: number;
+	passes?: number | null;
+}
+
 export interface TorchOverview {
 	/** Which panes can be filled: ""; else why not. */
 	panes: Record<string, string>;
@@ -33,6 +41,10 @@ export interface TorchOverview {
 		/** What all of it saves at most: savings overlap. */
 		together_s?: number | null;
 		steps_per_s?: number | null;
+		/** How many make steps. */
+		processes?: number;
+		/** What the process's time went to; none where no steps were found. */
+		phases?: Phase[];
 	};
 	/** docs/advice, of the rules that speak, as Markdown. */
 	advice_pages?: Record<string, string>;
@@ -43,7 +55,35 @@ export interface TorchOverview {
 }
 
 /** A row of a table: texts and numbers by key; what is not known is not there. */
-export type Row = Record<string, string | number | boolean | null | undefined | number[] | (number | null)[]>;
+export type Row = Record<string, string | number | boolean | null | undefined | number[] | (number | null)[] | OperatorPlace[]>;
+
+/** A line and a module that call an operator; "": not known. Times add up to the operator's. */
+export interface OperatorPlace {
+	source: string;
+	module: string;
+	/** Both are of the operator forward that it belongs to. */
+	backward: boolean;
+	calls: number;
+	self_cpu_s: number;
+	cpu_s: number;
+	self_device_s?: number;
+}
+
+/** An operator or a region; "": of callers Python alone, of callees the operator's own time. */
+export interface OperatorNeighbour {
+	name: string;
+	calls: number;
+	cpu_s: number;
+}
+
+export interface OperatorNeighbours {
+	operator: string;
+	calls: number;
+	cpu_s: number;
+	self_cpu_s: number;
+	callers: OperatorNeighbour[];
+	callees: OperatorNeighbour[];
+}
 
 export interface Operators {
 	n: number;
@@ -115,6 +155,26 @@ export interface Memory {
 	devices: MemoryDevice[];
 	operators: Row[];
 	largest: Row[];
+}
+
+/** What was allocated in the trace and held when it ended, by who allocated it; null: not known. */
+export interface Unreleased {
+	allocations: number;
+	bytes: number;
+	operators: Row[];
+}
+
+/** Begins of steps in seconds since the curves', and the end of the last one. */
+export interface StepMarks {
+	t: number[];
+	name: string[];
+	end: number | null;
+}
+
+export interface MemoryAnswer {
+	memory: Memory;
+	unreleased: Unreleased | null;
+	marks: StepMarks;
 }
 
 export interface Compilation {
@@ -194,6 +254,8 @@ export interface SpanLane {
 
 export interface SpanTimeline {
 	length_s: number;
+	/** When it begins in the recording's time; null: samples have another clock, or there are none. */
+	begin_s?: number | null;
 	has_python: boolean;
 	/** Spans below the deepest row. */
 	too_deep: number;

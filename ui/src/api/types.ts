@@ -6,6 +6,18 @@ export type Unit = "s" | "bytes" | "count" | "share";
 export type Confidence = "measured" | "bound" | "heuristic";
 
 /** What should be changed; keys as `leadline report --json` has them. */
+/** What a change saves. */
+export interface Saving {
+	/** At most. */
+	value: number;
+	/** Most likely; null: not known. */
+	estimate: number | null;
+	unit: Unit;
+	of: string;
+	/** How much there is of that. */
+	whole: number | null;
+}
+
 export interface Finding {
 	/** Its page in docs/advice. */
 	rule: string;
@@ -15,8 +27,10 @@ export interface Finding {
 	line: number | null;
 	evidence: string;
 	change: string;
-	/** At most, of what, and how much there is of that; null: cannot be told. */
-	saving: { value: number; unit: Unit; of: string; whole: number | null } | null;
+	/** null: cannot be told. */
+	saving: Saving | null;
+	/** Why it cannot, as in "what it saves is …"; null: it can, or nobody says. */
+	saving_unknown: string | null;
 	confidence: Confidence;
 	/** Commands; FILE is what the finding is of, AFTER what was recorded with the change. */
 	proof: { shows: string; proves: string };
@@ -33,7 +47,7 @@ export enum Kind {
 	Synthetic = 3,
 }
 
-/** Intervals and samples: not where calls or lines were counted. */
+/** Samples: not where calls or lines were counted. Intervals: of samples, and of counted calls whose times are corrected. */
 export interface Cost {
 	self: number;
 	total: number;
@@ -41,6 +55,11 @@ export interface Cost {
 	self_high?: number | null;
 	total_low?: number | null;
 	total_high?: number | null;
+	/** Counted calls: the interval is wide, so its ends are bounds and the time as stamped stands before them. */
+	self_is_bound?: boolean;
+	total_is_bound?: boolean;
+	raw_self?: number | null;
+	raw_total?: number | null;
 	self_samples?: number;
 	total_samples?: number;
 }
@@ -66,6 +85,10 @@ export interface Hottest {
 export interface LineNumbers extends Cost {
 	line: number;
 	function_id: number;
+	/** Where a library waits for work. */
+	is_wait?: boolean;
+	/** Of samples only. */
+	is_library?: boolean;
 	/** null: sampled. */
 	hits: number | null;
 	callees?: number | null;
@@ -108,10 +131,22 @@ export interface ThreadRow {
 	value: number;
 	all: number;
 	on_cpu_s: number | null;
+	runnable_s: number | null;
 	gil_s: number | null;
 	waiting_s: number | null;
 	is_idle: boolean;
 	mostly_in: string | null;
+}
+
+/** What became of all CPU and thread time, of the whole recording. */
+export interface Books {
+	cpu: { kernel_s: number; sampled_s: number; late_s: number; without_python_s: number; not_seen_s: number };
+	wall: { threads_s: number; sampled_s: number; no_python_s: number; starting_s: number; ending_s: number; stopped_s: number; late_s: number };
+	threads_not_seen: number | null;
+	threads_beyond: number;
+	evidence: string;
+	is_balanced: boolean;
+	threads_without_python: { name: string; threads: number; cpu_s: number }[];
 }
 
 export interface Report {
@@ -119,19 +154,34 @@ export interface Report {
 	wall_s?: number | null;
 	user_s?: number | null;
 	system_s?: number | null;
-	bound?: { verdict?: string; is_estimate?: boolean; shares?: Record<string, number | null> };
+	bound?: { verdict?: string; share?: number | null; is_estimate?: boolean; shares?: Record<string, number | null> };
 	fidelity?: Record<string, unknown>;
+	books?: Books | null;
 	idle?: { threads?: number; samples_left_out?: number };
+	/** In the one row of theirs. */
+	imports?: { value: number; samples: number; packages: { name: string; value: number }[] };
 	threads?: ThreadRow[];
 	regions?: { name: string; total_s: number; times: number }[];
+}
+
+export interface OpenRecording {
+	r: number;
+	name: string;
+	path: string;
+	command: string;
+	/** What is missing of it, in a line; "" or not there: it is whole. */
+	damage?: string;
+	/** Of PyTorch. */
+	has_operators?: boolean;
+	/** Ranks of the job they are of; 0: not known. */
+	world_size?: number;
 }
 
 export interface Overview {
 	version: string;
 	/** Address of a line in the user's editor; "": none. */
 	editor?: string;
-	/** damage: what is missing of it, in a line; "" or not there: it is whole. */
-	recordings: { r: number; name: string; path: string; command: string; damage?: string }[];
+	recordings: OpenRecording[];
 	r: number;
 	name: string;
 	format: string;
@@ -140,6 +190,7 @@ export interface Overview {
 	unit: Unit;
 	total: number;
 	is_exact: boolean;
+	is_call_graph: boolean;
 	has_calls: boolean;
 	begun_s: number | null;
 	length_s: number;
@@ -169,6 +220,8 @@ export interface Tree {
 	unit: Unit;
 	total: number;
 	direction: string;
+	/** what to know of the picture, "": nothing */
+	note?: string;
 	/** of the whole tree; null: it is made only as far as it is looked at */
 	n_nodes: number | null;
 	node: number;

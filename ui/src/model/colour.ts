@@ -57,16 +57,18 @@ export const KIND_NAMES: Record<Kind, string> = {
 export const STATES: Record<string, { label: string; className: string; hint: string }> = {
 	running: { label: "running", className: "running", hint: "on a CPU" },
 	cpu: { label: "on a CPU", className: "running", hint: "on a CPU" },
+	runnable: { label: "waiting for a CPU", className: "other", hint: "other threads had the CPUs" },
 	gil_wait: { label: "waiting for the GIL", className: "gil", hint: "another thread held the interpreter" },
 	gc: { label: "collecting garbage", className: "gc", hint: "the cyclic collector ran" },
 	waiting: { label: "waiting", className: "waiting", hint: "not on a CPU: IO, locks, sleep" },
-	none: { label: "not there", className: "none", hint: "" },
+	late: { label: "sampler late", className: "other", hint: "the sampler could not look in time" },
+	none: { label: "did not exist", className: "none", hint: "" },
 };
 
 /** Colours of canvas drawing, by state; the style sheet has the same ones. */
 export function stateColour(state: string, isDark: boolean): string {
-	const light: Record<string, string> = { running: "#e0a100", gil_wait: "#b5488a", gc: "#6a51a3", waiting: "#a9c7dd", none: "transparent" };
-	const dark: Record<string, string> = { running: "#c98f00", gil_wait: "#c2609b", gc: "#8d76c4", waiting: "#3c5d75", none: "transparent" };
+	const light: Record<string, string> = { running: "#e0a100", gil_wait: "#b5488a", gc: "#6a51a3", waiting: "#a9c7dd", late: "#bdbdbd", none: "transparent" };
+	const dark: Record<string, string> = { running: "#c98f00", gil_wait: "#c2609b", gc: "#8d76c4", waiting: "#3c5d75", late: "#5a5a5a", none: "transparent" };
 	return (isDark ? dark : light)[state] ?? "#888";
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Findings: what their levels mean, which file of the recording they point at, and their commands for this recording. Pure.
-import { Confidence, Finding, SourceFile } from "../api/types";
+import { Confidence, Finding, Saving, SourceFile } from "../api/types";
+import { amount, percent } from "./format";
 
 /** As leadline report explains them. */
 export const MEANINGS: Record<Confidence, string> = {
-	measured: "the change does away with what was measured",
-	bound: "the change takes away a part of what was measured; a second run tells how much",
-	heuristic: "judged by names, counts or estimates, or by little data",
+	measured: "the change removes what was measured",
+	bound: "the change removes part of what was measured; a second run shows how much",
+	heuristic: "judged by names, counts or estimates, or from little data",
 };
 
 /** "train.py:40"; "": no place is known. */
@@ -15,8 +16,16 @@ export function placeOf(finding: Finding): string {
 	return finding.line === null ? finding.file : `${finding.file}:${finding.line}`;
 }
 
+/** "about 1.20 s, 40 % of the steps; at most 1.80 s, 60 %". */
+export function savingOf({ value, estimate, unit, of, whole }: Saving): string {
+	const share = (part: number) => (whole ? `, ${percent(part / whole)}` : "");
+	const ofWhat = whole ? ` of ${of}` : "";
+	if (estimate === null) return `at most ${amount(value, unit)}${share(value)}${ofWhat}`;
+	return `about ${amount(estimate, unit)}${share(estimate)}${ofWhat}; at most ${amount(value, unit)}${share(value)}`;
+}
+
 /** The file whose text the recording holds, by its whole path: traces shorten names. "": there is none, or more than one may be meant. */
-export function textOf(finding: Finding, files: SourceFile[]): string {
+export function textOf(finding: Pick<Finding, "file">, files: SourceFile[]): string {
 	const name = finding.file;
 	if (!name) return "";
 	const exact = files.find((one) => one.has_text && one.file === name);

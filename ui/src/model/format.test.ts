@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from "vitest";
-import { amount, briefly, count, digits, moment, percent, place, scaleFor, scaled, ticks, shortCommand } from "./format";
+import { amount, briefly, count, counted, digits, moment, percent, place, scaleFor, scaled, ticks, shortCommand } from "./format";
 
 const plain = (text: string) => text.replaceAll("\u00a0", " ");
 
@@ -49,4 +49,10 @@ test("a command is told without folders", () => {
 
 test("moments of a trace are in milliseconds, as fine as the step", () => {
 	expect([briefly(0.0042, 0.0002), briefly(0.00425, 1e-6), briefly(0, 0.001), briefly(2.5, 0.1)]).toEqual(["4.2\u00a0ms", "4.250\u00a0ms", "0\u00a0ms", "2.5\u00a0s"]);
+});
+
+test("operations have the prefix of their thousands", () => {
+	expect([3.2e9, 512, 1e15, 999.4e3, 0].map((value) => plain(counted(value, "FLOP")))).toEqual(["3.20 GFLOP", "512 FLOP", "1.00 PFLOP", "999 kFLOP", "0 FLOP"]);
+	expect(plain(counted(25e6, ""))).toBe("25.0 M");
+	expect(counted(null, "FLOP")).toBe("–");
 });

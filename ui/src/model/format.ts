@@ -63,6 +63,15 @@ export function amount(value: number | null | undefined, unit: Unit): string {
 	return scale.name ? scaled(value, scale) + NBSP + scale.name : count(value);
 }
 
+const PREFIXES = ["", "k", "M", "G", "T", "P", "E"];
+
+/** "3.20 GFLOP", and so on: thousands by their prefix. */
+export function counted(value: number | null | undefined, unit: string): string {
+	if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+	const size = Math.min(PREFIXES.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(Math.abs(value), 1)) / 3 + 1e-12)));
+	return `${digits(value / 1000 ** size)}${NBSP}${PREFIXES[size]}${unit}`.trimEnd();
+}
+
 /** "+12 ms", "−3 %": a change. */
 export function signed(value: number, unit: Unit): string {
 	return (value < 0 ? "−" : "+") + amount(Math.abs(value), unit);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from "vitest";
-import { formatPlace, nameOfPattern, parsePlace, patternOf, START } from "./place";
+import { formatPlace, isPart, nameOfPattern, parsePlace, patternOf, START } from "./place";
 
 test("an address leads back to the same place", () => {
 	const place = {
@@ -22,4 +22,8 @@ test("a pattern finds its function and no other", () => {
 	expect(new RegExp(pattern).test("Cx<locals>.f (/x/a+b (1).py:3)")).toBe(false);
 	expect(nameOfPattern(patternOf("C.<locals>.f", "/x/ab.py", 3))).toBe("C.<locals>.f");
 	expect(nameOfPattern("^fib|main")).toBe("^fib|main");
+});
+
+test("a part of the run is whatever leaves some of its time out", () => {
+	expect([isPart(START), isPart({ ...START, phase: "training" }), isPart({ ...START, to: 2 }), isPart({ ...START, state: "cpu" }), isPart({ ...START, drop: ["x"] }), isPart({ ...START, onlyMine: true })]).toEqual([false, true, true, true, true, false]);
 });

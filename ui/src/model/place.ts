@@ -12,8 +12,11 @@ export interface Place {
 	thread: string;
 	process: string;
 	state: string;
+	/* Of a training: "training", "validation" …; "" all of the run. */
+	phase: string;
 	onlyMine: boolean;
 	idle: boolean;
+	imports: boolean;
 	filter: string;
 	focus: string[];
 	drop: string[];
@@ -65,8 +68,10 @@ export const START: Place = {
 	thread: "",
 	process: "",
 	state: "wall",
+	phase: "",
 	onlyMine: false,
 	idle: false,
+	imports: false,
 	filter: "",
 	focus: [],
 	drop: [],
@@ -103,7 +108,7 @@ export const START: Place = {
 
 const LISTS = new Set(["focus", "drop", "merge"]);
 const NUMBERS = new Set(["r", "from", "to", "f", "line", "with", "event"]);
-const SWITCHES = new Set(["onlyMine", "idle", "collapse", "all", "shapes", "launches", "python"]);
+const SWITCHES = new Set(["onlyMine", "idle", "imports", "collapse", "all", "shapes", "launches", "python"]);
 const KNOWN = [...Object.keys(START), "from", "to", "f", "line", "with", "event"] as (keyof Place)[];
 
 export function parsePlace(hash: string): Place {
@@ -146,14 +151,21 @@ export function selectionOf(place: Place): Params {
 		thread: place.thread,
 		process: place.process,
 		state: place.state === "wall" ? undefined : place.state,
+		phase: place.phase,
 		only_mine: place.onlyMine,
 		idle: place.idle,
+		imports: place.imports,
 		filter: place.filter,
 		focus: place.focus,
 		drop: place.drop,
 		merge: place.merge,
 		collapse: place.collapse,
 	};
+}
+
+/** Only a part of the run counts. */
+export function isPart(place: Place): boolean {
+	return place.from !== undefined || place.to !== undefined || !!place.thread || !!place.process || !!place.phase || place.state !== "wall" || !!(place.focus.length + place.drop.length);
 }
 
 /** An extended regular expression that finds this text alone. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from "vitest";
-import { clamp, moved, runAt, timeByState, zoomed } from "./timeline";
+import { busiest, clamp, moved, runAt, timeByState, zoomed } from "./timeline";
 
 const whole = { from: 0, to: 10 };
 const thread = { number: 1, tid: 1, pid: 1, name: "", is_idle: false, t: [1, 2, 5, 9], s: [1, 4, 1, 0], f: [0, 1, 2, -1] };
@@ -26,4 +26,16 @@ test("a run is found by its moment", () => {
 test("time in each state counts only what the window shows", () => {
 	expect(timeByState(thread, whole, 5)).toEqual([0, 5, 0, 0, 3]);
 	expect(timeByState(thread, { from: 4, to: 6 }, 5)).toEqual([0, 1, 0, 0, 1]);
+});
+
+test("threads that worked most in a window stand beside operators, in their order", () => {
+	const thread = (number: number, s: number, end: number) => ({ number, tid: number, pid: 1, name: "", is_idle: false, t: [0, end], s: [s, 0], f: [0, 0] });
+	const states = ["none", "running", "gil_wait", "gc", "waiting", "late"];
+	const threads = [thread(1, 4, 10), thread(2, 1, 2), thread(3, 1, 9), thread(4, 1, 5)];
+	const chosen = (span: { from: number; to: number }, most: number) => busiest({ threads, states }, span, most).map((one) => one.number);
+	expect(chosen({ from: 0, to: 10 }, 2)).toEqual([3, 4]);
+	expect(chosen({ from: 0, to: 10 }, 9)).toEqual([2, 3, 4]);
+	expect(chosen({ from: 6, to: 8 }, 9)).toEqual([3]);
+	// Where nobody worked there is still a row.
+	expect(chosen({ from: 9.5, to: 10 }, 9)).toEqual([1]);
 });

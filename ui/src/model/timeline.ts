@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A window of time that is moved and zoomed, and what threads did in it. Pure.
-import { TimelineThread } from "../api/types";
+import { Timeline, TimelineThread } from "../api/types";
 
 export interface Span {
 	from: number;
@@ -47,4 +47,13 @@ export function timeByState(thread: TimelineThread, span: Span, nStates: number)
 		if (length > 0) sums[thread.s[i]] += length;
 	}
 	return sums;
+}
+
+/** The threads that did most in a window, in their order; those that only waited are left out unless all did. */
+export function busiest({ threads, states }: Pick<Timeline, "threads" | "states">, span: Span, most: number): TimelineThread[] {
+	const isWork = states.map((name) => name !== "none" && name !== "waiting" && name !== "late");
+	const worked = threads.map((thread) => timeByState(thread, span, states.length).reduce((sum, s, i) => sum + (isWork[i] ? s : 0), 0));
+	const order = threads.map((_, i) => i).sort((a, b) => worked[b] - worked[a]);
+	const chosen = order.filter((i, rank) => rank < most && (worked[i] > 0 || rank === 0));
+	return chosen.sort((a, b) => a - b).map((i) => threads[i]);
 }

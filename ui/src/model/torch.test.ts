@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import { expect, test } from "vitest";
 import { Parts, Step } from "../api/torch";
-import { columnsOf, fieldsOf, lengthOf, matching, OPERATOR_FIELDS, slowerBy, sortedBy, timesOf } from "./torch";
+import { ceilingOf, columnsOf, fieldsOf, growing, lengthOf, lineOf, matching, OPERATOR_FIELDS, shortSource, slowerBy, sourceInWords, sortedBy, timesOf } from "./torch";
 
 const NONE: Parts = { kernel: 0, memcpy: 0, memset: 0, communication: 0, runtime: 0, dataloader: 0, compile: 0, cpu: 0, other: 0 };
 const step = (i: number, parts: Partial<Parts>): Step => {
@@ -46,4 +46,34 @@ test("a slow step names the part that grew most", () => {
 	const median = { ...NONE, cpu: 2, kernel: 8 };
 	expect(slowerBy(step(0, { cpu: 2, kernel: 9 }), 10, median)).toBeNull();
 	expect(slowerBy(step(1, { cpu: 5, kernel: 8.5 }), 10, median)).toEqual({ part: "cpu", seconds: 3 });
+});
+
+test("one step that takes far longer does not flatten the others", () => {
+	const chart = (...seconds: number[]) => ceilingOf(columnsOf(seconds.map((s, i) => step(i, { cpu: s })), 100));
+	expect(chart(1, 1.1, 0.9, 1, 40)).toBeCloseTo(1.43);
+	expect(chart(...Array.from({ length: 40 }, (_, i) => (i % 20 ? 1 : 30)))).toBeCloseTo(1.3);
+	// A slow step that can be drawn is drawn; of two or three none is the usual one.
+	expect(chart(1, 1, 1, 2)).toBe(2);
+	expect(chart(1, 30)).toBe(30);
+	expect(chart()).toBe(0);
+});
+
+test("what grows is what is added to in nearly every step", () => {
+	const rows = [{ name: "aten::addmm", steps: 1, bytes: 900 }, { name: "aten::clone", steps: 10, bytes: 100 }, { name: "aten::mm", steps: 10, bytes: 1 }];
+	expect(growing(rows, 11)).toBe(rows[1]);
+	expect([growing(rows, 20), growing(rows, 3), growing([], 10)]).toEqual([undefined, undefined, undefined]);
+});
+
+test("a line of Python is told by its file, line and function", () => {
+	expect(shortSource("/home/u/train.py(40): VAE.forward")).toBe("train.py:40 VAE.forward");
+	expect(shortSource("<string>(1): f")).toBe("<string>:1 f");
+	expect(shortSource("nn.Module: Linear_0")).toBe("nn.Module: Linear_0");
+});
+
+test("a row that is of several places says so", () => {
+	const source = "/x/train.py(40): step";
+	expect(sourceInWords({ source, n_places: 3 })).toBe("train.py:40 step +2");
+	expect(sourceInWords({ source, n_places: 1 })).toBe("train.py:40 step");
+	expect([sourceInWords({ source: "", n_places: 3 }), sourceInWords({ source: "", n_places: 1 }), sourceInWords({})]).toEqual(["3 places", "", ""]);
+	expect([lineOf(source), lineOf("train.py: step"), lineOf("")]).toEqual([{ file: "/x/train.py", line: 40 }, null, null]);
 });

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Tables and charts of a PyTorch trace: which columns, in which order, what of them is shown. Pure.
 import { Part, Parts, PARTS, Row, Step } from "../api/torch";
+import { baseOf } from "./format";
 
-export type Kind = "s" | "share" | "count" | "bytes" | "ratio" | "text" | "yes";
+export type Kind = "s" | "share" | "count" | "bytes" | "flops" | "ratio" | "text" | "source" | "yes";
 
 /** A column: the key in the rows, how it reads, and what it says when pointed at. */
 export interface Field {
@@ -20,22 +21,22 @@ export interface Field {
 
 export const OPERATOR_FIELDS: Field[] = [
 	{ key: "name", title: "operator", kind: "text" },
+	{ key: "source", title: "called from", kind: "source", hint: "the Python line that accounts for most of its time" },
+	{ key: "module", title: "module", kind: "text", hint: "of the model" },
 	{ key: "self_cpu_s", title: "self", kind: "s", hint: "CPU time of the operator itself" },
 	{ key: "self_cpu_share", title: "%", kind: "share", hint: "of all operators' own CPU time" },
 	{ key: "cpu_s", title: "total", kind: "s", hint: "CPU time with the operators it called" },
 	{ key: "calls", title: "calls", kind: "count" },
-	{ key: "median_s", title: "median", kind: "s", hint: "of a call" },
-	{ key: "p99_s", title: "p99", kind: "s", hint: "99 of 100 calls took at most so long" },
+	{ key: "median_s", title: "median", kind: "s", hint: "per call" },
+	{ key: "p99_s", title: "p99", kind: "s", hint: "99 % of the calls took at most this long" },
 	{ key: "max_s", title: "max", kind: "s" },
-	{ key: "self_device_s", title: "self GPU", kind: "s", hint: "what it launched itself ran so long on the device" },
+	{ key: "self_device_s", title: "self GPU", kind: "s", hint: "device time of what it launched itself" },
 	{ key: "device_s", title: "total GPU", kind: "s" },
-	{ key: "launches", title: "launches", kind: "count", hint: "kernels, copies and fills of its own" },
-	{ key: "self_cpu_bytes", title: "memory", kind: "bytes", hint: "allocated less released, itself" },
+	{ key: "launches", title: "launches", kind: "count", hint: "kernels, copies and fills it launched itself" },
+	{ key: "self_cpu_bytes", title: "memory", kind: "bytes", hint: "allocated minus released, by the operator itself" },
 	{ key: "self_device_bytes", title: "GPU memory", kind: "bytes" },
-	{ key: "flops", title: "FLOPs", kind: "count" },
+	{ key: "flops", title: "FLOPs", kind: "flops", hint: "floating-point operations, by the shapes of its inputs" },
 	{ key: "shapes", title: "shapes", kind: "text" },
-	{ key: "module", title: "module", kind: "text" },
-	{ key: "source", title: "called from", kind: "text" },
 ];
 
 export const KERNEL_FIELDS: Field[] = [
@@ -46,28 +47,28 @@ export const KERNEL_FIELDS: Field[] = [
 	{ key: "mean_s", title: "mean", kind: "s" },
 	{ key: "min_s", title: "min", kind: "s" },
 	{ key: "max_s", title: "max", kind: "s" },
-	{ key: "blocks_per_sm", title: "blocks/SM", kind: "ratio", hint: "estimate of the profiler" },
-	{ key: "occupancy_share", title: "occupancy", kind: "share", hint: "estimate of the profiler" },
-	{ key: "tensor_cores", title: "TC", kind: "yes", hint: "uses tensor cores, by its name" },
+	{ key: "blocks_per_sm", title: "blocks/SM", kind: "ratio", hint: "estimated by the profiler" },
+	{ key: "occupancy_share", title: "occupancy", kind: "share", hint: "estimated by the profiler" },
+	{ key: "tensor_cores", title: "TC", kind: "yes", hint: "uses tensor cores, judging by its name" },
 	{ key: "operator", title: "launched by", kind: "text" },
 	{ key: "grid", title: "grid", kind: "text" },
 	{ key: "block", title: "block", kind: "text" },
-	{ key: "registers", title: "registers", kind: "count", hint: "of a thread" },
-	{ key: "shared_bytes", title: "shared memory", kind: "bytes", hint: "of a block" },
+	{ key: "registers", title: "registers", kind: "count", hint: "per thread" },
+	{ key: "shared_bytes", title: "shared memory", kind: "bytes", hint: "per block" },
 ];
 
 export const STREAM_FIELDS: Field[] = [
 	{ key: "name", title: "stream", kind: "text" },
-	{ key: "busy_s", title: "busy", kind: "s", hint: "something ran" },
+	{ key: "busy_s", title: "busy", kind: "s", hint: "time in which something ran" },
 	{ key: "share", title: "%", kind: "share", hint: "of its span" },
-	{ key: "span_s", title: "span", kind: "s", hint: "from its first begin to its last end" },
-	{ key: "host_wait_s", title: "host wait", kind: "s", hint: "the host launched too late" },
-	{ key: "kernel_wait_s", title: "kernel wait", kind: "s", hint: "what one kernel after the other costs" },
-	{ key: "other_s", title: "other", kind: "s", hint: "launched in time, waited for something else" },
+	{ key: "span_s", title: "span", kind: "s", hint: "from its first event to its last" },
+	{ key: "host_wait_s", title: "host wait", kind: "s", hint: "idle because the host launched too late" },
+	{ key: "kernel_wait_s", title: "kernel wait", kind: "s", hint: "gap between one kernel and the next" },
+	{ key: "other_s", title: "other", kind: "s", hint: "launched in time, but waited for something else" },
 	{ key: "events", title: "events", kind: "count" },
-	{ key: "mean_queue", title: "mean queue", kind: "ratio", hint: "launched and not yet begun, on average over its span" },
+	{ key: "mean_queue", title: "mean queue", kind: "ratio", hint: "work launched but not yet started, averaged over its span" },
 	{ key: "longest_queue", title: "longest", kind: "count" },
-	{ key: "empty_share", title: "empty", kind: "share", hint: "of its span nothing was queued" },
+	{ key: "empty_share", title: "empty", kind: "share", hint: "share of its span with nothing queued" },
 ];
 
 /** Fields that some row has something to say of. */
@@ -123,6 +124,49 @@ export function columnsOf(steps: Step[], most: number): StepColumn[] {
 		columns.push({ first, n: some.length, name: some.length > 1 ? `${some[0].name} to ${last.name}` : some[0].name, parts, seconds: some.reduce((sum, step) => sum + step.duration_s, 0) / some.length });
 	}
 	return columns;
+}
+
+/** Steps that are drawn to their height before one of them may be called an outlier. */
+const LEAST_STEPS = 4;
+
+/** How high a chart of steps must be so that one outlier does not flatten the rest; what is above it is cut off, and marked. */
+export function ceilingOf(columns: StepColumn[]): number {
+	const heights = columns.map((column) => column.seconds).sort((a, b) => a - b);
+	const most = heights[heights.length - 1] ?? 0;
+	if (heights.length < LEAST_STEPS) return most;
+	// At least the longest one is above: of ten steps one, of a hundred ten.
+	const usual = heights[Math.min(heights.length - 2, Math.floor(0.9 * (heights.length - 1)))];
+	return most > 2.5 * usual ? 1.3 * usual : most;
+}
+
+/** Of what was not released: the operator that adds most, if one adds something in nearly every step. */
+export function growing(rows: Row[], steps: number): Row | undefined {
+	return steps < LEAST_STEPS ? undefined : rows.find((row) => Number(row.steps ?? 0) >= 0.8 * steps);
+}
+
+/** What tells operators apart comes first: autograd's calls all begin alike. */
+export function shortOperator(name: string): string {
+	return name.replace(/^autograd::engine::evaluate_function: /, "evaluate: ");
+}
+
+/** "train.py:40 step" for torch's "/x/train.py(40): step"; other texts as they are. */
+export function shortSource(source: string): string {
+	const match = /^(.*)\((\d+)\)(?:: (.*))?$/s.exec(source);
+	if (!match) return source;
+	return `${baseOf(match[1])}:${match[2]}${match[3] ? ` ${match[3]}` : ""}`;
+}
+
+/** The line most of its time is of, and how many others there are; where none has half of it, how many there are. */
+export function sourceInWords(row: Row): string {
+	const n = Number(row.n_places ?? 0);
+	if (!row.source) return n > 1 ? `${n} places` : "";
+	return shortSource(String(row.source)) + (n > 1 ? ` +${n - 1}` : "");
+}
+
+/** File and line of torch's "/x/train.py(40): step"; null: no line is told. */
+export function lineOf(source: string): { file: string; line: number } | null {
+	const match = /^(.*)\((\d+)\)(?:: .*)?$/s.exec(source);
+	return match && match[1] ? { file: match[1], line: Number(match[2]) } : null;
 }
 
 /** How much longer than most a step is before it is called slow: as report has it. */

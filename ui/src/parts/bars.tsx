@@ -2,7 +2,8 @@
 // Bars with the interval's whiskers, and the stacked bar of what threads did.
 import { STATES } from "../model/colour";
 import { amount, percent } from "../model/format";
-import { Unit } from "../api/types";
+import { spread } from "../model/interval";
+import { Cost, Unit } from "../api/types";
 
 const at = (share: number) => `${Math.min(100, Math.max(0, share * 100)).toFixed(2)}%`;
 
@@ -20,10 +21,14 @@ export function Bar(props: { value: number; low: number | null | undefined; high
 	);
 }
 
-/** "± 0.1 s": half the interval. */
-export function Spread({ low, high, unit }: { low: number | null | undefined; high: number | null | undefined; unit: Unit }) {
-	if (low == null || high == null) return null;
-	return <span class="spread">±{amount((high - low) / 2, unit)}</span>;
+/** A function's own time, or with what it calls, and its interval; of what is known by its bounds only, the time as stamped and those. */
+export function Timed({ cost, of, unit }: { cost: Cost; of: "self" | "total"; unit: Unit }) {
+	const low = cost[`${of}_low`];
+	const high = cost[`${of}_high`];
+	const raw = cost[`raw_${of}`];
+	if (!cost[`${of}_is_bound`] || raw == null || low == null || high == null)
+		return <>{amount(cost[of], unit)} <span class="spread">{spread(cost[of], low, high, unit)}</span></>;
+	return <>{amount(raw, unit)} <span class="spread" title="Measured with the cost of tracing in it. Without tracing, the time lies between these bounds.">{amount(low, unit)}–{amount(high, unit)}</span></>;
 }
 
 export function StateBar({ states, unit }: { states: [string, number][]; unit: Unit }) {

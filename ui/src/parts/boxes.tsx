@@ -54,12 +54,12 @@ export function wordsOf(props: PictureProps, i: number, nameOf: (f: number) => F
 	const where = row ? place(row[2], row[3]) : "";
 	if (props.say) return { name, where, parts: props.say(i) };
 	const parts = [
-		`${amount(boxes.w[i], unit)} (${percent(boxes.w[i] / total)}) with what it calls`,
+		`${amount(boxes.w[i], unit)} (${percent(boxes.w[i] / total)}) total`,
 		`${amount(boxes.s[i], unit)} (${percent(boxes.s[i] / total)}) itself`,
 	];
 	if (boxes.n[i] !== null && !isExact) parts.push(`${count(boxes.n[i])} samples`);
 	if (boxes.c[i] !== null && boxes.c[i] !== undefined) parts.push(`${count(boxes.c[i])} calls`);
-	if (boxes.h[i]) parts.push(`${count(boxes.h[i])} smaller not shown`);
+	if (boxes.h[i]) parts.push(`${count(boxes.h[i])} smaller boxes not shown`);
 	return { name, where, parts };
 }
 
@@ -176,7 +176,7 @@ export function BoxPicture(props: PictureProps) {
 					ref={canvas}
 					tabIndex={0}
 					role="img"
-					aria-label={`${props.label}. Arrow keys walk, Enter zooms, Escape goes back; the same as a tree below.`}
+					aria-label={`${props.label}. Arrow keys move, Enter zooms in, Escape zooms out. The tree below has the same data.`}
 					style={{ width: `${size.width}px`, height: `${size.height}px` }}
 					onMouseMove={(e) => setHover({ i: find(e), x: e.offsetX, y: e.offsetY })}
 					onMouseLeave={() => setHover(null)}

@@ -3,6 +3,7 @@
 import { Place, nameOfPattern } from "../model/place";
 import { moment } from "../model/format";
 import { usePlace, useStore, useOverview } from "../store";
+import { PhaseChoice } from "./phases";
 
 interface Chip {
 	label: string;
@@ -10,7 +11,7 @@ interface Chip {
 	without: Partial<Place>;
 }
 
-const STATE_NAMES: Record<string, string> = { cpu: "on a CPU", gil: "holding the GIL", wait: "waiting" };
+const STATE_NAMES: Record<string, string> = { cpu: "on a CPU", gil: "holding the GIL", wait: "waiting", runnable: "waiting for a CPU" };
 
 export function chipsOf(place: Place): Chip[] {
 	const chips: Chip[] = [];
@@ -22,8 +23,10 @@ export function chipsOf(place: Place): Chip[] {
 	if (place.process) chips.push({ label: "process", value: place.process, without: { process: "" } });
 	if (place.state !== "wall")
 		chips.push({ label: "state", value: STATE_NAMES[place.state] ?? place.state, without: { state: "wall" } });
+	if (place.phase) chips.push({ label: "phase", value: place.phase, without: { phase: "", node: "0" } });
 	if (place.onlyMine) chips.push({ label: "only my code", value: "", without: { onlyMine: false } });
-	if (place.idle) chips.push({ label: "idle threads too", value: "", without: { idle: false } });
+	if (place.idle) chips.push({ label: "with idle threads", value: "", without: { idle: false } });
+	if (place.imports) chips.push({ label: "imports expanded", value: "", without: { imports: false, node: "0" } });
 	if (place.filter) chips.push({ label: "filter", value: place.filter, without: { filter: "" } });
 	for (const kind of ["focus", "drop", "merge"] as const)
 		for (const pattern of place[kind])
@@ -32,7 +35,7 @@ export function chipsOf(place: Place): Chip[] {
 				value: nameOfPattern(pattern),
 				without: { [kind]: place[kind].filter((p) => p !== pattern), node: "0" },
 			});
-	if (place.collapse) chips.push({ label: "recursion once", value: "", without: { collapse: false, node: "0" } });
+	if (place.collapse) chips.push({ label: "recursion folded", value: "", without: { collapse: false, node: "0" } });
 	return chips;
 }
 
@@ -43,10 +46,13 @@ export function Chips() {
 	const chips = chipsOf(place);
 	const threads = (overview.report.threads ?? []).filter((t) => !t.is_idle || place.idle);
 	return (
-		<div class="chips" role="group" aria-label="what counts">
-			<button type="button" aria-pressed={place.onlyMine} onClick={() => store.go({ onlyMine: !place.onlyMine, node: "0" })}>
-				only my code
-			</button>
+		<div class="chips" role="group" aria-label="selection">
+			{!overview.is_call_graph && (
+				<button type="button" aria-pressed={place.onlyMine} onClick={() => store.go({ onlyMine: !place.onlyMine, node: "0" })}>
+					only my code
+				</button>
+			)}
+			<PhaseChoice />
 			{threads.length > 1 && (
 				<select aria-label="thread" value={place.thread} onChange={(e) => store.go({ thread: e.currentTarget.value, node: "0" })}>
 					<option value="">all threads</option>
@@ -63,6 +69,7 @@ export function Chips() {
 					<option value="cpu">on a CPU</option>
 					<option value="gil">holding the GIL</option>
 					<option value="wait">waiting</option>
+					<option value="runnable">waiting for a CPU</option>
 				</select>
 			)}
 			{chips.map((chip) => (
@@ -71,7 +78,7 @@ export function Chips() {
 					class="chip"
 					key={chip.label + chip.value}
 					aria-label={`remove ${chip.label} ${chip.value}`}
-					title="take it away"
+					title="remove"
 					onClick={() => store.go(chip.without)}
 				>
 					<span class="chip-label">{chip.label}</span> {chip.value && <span class="chip-value">{chip.value}</span>}

@@ -57,7 +57,7 @@ function Chart({ counter, t, values, span, width }: { counter: Counter; t: numbe
 		<div class="counter">
 			<div class="counter-name">
 				{counter.title}
-				<span class="soft">most {counter.format(most)}{when !== undefined ? ` at ${moment(when)}` : ""}</span>
+				<span class="soft">peak {counter.format(most)}{when !== undefined ? ` at ${moment(when)}` : ""}</span>
 			</div>
 			<div ref={holder} aria-hidden="true" />
 		</div>

@@ -18,7 +18,7 @@ export function Damage() {
 		<div class="damage" role="alert">
 			{rows.map((row) => (
 				<p key={row.name}>
-					<strong>{row.name} is not whole:</strong> {row.damage}.
+					<strong>{row.name} is damaged:</strong> {row.damage}.
 				</p>
 			))}
 		</div>

@@ -3,6 +3,7 @@
 import { Boxes, FunctionRow, Kind } from "../api/types";
 import { boxColour } from "../model/colour";
 import { Arc, arcOf, rectOf, Window } from "../model/tree";
+import { fitted, lettersOn } from "../model/arc_text";
 import { place } from "../model/format";
 
 export const ROW = 19;
@@ -123,24 +124,25 @@ export function drawRows(c: CanvasRenderingContext2D, p: Picture): void {
 	}
 }
 
-/** The name along a ring, where it is long and wide enough. */
+/** The name along a ring, letter by letter, where it is long and wide enough; the lower half reads from left to right, too. */
 function drawArcText(c: CanvasRenderingContext2D, p: Picture, i: number, arc: Arc) {
-	const span = arc.to - arc.from;
 	const middle = (arc.inner + arc.outer) / 2;
-	const room = 2 * middle * Math.sin(Math.min(span, 1.2) / 2) - 8;
+	const room = (arc.to - arc.from) * middle - 10;
 	if (arc.inner <= 0 || arc.outer - arc.inner < 13 || room < LEAST_TEXT) return;
 	const f = p.boxes.f[i];
-	const text = shorten((p.markOf?.(i) ?? "") + labelOf(p.nameOf(f), f, p.rootName)[0], room);
-	const angle = (arc.from + arc.to) / 2;
-	const isBelow = Math.cos(angle) < 0;
-	c.save();
-	c.rotate(isBelow ? angle + Math.PI : angle);
 	c.font = FONT;
 	c.textAlign = "center";
 	c.textBaseline = "middle";
 	c.fillStyle = inks(p.isDark).text;
-	c.fillText(text, 0, isBelow ? middle : -middle);
-	c.restore();
+	const name = (p.markOf?.(i) ?? "") + labelOf(p.nameOf(f), f, p.rootName)[0];
+	const text = fitted(name, room, (letter) => c.measureText(letter).width);
+	const isBelow = Math.cos((arc.from + arc.to) / 2) < 0;
+	for (const { letter, angle } of lettersOn(text, (arc.from + arc.to) / 2, middle, isBelow, (one) => c.measureText(one).width)) {
+		c.save();
+		c.rotate(isBelow ? angle + Math.PI : angle);
+		c.fillText(letter, 0, isBelow ? middle : -middle);
+		c.restore();
+	}
 }
 
 export function drawRings(c: CanvasRenderingContext2D, p: Picture, rings: number): void {

@@ -45,7 +45,9 @@ export function drawSpans(c: CanvasRenderingContext2D, p: SpanPicture): void {
 		c.fillStyle = ink.lane;
 		c.fillRect(0, y, p.width, height);
 	}
-	drawAxis(c, p, xOf, ink, briefly);
+	// The clock of what stands beside, where there is one.
+	const begin = p.timeline.begin_s ?? 0;
+	drawAxis(c, { ...p, span: { from: p.span.from + begin, to: p.span.to + begin } }, (t) => xOf(t - begin), ink, briefly);
 	// Setting these costs more than the rectangle: only where they change.
 	let fill = "";
 	let alpha = 1;

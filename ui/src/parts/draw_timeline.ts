@@ -49,6 +49,8 @@ export interface TimePicture {
 	nameOf: (f: number) => FunctionRow | undefined;
 	brush: Span | null;
 	f: number | undefined;
+	/** How moments read on the axis. */
+	label?: (t: number, step: number) => string;
 }
 
 export function drawTimeline(c: CanvasRenderingContext2D, p: TimePicture): void {
@@ -57,7 +59,7 @@ export function drawTimeline(c: CanvasRenderingContext2D, p: TimePicture): void 
 	const xOf = (t: number) => (t - p.span.from) * scale;
 	c.font = "11px system-ui, sans-serif";
 	c.textBaseline = "middle";
-	drawAxis(c, p, xOf, ink);
+	drawAxis(c, p, xOf, ink, p.label);
 	for (const lane of p.lanes) {
 		const thread = p.timeline.threads[lane.thread];
 		for (let i = 0; i + 1 < thread.t.length; i++) {
@@ -99,7 +101,7 @@ export function drawTimeline(c: CanvasRenderingContext2D, p: TimePicture): void 
 /** Where a picture over time lies, and what is marked in it. */
 export type TimeFrame = Pick<TimePicture, "span" | "width" | "height" | "brush" | "isDark">;
 
-export function drawAxis(c: CanvasRenderingContext2D, p: TimeFrame, xOf: (t: number) => number, ink: { soft: string; line: string }, label = moment): void {
+export function drawAxis(c: CanvasRenderingContext2D, p: TimeFrame, xOf: (t: number) => number, ink: { soft: string; line: string }, label: (t: number, step: number) => string = moment): void {
 	const { at, step } = ticks(p.span.from, p.span.to, Math.max(2, p.width / 110));
 	for (const t of at) {
 		const x = Math.round(xOf(t)) + 0.5;

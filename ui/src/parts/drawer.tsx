@@ -2,9 +2,10 @@
 // Details of the selected function: its time, who calls it, what it calls, and steps one can take from it.
 import { Neighbour, SpreadOver, Table, Unit } from "../api/types";
 import { amount, count, moment, percent, place as placeOf } from "../model/format";
+import { isUntimed, mostRun } from "../model/counts";
 import { selectionOf } from "../model/place";
 import { useAnswer, useOverview, usePlace, useStore } from "../store";
-import { Spread } from "./bars";
+import { Timed } from "./bars";
 import { EditorLink } from "./editor";
 import { useFunction } from "./leadline";
 import { showSource, transform } from "./select";
@@ -14,28 +15,29 @@ const ROWS = 6;
 
 function Neighbours({ what, unit }: { what: "callers" | "callees"; unit: Unit }) {
 	const place = usePlace();
+	const isCounted = isUntimed(useOverview());
 	const store = useStore();
 	const answer = useAnswer<Table<Neighbour>>("table", { ...selectionOf(place), filter: undefined, what, function: place.f, limit: ROWS });
 	return (
 		<section>
-			<h3>{what === "callers" ? "Called by" : "Spends it in"}</h3>
+			<h3>{what === "callers" ? "Called by" : isCounted ? "Calls" : "Time spent in"}</h3>
 			<Wait answer={answer}>
 				{(table) => (
 					<ul class="neighbours">
 						{table.rows.slice(0, ROWS).map((row) => (
 							<li key={row.function_id}>
-								<span class="num">{percent(row.total_share)}</span>
-								<span class="num soft">{amount(row.value, unit)}</span>
+								<span class="num">{isCounted ? count(row.calls) : percent(row.total_share)}</span>
+								<span class="num soft">{isCounted ? "calls" : amount(row.value, unit)}</span>
 								{row.function_id !== null ? (
 									<button type="button" class="link code" onClick={() => store.go({ f: row.function_id ?? undefined, line: undefined }, true)}>
 										{row.name}
 									</button>
 								) : (
-									<span class="soft">{what === "callers" ? "nobody: it began there" : "its own code"}</span>
+									<span class="soft">{what === "callers" ? "nothing: the stack starts here" : "its own code"}</span>
 								)}
 							</li>
 						))}
-						{!table.rows.length && <li class="soft">none seen</li>}
+						{!table.rows.length && <li class="soft">none</li>}
 						{table.n > ROWS && (
 							<li>
 								<button type="button" class="link" onClick={() => store.go({ view: "table", what })}>
@@ -63,7 +65,7 @@ function OverTime({ data }: { data: SpreadOver }) {
 				<path class="total" d={area(data.totals)} />
 				<path class="self" d={area(data.selves)} />
 			</svg>
-			<figcaption class="soft small"><span>{moment(data.begin, 0.1)}</span><span>dark: itself</span><span>{moment(end, 0.1)}</span></figcaption>
+			<figcaption class="soft small"><span>{moment(data.begin, 0.1)}</span><span>dark: self</span><span>{moment(end, 0.1)}</span></figcaption>
 		</figure>
 	);
 }
@@ -103,6 +105,7 @@ export function Drawer() {
 	const { fn, lines } = useFunction();
 	if (place.f === undefined || !fn) return null;
 	const unit = overview.unit;
+	const isCounted = isUntimed(overview);
 	return (
 		<aside class="drawer" aria-label={`details of ${fn.name}`}>
 			<header>
@@ -116,16 +119,16 @@ export function Drawer() {
 						<button type="button" onClick={() => transform(store, "merge", fn.function_id)}>merge</button>
 					</span>
 				)}
-				<button type="button" onClick={() => store.go({ view: "flame", direction: "sandwich" })}>sandwich</button>
+				{!isCounted && <button type="button" onClick={() => store.go({ view: "flame", direction: "sandwich" })}>sandwich</button>}
 				{fn.file && <button type="button" onClick={() => showSource(store, fn.function_id, fn.file, lines[0]?.line ?? fn.line)}>source</button>}
 				<button type="button" class="plain" aria-label="close details" onClick={() => store.go({ f: undefined, line: undefined }, true)}>×</button>
 			</header>
 			<div class="three">
 				<section>
-					<h3>Time</h3>
+					<h3>{isCounted ? "Count" : "Time"}</h3>
 					<dl class="facts">
-						<div><dt>itself</dt><dd>{amount(fn.self, unit)} <Spread low={fn.self_low} high={fn.self_high} unit={unit} /> {percent(fn.self / overview.total)}</dd></div>
-						<div><dt>with calls</dt><dd>{amount(fn.total, unit)} <Spread low={fn.total_low} high={fn.total_high} unit={unit} /> {percent(fn.total / overview.total)}</dd></div>
+						{!isCounted && <div><dt>self</dt><dd><Timed cost={fn} of="self" unit={unit} /> {percent(fn.self / overview.total)}</dd></div>}
+						{!isCounted && <div><dt>total</dt><dd><Timed cost={fn} of="total" unit={unit} /> {percent(fn.total / overview.total)}</dd></div>}
 						{fn.calls !== null && <div><dt>calls</dt><dd>{count(fn.calls)}</dd></div>}
 						{fn.self_samples !== null && !overview.is_exact && <div><dt>samples</dt><dd>{count(fn.self_samples)} of {count(fn.total_samples)}</dd></div>}
 					</dl>
@@ -133,19 +136,19 @@ export function Drawer() {
 				<Neighbours what="callers" unit={unit} />
 				<Neighbours what="callees" unit={unit} />
 				<section>
-					<h3>Hot lines</h3>
+					<h3>{isCounted ? "Lines" : "Hot lines"}</h3>
 					<ul class="neighbours">
-						{lines.slice(0, ROWS).map((line) => (
+						{(isCounted ? mostRun(lines) : lines).slice(0, ROWS).map((line) => (
 							<li key={line.line}>
-								<span class="num">{percent(line.self / overview.total)}</span>
-								<span class="num soft">{amount(line.self, unit)}</span>
+								<span class="num">{isCounted ? count(line.hits) : percent(line.self / overview.total)}</span>
+								<span class="num soft">{isCounted ? "hits" : amount(line.self, unit)}</span>
 								<button type="button" class="link code" onClick={() => showSource(store, line.function_id, line.file, line.line)}>{placeOf(line.file, line.line)}</button>
 							</li>
 						))}
-						{!lines.length && <li class="soft">none seen</li>}
+						{!lines.length && <li class="soft">none</li>}
 					</ul>
 				</section>
-				<Spreading unit={unit} />
+				{!isCounted && <Spreading unit={unit} />}
 			</div>
 		</aside>
 	);

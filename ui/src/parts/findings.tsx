@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 // What to change: findings with all that is needed to judge them, whatever they were found in.
 import { Finding, SourceFile } from "../api/types";
-import { amount, percent } from "../model/format";
-import { commandOf, MEANINGS, placeOf, textOf } from "../model/finding";
+import { commandOf, MEANINGS, placeOf, savingOf, textOf } from "../model/finding";
 import { formatPlace, Place, selectionOf, START } from "../model/place";
 import { useAnswer, useOverview, usePlace, useStore } from "../store";
 import { EditorLink } from "./editor";
 import { Prose } from "./prose";
 
 /** A link to the source where the recording holds it, else to the editor, else plain. */
-function Where({ finding, files }: { finding: Finding; files: SourceFile[] }) {
+export function Where({ at, label, files }: { at: Pick<Finding, "file" | "line">; label: string; files: SourceFile[] }) {
 	const place = usePlace();
 	const store = useStore();
-	const text = textOf(finding, files);
-	const to: Partial<Place> = { view: "source", file: text, line: finding.line ?? undefined, f: undefined, open: "" };
-	if (!text) return <EditorLink file={finding.file} line={finding.line}>{placeOf(finding)}</EditorLink>;
+	const text = textOf(at, files);
+	const to: Partial<Place> = { view: "source", file: text, line: at.line ?? undefined, f: undefined, open: "" };
+	if (!text) return <EditorLink file={at.file} line={at.line}>{label}</EditorLink>;
 	return (
 		<a
 			href={formatPlace({ ...START, r: place.r, ...to })}
@@ -23,18 +22,16 @@ function Where({ finding, files }: { finding: Finding; files: SourceFile[] }) {
 				store.go(to);
 			}}
 		>
-			{placeOf(finding)}
+			{label}
 		</a>
 	);
 }
 
 function Saving({ finding }: { finding: Finding }) {
 	const { saving } = finding;
-	if (!saving) return null;
+	if (!saving) return finding.saving_unknown ? <span class="soft">What it saves is {finding.saving_unknown}.</span> : null;
 	return (
-		<span class="saving num" data-value={saving.value}>
-			at most {amount(saving.value, saving.unit)}{saving.whole ? `, ${percent(saving.value / saving.whole)} of ${saving.of}` : ""}
-		</span>
+		<span class="saving num" data-value={saving.value} data-estimate={saving.estimate ?? undefined}>{savingOf(saving)}</span>
 	);
 }
 
@@ -54,11 +51,11 @@ export function Findings({ findings, pages }: { findings: Finding[]; pages: Reco
 						<span class="confidence" data-level={one.confidence} title={MEANINGS[one.confidence]}>{one.confidence}</span>{" "}
 						<span class="soft">{MEANINGS[one.confidence]}</span>
 					</p>
-					{one.file && <p class="place code"><Where finding={one} files={files.data?.files ?? []} /></p>}
+					{one.file && <p class="place code"><Where at={one} label={placeOf(one)} files={files.data?.files ?? []} /></p>}
 					<p class="evidence">{one.evidence}.</p>
-					<p><span class="soft">To do:</span> {one.change}.</p>
-					<p class="proof small"><span class="soft">Shown by</span> <code>{commandOf(one.proof.shows, path)}</code>; <span class="soft">after the change</span> <code>{commandOf(one.proof.proves, path)}</code></p>
-					{pages[one.rule] && <details class="small"><summary>More of the rule {one.rule}</summary><Prose text={pages[one.rule]} /></details>}
+					<p><span class="soft">Change:</span> {one.change}.</p>
+					<p class="proof small"><span class="soft">See it:</span> <code>{commandOf(one.proof.shows, path)}</code> · <span class="soft">Prove the change:</span> <code>{commandOf(one.proof.proves, path)}</code></p>
+					{pages[one.rule] && <details class="small"><summary>About the rule {one.rule}</summary><Prose text={pages[one.rule]} /></details>}
 				</li>
 			))}
 		</ol>

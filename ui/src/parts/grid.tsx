@@ -39,7 +39,8 @@ function useOrder<Row>(columns: Cell<Row>[]): Cell<Row>[] {
 		media.addEventListener("change", update);
 		return () => media.removeEventListener("change", update);
 	}, []);
-	return isNarrow ? [...columns].sort((a, b) => Number(b.className === "code") - Number(a.className === "code")) : columns;
+	const rank = (column: Cell<Row>) => (column.className === "code" ? 0 : column.isNumber ? 1 : 2);
+	return isNarrow ? [...columns].sort((a, b) => rank(a) - rank(b)) : columns;
 }
 
 export function Grid<Row>(props: GridProps<Row>) {
@@ -57,9 +58,9 @@ export function Grid<Row>(props: GridProps<Row>) {
 				<caption class="hidden">{props.caption}</caption>
 				<thead>
 					<tr>
-						{columns.map((column) => (
+						{columns.map((column, i) => (
 							<th
-								key={column.title}
+								key={i}
 								scope="col"
 								title={column.hint}
 								class={column.isNumber ? "num" : ""}
@@ -80,8 +81,8 @@ export function Grid<Row>(props: GridProps<Row>) {
 				<tbody>
 					{props.rows.map((row) => (
 						<tr key={props.keyOf(row)} class={props.classOf?.(row)} aria-current={props.isSelected(row) ? "true" : undefined} onClick={() => props.onSelect(row)} onDblClick={() => props.onOpen(row)}>
-							{columns.map((column) => (
-								<td key={column.title} class={`${column.isNumber ? "num" : ""} ${column.className ?? ""}`} data-value={column.plain?.(row)}>
+							{columns.map((column, i) => (
+								<td key={i} class={`${column.isNumber ? "num" : ""} ${column.className ?? ""}`} data-value={column.plain?.(row)} title={column.isNumber ? undefined : (column.plain ?? column.text)(row) || undefined}>
 									{column.className === "code" ? (
 										<button
 											type="button"
@@ -113,7 +114,7 @@ export function Copy<Row>({ columns, rows }: { columns: Cell<Row>[]; rows: Row[]
 			await navigator.clipboard.writeText(text);
 			say(`${plural(rows.length, "row")} copied as ${what}`);
 		} catch {
-			say("The browser does not let this page copy.");
+			say("The browser did not allow copying.");
 		}
 	};
 	return (

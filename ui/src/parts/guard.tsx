@@ -19,7 +19,7 @@ export class Guard extends Component<Props, { failed: string; at: string }> {
 	render() {
 		const { failed, at } = this.state;
 		if (failed && at === this.props.name)
-			return <Notice title="This view failed" text={`Please report it, with the recording if you can: ${failed}. The others work; the same figures are in the terminal.`} />;
+			return <Notice title="This view failed" text={`Error: ${failed}. Please report it, with the recording if you can. The other views still work, and leadline report prints the same figures.`} />;
 		return this.props.children;
 	}
 }

@@ -5,13 +5,13 @@ import { useStore } from "../store";
 
 const KEYS: [string, string][] = [
 	["/", "search"],
-	["[  ]", "the tab before, the next"],
-	["Esc", "out of what is selected; in a picture: one level out"],
-	["← ↑ ↓ →", "walk through a picture, a table, the lead line"],
-	["Enter", "zoom into a box; open a row's source"],
-	["f  x  m  s", "on a box: focus on it, drop it, merge it into its caller, show its source"],
-	["+  −  a  d  0", "timeline: zoom, move, show all"],
-	["?", "this list"],
+	["[  ]", "previous tab, next tab"],
+	["Esc", "clear the selection; in a chart, zoom out one level"],
+	["← ↑ ↓ →", "move through a chart, a table or the lead line"],
+	["Enter", "zoom into a box; open the source of a row"],
+	["f  x  m  s", "on a box: focus, drop, merge into the caller, show the source"],
+	["+  −  a  d  0", "timeline: zoom in, zoom out, left, right, show everything"],
+	["?", "show this list"],
 ];
 
 export function Help({ onClose }: { onClose: () => void }) {
@@ -21,7 +21,7 @@ export function Help({ onClose }: { onClose: () => void }) {
 	useEffect(() => dialog.current?.showModal(), []);
 	return (
 		<dialog ref={dialog} aria-labelledby="keys" onClose={onClose} onClick={(e) => e.target === e.currentTarget && dialog.current?.close()}>
-			<h2 id="keys">Keys</h2>
+			<h2 id="keys">Keyboard shortcuts</h2>
 			<dl class="keys">
 				{KEYS.map(([key, text]) => (
 					<div key={key}>
@@ -34,10 +34,10 @@ export function Help({ onClose }: { onClose: () => void }) {
 				<button type="button" onClick={() => dialog.current?.close()}>close</button>
 				{source.quit && !hasEnded && (
 					<button type="button" onClick={() => source.quit?.().then(() => end(true), () => end(true))}>
-						end leadline view
+						stop leadline view
 					</button>
 				)}
-				<span role="status">{hasEnded ? "It has ended; this page can be closed." : ""}</span>
+				<span role="status">{hasEnded ? "Stopped. You can close this page." : ""}</span>
 			</p>
 		</dialog>
 	);

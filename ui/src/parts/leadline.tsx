@@ -30,7 +30,7 @@ function deepMarks(overview: Overview): Mark[] {
 
 export function marksOf(place: Place, overview: Overview, found: Found): Mark[] {
 	const { fn, lines, code } = found;
-	const share = (value: number | undefined) => (value === undefined || !(overview.total > 0) ? null : value / overview.total);
+	const share = (value: number | null | undefined) => (value == null || !(overview.total > 0) ? null : value / overview.total);
 	const threads = overview.report.threads ?? [];
 	const thread = threads.find((t) => place.thread === `#${t.number}`);
 	const line = lines.find((l) => l.line === place.line && l.function_id === place.f);

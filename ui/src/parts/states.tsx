@@ -14,7 +14,7 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
 }
 
 /** leadline, a command of it, and what looks like an option or a file; or an option alone. */
-export const COMMAND = /(leadline (?:run|view|attach|report|top)(?: (?:--?[a-z][\w-]*(?:=\S+)?|[A-Z]{2,}(?:\.py)?|\S+\.(?:py|lead|html)))*|(?<![\w-])--[a-z][\w-]*)/;
+export const COMMAND = /(leadline (?:run|view|attach|report|top)(?: (?:--?[a-z][\w-]*(?:=\S+)?|[A-Z]{2,}(?:\.py)?|\S+\.(?:py|lead|html)))*|(?<![\w-])--[a-z][\w-]*(?:=[a-z]\w*)?)/;
 
 /** Text with commands in it, each shown as something to type. */
 export function WithCommands({ text }: { text: string }) {
@@ -46,7 +46,7 @@ export function Wait<T>(props: { answer: Answer<T>; children: (data: T) => Compo
 	if (error)
 		return (
 			<Notice
-				title={error.status === 409 ? "This recording cannot tell" : error.status === 400 ? "That cannot be asked" : "No answer"}
+				title={error.status === 409 ? "Not in this recording" : error.status === 400 ? "This selection is not possible" : "No answer from leadline view"}
 				text={error.message}
 			/>
 		);

@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { Benchmark, BenchFile } from "../api/types";
 import { Axis, axisOf, beyond, BenchRow, historicNames, namesOf, rowsOf, shareOf, unitOf } from "../model/bench";
 import { amount, baseOf, count, plural, scaled, scaleFor } from "../model/format";
+import { INTERVAL, spread } from "../model/interval";
 import { Cell, Copy, Grid } from "../parts/grid";
 import { Notice, Wait } from "../parts/states";
 import { prepare, useAnswer, useDark, usePlace, useSize, useStore } from "../store";
@@ -80,9 +81,9 @@ function Strips({ rows, axis, files }: { rows: BenchRow[]; axis: Axis; files: nu
 				</div>
 			</div>
 			<figcaption class="soft small">
-				Dots: values in no vertical order. Bar: median; box: its 95 % interval.
-				{far > 0 && ` ${plural(far, "value")} farther to the right ${far === 1 ? "stands" : "stand"} at the edge.`}
-				{rows.some((row) => row.b.every > 1) && " Of many values only some are drawn."}
+				Each dot is a value; its height means nothing. Bar: median. Box: its 95 % interval.
+				{far > 0 && ` ${plural(far, "value")} beyond the axis ${far === 1 ? "is" : "are"} drawn at its edge.`}
+				{rows.some((row) => row.b.every > 1) && " Not every value is drawn."}
 			</figcaption>
 		</figure>
 	);
@@ -122,7 +123,7 @@ function Curves({ rows, axis, files }: { rows: BenchRow[]; axis: Axis; files: nu
 						);
 					})}
 				</ul>
-				<p class="soft small">What share of the values is at most so large{rows.length > shown.length ? `; the first ${MOST_CURVES} results` : ""}.</p>
+				<p class="soft small">The share of values at or below each time{rows.length > shown.length ? `; the first ${MOST_CURVES} results` : ""}.</p>
 			</figcaption>
 		</figure>
 	);
@@ -160,7 +161,7 @@ function History({ rows }: { rows: BenchRow[] }) {
 					);
 				})}
 			</svg>
-			<figcaption class="soft small">Medians of {rows[0].b.name}, the oldest first; whiskers: 95 % interval, or the middle half where there are too few values.</figcaption>
+			<figcaption class="soft small">Median of {rows[0].b.name}, oldest first. Whiskers: 95 % interval, or the middle half of the values where there are too few.</figcaption>
 		</figure>
 	);
 }
@@ -169,7 +170,7 @@ function dayOf(file: BenchFile): string {
 	return file.begun_s === null ? "" : new Date(file.begun_s * 1000).toISOString().slice(0, 10);
 }
 
-const half = (low: number | null, high: number | null) => (low === null || high === null ? null : (high - low) / 2);
+const half = (low: number | null, high: number | null) => (low === null || high === null ? "" : String((high - low) / 2));
 
 export function benchColumns(rows: BenchRow[], files: number): Cell<BenchRow>[] {
 	const unit = unitOf(rows);
@@ -179,9 +180,9 @@ export function benchColumns(rows: BenchRow[], files: number): Cell<BenchRow>[] 
 	const columns: Cell<BenchRow>[] = [
 		number("best", "least", (b) => b.least),
 		number("median", "median", (b) => b.median),
-		{ ...number("±", "", (b) => half(b.median_low, b.median_high)), className: "soft" },
+		{ title: "interval", isNumber: true, sort: "", hint: INTERVAL, text: ({ b }) => spread(b.median, b.median_low, b.median_high, unit) || "–", plain: ({ b }) => half(b.median_low, b.median_high), className: "soft" },
 		number("mean", "mean", (b) => b.mean),
-		{ ...number("± mean", "", (b) => half(b.mean_low, b.mean_high)), className: "soft" },
+		{ title: "interval of the mean", isNumber: true, sort: "", hint: INTERVAL, text: ({ b }) => spread(b.mean, b.mean_low, b.mean_high, unit) || "–", plain: ({ b }) => half(b.mean_low, b.mean_high), className: "soft" },
 		{ title: files > 1 ? "× oldest" : "× fastest", isNumber: true, sort: "ratio", text: (r) => r.ratio.toFixed(2), plain: (r) => String(r.ratio) },
 		{ title: "values", isNumber: true, sort: "n", text: (r) => (r.b.n_processes > 1 && !r.b.is_command ? `${count(r.b.n)} of ${plural(r.b.n_processes, "process", "processes")}` : count(r.b.n)), plain: (r) => String(r.b.n) },
 		{ title: "benchmark", isNumber: false, sort: "name", text: (r) => r.b.name, className: "code" },
@@ -225,8 +226,8 @@ function Results({ files }: { files: BenchFile[] }) {
 				</label>
 				<label class="choice"><span>axis</span>
 					<select value={place.scale} onChange={(e) => store.go({ scale: e.currentTarget.value }, true)}>
-						<option value="">as fits</option>
-						<option value="linear">even</option>
+						<option value="">automatic</option>
+						<option value="linear">linear</option>
 						<option value="log">logarithmic</option>
 					</select>
 				</label>
@@ -240,11 +241,11 @@ function Results({ files }: { files: BenchFile[] }) {
 			</div>
 			<h2>Results</h2>
 			<Grid
-				columns={columns} rows={sorted} caption="results of benchmarks" sort={sort} onSort={setSort} keyOf={(row) => row.key}
+				columns={columns} rows={sorted} caption="benchmark results" sort={sort} onSort={setSort} keyOf={(row) => row.key}
 				isSelected={(row) => row.b.name === chosen} onSelect={() => undefined} onOpen={(row) => store.go({ bench: row.b.name === chosen ? "" : row.b.name })}
 			/>
 			<p class="foot soft">
-				<span>Medians taken one after the other: whether one is really faster, <code>leadline compare</code> decides. A double click looks at one benchmark alone.</span>
+				<span>These were measured one after the other. To decide whether one is really faster: <code>leadline compare</code>. Double-click a row to see that benchmark alone.</span>
 				<Copy columns={columns} rows={sorted} />
 			</p>
 		</div>
@@ -253,5 +254,5 @@ function Results({ files }: { files: BenchFile[] }) {
 
 export function BenchView() {
 	const answer = useAnswer<{ files: BenchFile[] }>("bench", {});
-	return <Wait answer={answer}>{(data) => (data.files.length ? <Results files={data.files} /> : <Notice title="No results are open" text="leadline view results.json" />)}</Wait>;
+	return <Wait answer={answer}>{(data) => (data.files.length ? <Results files={data.files} /> : <Notice title="No results are open" text="To open some: leadline view results.json" />)}</Wait>;
 }

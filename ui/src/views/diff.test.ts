@@ -24,7 +24,7 @@ test("by total, the total stands first and decides", () => {
 	const rows = [row("a", value(1, 1, 0.1, false), value(1, 3, 0.1, true))];
 	expect(chosenRows(rows, true, false, "").length).toBe(1);
 	const cells = columnsOf(rows, "s", true, false).map((c) => [c.title, c.text(rows[0])]);
-	expect(cells.slice(0, 3)).toEqual([["", "▲"], ["total (s)", "+2.00"], ["±", "0.100"]]);
+	expect(cells.slice(0, 3)).toEqual([["", "▲"], ["total (s)", "+2.00"], ["interval", "±0.100"]]);
 	expect(columnsOf(rows, "s", false, false)[0].text(rows[0])).toBe("");
 });
 

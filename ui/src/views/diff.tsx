@@ -5,6 +5,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Diff, DiffBoxes, DiffRow, DiffTree, DiffValue, FunctionRow, Overview, Unit } from "../api/types";
 import { changeColour } from "../model/colour";
 import { amount, baseOf, count, percent, place as placeOf, plural, ratio, scaled, scaleFor, signed } from "../model/format";
+import { INTERVAL, isEven, spreadCell } from "../model/interval";
 import { Place, selectionOf } from "../model/place";
 import { BoxPicture } from "../parts/boxes";
 import { Cell, Copy, Grid } from "../parts/grid";
@@ -34,8 +35,10 @@ const MARK = (value: DiffValue) => (!value.is_named ? "" : value.change > 0 ? "�
 
 /** "0.76 s → 1.2 s: +0.48 s (+63.1 % ±12.3 %)" */
 export function changeInWords(value: DiffValue, unit: Unit): string {
-	const spread = (value.high - value.low) / 2;
-	const by = value.a > 0 ? `${ratio(value.a, value.b)} ±${percent(spread / value.a)}` : ratio(value.a, value.b);
+	const half = (value.high - value.low) / 2;
+	const signs = (share: number) => (share < 0 ? "" : "+") + percent(share);
+	const spread = isEven(value.change, value.low, value.high) ? ` ±${percent(half / value.a)}` : ` (${signs(value.low / value.a)} to ${signs(value.high / value.a)})`;
+	const by = value.a > 0 ? `${ratio(value.a, value.b)}${spread}` : ratio(value.a, value.b);
 	return `${amount(value.a, unit)} → ${amount(value.b, unit)}: ${signed(value.change, unit)}, ${by}`;
 }
 
@@ -48,7 +51,7 @@ export function columnsOf(rows: DiffRow[], unit: Unit, isTotal: boolean, isLines
 	const columns: Cell<DiffRow>[] = [
 		{ title: "", isNumber: false, sort: "", text: (r) => MARK(first(r)), plain: (r) => (first(r).is_named ? "1" : "0") },
 		{ title: titled(isTotal ? "total" : "self"), isNumber: true, sort: isTotal ? "total" : "self", text: (r) => change(first(r)), plain: (r) => String(first(r).change), className: "strong" },
-		{ title: "±", isNumber: true, sort: "", text: (r) => scaled((first(r).high - first(r).low) / 2, scale), plain: (r) => String((first(r).high - first(r).low) / 2), className: "soft" },
+		{ title: "interval", hint: INTERVAL, isNumber: true, sort: "", text: (r) => spreadCell(first(r).change, first(r).low, first(r).high, scale), plain: (r) => String((first(r).high - first(r).low) / 2), className: "soft" },
 		{ title: "by", isNumber: true, sort: "", text: (r) => ratio(first(r).a, first(r).b) },
 		{ title: "A", isNumber: true, sort: "", text: (r) => scaled(first(r).a, scale), plain: (r) => String(first(r).a) },
 		{ title: "B", isNumber: true, sort: "", text: (r) => scaled(first(r).b, scale), plain: (r) => String(first(r).b) },
@@ -141,7 +144,7 @@ function Picture({ tree }: { tree: DiffTree }) {
 		return { a: boxes.a[i], b: boxes.b[i], change, low: change - boxes.plus_minus[i], high: change + boxes.plus_minus[i], is_named: boxes.named[i] === 1 };
 	};
 	const nameOf = (f: number) => names.get(f);
-	if (!boxes.id.length || !(tree.value > 0)) return <Notice title="No call stack is left" text="Nothing was seen on that side." />;
+	if (!boxes.id.length || !(tree.value > 0)) return <Notice title="Nothing to draw" text="That side has no samples in this selection." />;
 	const zoom = (i: number) => {
 		const to = i >= 0 ? boxes.id[i] : (tree.path.at(-2)?.[0] ?? 0);
 		store.go({ step: String(to) });
@@ -190,10 +193,10 @@ function Tables({ diff, other }: { diff: Diff; other: number }) {
 				{["functions", "lines"].map((what) => (
 					<button type="button" key={what} aria-pressed={isLines === (what === "lines")} onClick={() => store.go({ what }, true)}>{what}</button>
 				))}
-				<button type="button" aria-pressed={place.all} onClick={() => store.go({ all: !place.all }, true)}>within the noise, too</button>
+				<button type="button" aria-pressed={place.all} onClick={() => store.go({ all: !place.all }, true)}>include changes within the noise</button>
 			</div>
 			{rows.length === 0 ? (
-				<Notice title="No change stands out from the noise" text={`${plural(n, isLines ? "line" : "function")} of them all are within it.`} />
+				<Notice title="No change stands out from the noise" text={`${plural(n, isLines ? "line was" : "function was", isLines ? "lines were" : "functions were")} compared.`} />
 			) : (
 				<Grid
 					columns={columns} rows={rows} caption={`changes of ${isLines ? "lines" : "functions"}`} sort={isTotal ? "total" : "self"} onSort={(sort) => store.go({ sort }, true)}
@@ -203,8 +206,8 @@ function Tables({ diff, other }: { diff: Diff; other: number }) {
 			)}
 			<p class="foot soft">
 				<span>
-					{plural(rows.length, "row")} of {count(n)}. Change of {isTotal ? "time with what it calls" : "own time"} from A to B; ±: 95 %, from {diff.is_timed ? "samples by blocks of time" : "the number of samples"} and {percent(diff.noise_share)} that runs are taken to
-					differ by. ▲ ▼ stand out: chance shows any in 1 of 100 comparisons of equal programs.
+					{plural(rows.length, "row")} of {count(n)}. Change of {isTotal ? "total" : "self"} time from A to B, with 95 % intervals. They come from {diff.is_timed ? "samples in blocks of time" : "the number of samples"}, plus {percent(diff.noise_share)} by which two runs
+					of the same program may differ. ▲ ▼ mark changes beyond the noise: two equal programs show any in 1 of 100 comparisons.
 				</span>
 				<Copy columns={columns} rows={rows} />
 			</p>
@@ -221,7 +224,7 @@ export function DiffView() {
 	const width = Math.max(200, Math.ceil(size.width / 200) * 200);
 	const diff = useAnswer<Diff>(other === undefined ? null : "diff", question);
 	const tree = useAnswer<DiffTree>(other === undefined || !size.width ? null : "difftree", { ...question, side: place.side === "b" ? undefined : place.side, node: place.step === "0" ? undefined : place.step, width });
-	if (other === undefined) return <Notice title="One recording is open" text="Open two to compare them: leadline view before.lead after.lead" />;
+	if (other === undefined) return <Notice title="Only one recording is open" text="Open two to compare them: leadline view before.lead after.lead" />;
 	return (
 		<div class="diffview" ref={holder}>
 			<Tools other={other} />

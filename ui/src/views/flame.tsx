@@ -49,7 +49,7 @@ function Tools({ place }: { place: Place }) {
 			<Choice label="cutoff" value={place.cutoff} options={same(Object.keys(CUTOFFS))} onChange={(cutoff) => store.go({ cutoff }, true)} />
 			{!store.source.isEmbedded && (
 				<button type="button" aria-pressed={place.collapse} onClick={() => store.go({ collapse: !place.collapse, node: "0" })}>
-					recursion once
+					fold recursion
 				</button>
 			)}
 			<button
@@ -119,7 +119,7 @@ function TreePicture({ tree, place, search }: { tree: Tree; place: Place; search
 		return prune(withRoot(tree), tree.total * (CUTOFFS[place.cutoff] ?? 0), depth);
 	}, [tree, place.depth, place.cutoff]);
 	const hits = useMemo(() => (place.q && search ? new Set(search.ids) : null), [search, place.q]);
-	if (!tree.boxes.id.length) return <Notice title="No call stack is left" text="Take a chip away: nothing was seen that fits them all." />;
+	if (!tree.boxes.id.length) return <Notice title="Nothing matches the selection" text="Remove a chip above to see more." />;
 	const zoom = (i: number) => {
 		if (i >= 0) return store.go({ node: String(boxes.id[i]), f: boxes.f[i] >= 0 ? boxes.f[i] : place.f });
 		const path = tree.path;
@@ -154,6 +154,7 @@ function TreePicture({ tree, place, search }: { tree: Tree; place: Place; search
 				{amount(tree.value, tree.unit)} of {amount(tree.total, tree.unit)}
 				{tree.n_nodes !== null && `; ${plural(tree.n_nodes, "call path")}`}
 				{tree.left_out.boxes > 0 && `, ${count(tree.left_out.boxes)} too small to draw (${percent(tree.left_out.value / tree.total)})`}
+				{tree.note && `; ${tree.note}`}
 			</p>
 		</>
 	);
@@ -187,7 +188,7 @@ function SandwichPicture({ data }: { data: Sandwich }) {
 			</h2>
 			{half(data.callers, "flame", `callers of ${name}`)}
 			{half(data.callees, "icicle", `callees of ${name}`)}
-			<p class="foot soft">Above: who called it. Below: what it called. A click goes on from there.</p>
+			<p class="foot soft">Callers above, callees below. Click a box to move there.</p>
 		</div>
 	);
 }
@@ -215,7 +216,7 @@ export function FlameView() {
 		<div class="flameview" ref={holder}>
 			<Tools place={place} />
 			<SearchTotals search={search} />
-			{isSandwich && place.f === undefined && <Notice title="Around which function?" text="Select one in any view, or search for it: callers stand above it, callees below." />}
+			{isSandwich && place.f === undefined && <Notice title="Select a function" text="Select one in any view, or search for it. A sandwich shows its callers above and its callees below." />}
 			{isSandwich && place.f !== undefined && <Wait answer={sandwich}>{(data) => <SandwichPicture data={data} />}</Wait>}
 			{!isSandwich && (
 				<Wait answer={tree}>

@@ -40,7 +40,7 @@ function Picture({ graph }: { graph: Graph }) {
 				<button type="button" onClick={() => step(1.25)} aria-label="larger">+</button>
 				<button type="button" onClick={() => step(0.8)} aria-label="smaller">−</button>
 				<button type="button" onClick={() => setZoom(1)}>fit</button>
-				<span class="soft">{plural(graph.nodes.length, "function")}{graph.left_out ? `, ${plural(graph.left_out, "smaller one")} left out` : ""}; width of an arrow: its time; heat: own share</span>
+				<span class="soft">{plural(graph.nodes.length, "function")}{graph.left_out ? `, ${plural(graph.left_out, "smaller one")} left out` : ""}; arrow width: time; colour: share of self time</span>
 			</div>
 			<div class="scroll graph" tabIndex={0} role="region" aria-label="call graph" onKeyDown={(e) => (e.key === "+" ? step(1.25) : e.key === "-" ? step(0.8) : undefined)}>
 				<svg
@@ -72,7 +72,7 @@ function Picture({ graph }: { graph: Graph }) {
 								role="button"
 								tabIndex={0}
 								class={`node ${place.f === node.f ? "chosen" : ""}`}
-								aria-label={`${name(i)}: ${percent(share(node.total))}, itself ${percent(share(node.self))}`}
+								aria-label={`${name(i)}: ${percent(share(node.total))}, self ${percent(share(node.self))}`}
 								onClick={() => selectFunction(store, node.f)}
 								onDblClick={() => showSource(store, node.f, store.nameOf(node.f)?.[2] ?? "", undefined)}
 								onKeyDown={(e) => e.key === "Enter" && selectFunction(store, node.f)}
@@ -121,7 +121,7 @@ export function GraphView() {
 				</div>
 			)}
 			<Wait answer={answer}>
-				{(graph) => (graph.nodes.length ? <Picture graph={graph} /> : <Notice title="Nothing to draw" text="Take a chip away: nothing was seen that fits them all." />)}
+				{(graph) => (graph.nodes.length ? <Picture graph={graph} /> : <Notice title="Nothing matches the selection" text="Remove a chip above to see more." />)}
 			</Wait>
 		</div>
 	);

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 // The four questions in words first, pictures second: where, why, what to do, did it help.
 import { Diff, FunctionCost, LineCost, Kind, Unit } from "../api/types";
-import { Bar, Spread, StateBar } from "../parts/bars";
+import { Bar, StateBar, Timed } from "../parts/bars";
+import { BestFinding, LineToLookAt } from "../parts/next";
 import { Notice } from "../parts/states";
 import { selectFunction, showSource } from "../parts/select";
-import { amount, baseOf, percent, place as placeOf, plural, shortCommand } from "../model/format";
+import { amount, baseOf, percent, plural, shortCommand } from "../model/format";
+import { isUntimed } from "../model/counts";
+import { hottest } from "../model/lines";
 import { useAnswer, useOverview, usePlace, useStore } from "../store";
-import { selectionOf } from "../model/place";
+import { isPart, selectionOf } from "../model/place";
 import { Table } from "../api/types";
 import { Wait } from "../parts/states";
+import { CountedOverview } from "./counted";
 import { changeInWords, otherOf, questionOf } from "./diff";
 
 const ROWS = 10;
@@ -18,14 +22,14 @@ function Functions({ rows, total, unit }: { rows: FunctionCost[]; total: number;
 	const store = useStore();
 	const largest = Math.max(...rows.map((row) => row.self_high ?? row.self), 0);
 	return (
-		<ol class="tops" aria-label="functions by their own time">
+		<ol class="tops" aria-label="functions by self time">
 			{rows.filter((row) => row.self > 0).map((row) => (
 				<li key={row.function_id}>
 					<button
 						type="button"
 						data-self={row.self}
 						data-f={row.function_id}
-						title={`${row.name}\n${row.file}:${row.line}\nown ${amount(row.self, unit)}, with what it calls ${amount(row.total, unit)}`}
+						title={`${row.name}\n${row.file}:${row.line}\nself ${amount(row.self, unit)}, total ${amount(row.total, unit)}`}
 						onClick={() => selectFunction(store, row.function_id)}
 						onDblClick={() => showSource(store, row.function_id, row.file, row.line)}
 					>
@@ -34,7 +38,7 @@ function Functions({ rows, total, unit }: { rows: FunctionCost[]; total: number;
 						<Bar value={row.self} low={row.self_low} high={row.self_high} largest={largest} level={LEVELS[row.kind]} />
 						<span class="num">{percent(total > 0 ? row.self / total : 0)}</span>
 						<span class="num soft">
-							{amount(row.self, unit)} <Spread low={row.self_low} high={row.self_high} unit={unit} />
+							<Timed cost={row} of="self" unit={unit} />
 						</span>
 					</button>
 				</li>
@@ -47,7 +51,7 @@ function Lines({ rows, total, unit }: { rows: LineCost[]; total: number; unit: U
 	const store = useStore();
 	const largest = Math.max(...rows.map((row) => row.self_high ?? row.self), 0);
 	return (
-		<ol class="tops" aria-label="lines by their own time">
+		<ol class="tops" aria-label="lines by self time">
 			{rows.map((row) => (
 				<li key={`${row.function_id}:${row.line}`}>
 					<button
@@ -61,7 +65,7 @@ function Lines({ rows, total, unit }: { rows: LineCost[]; total: number; unit: U
 						<Bar value={row.self} low={row.self_low} high={row.self_high} largest={largest} level="own" />
 						<span class="num">{percent(total > 0 ? row.self / total : 0)}</span>
 						<span class="num soft">
-							{amount(row.self, unit)} <Spread low={row.self_low} high={row.self_high} unit={unit} />
+							<Timed cost={row} of="self" unit={unit} />
 						</span>
 					</button>
 				</li>
@@ -70,15 +74,17 @@ function Lines({ rows, total, unit }: { rows: LineCost[]; total: number; unit: U
 	);
 }
 
-/** Lines with time of their own, most first: lines counted one by one come in the order of the file. */
-export function hottest(rows: LineCost[]): LineCost[] {
-	return rows.filter((row) => row.self > 0).sort((a, b) => b.self - a.self);
+/** "torch, numpy and 3 others"; "" where nothing was imported. */
+export function importsInWords(packages: { name: string; value: number }[]): string {
+	const names = packages.slice(0, 3).map((one) => one.name);
+	const others = packages.length - names.length;
+	return names.join(", ") + (others > 0 ? ` and ${plural(others, "other")}` : "");
 }
 
 /** The answer to "where" as a sentence. */
 export function whereInWords(rows: FunctionCost[], total: number): string {
 	const own = rows.filter((row) => row.kind !== Kind.Synthetic && row.self > 0);
-	if (!own.length || !(total > 0)) return "Nothing was seen.";
+	if (!own.length || !(total > 0)) return "No samples.";
 	const first = own[0];
 	const share = percent(first.self / total);
 	let sum = 0;
@@ -89,7 +95,7 @@ export function whereInWords(rows: FunctionCost[], total: number): string {
 		n++;
 	}
 	const rest = n > 1 && sum >= 0.8 * total ? ` ${plural(n, "function")} make up ${percent(sum / total)}.` : "";
-	return `${share} of it in ${first.name} itself.${rest}`;
+	return `${share} in ${first.name} itself.${rest}`;
 }
 
 function Why() {
@@ -97,20 +103,21 @@ function Why() {
 	const shares = Object.entries(overview.report.bound?.shares ?? {}).filter(([, v]) => v !== null);
 	return (
 		<section aria-labelledby="why">
-			<h2 id="why">Why</h2>
-			<p class="answer">{overview.verdict || "What bounds it was not measured."}</p>
+			<h2 id="why">What limits it</h2>
+			<p class="answer">{overview.verdict || "Nothing was measured that tells what limits the program."}</p>
+			{isPart(usePlace()) && <p class="soft small">For the whole run, regardless of the selection above.</p>}
 			{overview.verdict_why && <p class="soft">{overview.verdict_why}</p>}
 			{overview.states.some(([, value]) => value > 0) ? (
 				<>
 					<StateBar states={overview.states} unit={overview.unit} />
-					<p class="soft small">Sampled time of all threads that count. Native code, kernel and GPU are not told apart yet.</p>
+					<p class="soft small">Sampled time of the selected threads. Python, native code and the kernel are not separated.</p>
 				</>
 			) : (
-				<Notice title="Time by state was not recorded" text="Sampling tells what threads did: leadline run SCRIPT.py" />
+				<Notice title="Time by state was not recorded" text="Sampling shows what threads did: leadline run SCRIPT.py" />
 			)}
 			{shares.length > 0 && (
 				<dl class="facts across">
-					<div><dt>of its wall time:</dt></div>
+					<div><dt>share of wall time:</dt></div>
 					{shares.map(([name, value]) => (
 						<div key={name}>
 							<dt>{name.replaceAll("_", " ")}</dt>
@@ -124,24 +131,12 @@ function Why() {
 }
 
 function Next() {
-	const store = useStore();
 	const overview = useOverview();
-	const first = hottest(overview.lines)[0];
 	return (
 		<section aria-labelledby="next">
-			<h2 id="next">What next</h2>
-			{first ? (
-				<p class="answer">
-					Look at{" "}
-					<button type="button" class="link" onClick={() => showSource(store, first.function_id, first.file, first.line)}>
-						{placeOf(first.file, first.line)}
-					</button>
-					: were it free, {amount(first.self, overview.unit)} would go ({percent(first.self / overview.total)}).
-				</p>
-			) : (
-				<p class="answer">No line stands out.</p>
-			)}
-			<p class="soft small">{overview.is_exact ? "Time counted on that line, with what it calls." : "Sampled time of that line alone; what it calls is not part of it."}</p>
+			<h2 id="next">What to look at next</h2>
+			{overview.views.torch === "" && <BestFinding />}
+			<LineToLookAt />
 		</section>
 	);
 }
@@ -169,8 +164,8 @@ function Helped() {
 	if (other !== undefined)
 		return (
 			<section aria-labelledby="helped">
-				<h2 id="helped">Did it help</h2>
-				{isSame ? !diff.error && <Wait answer={diff}>{(data) => <p class="answer">{helpedInWords(data)}</p>}</Wait> : <p class="soft">The other recording is of another program.</p>}
+				<h2 id="helped">Did a change help?</h2>
+				{isSame ? !diff.error && <Wait answer={diff}>{(data) => <p class="answer">{helpedInWords(data)}</p>}</Wait> : <p class="soft">The other recording is from a different program.</p>}
 				<p>
 					<button type="button" class="link" onClick={() => store.go({ view: "diff" })}>
 						what changed from {overview.name} to {overview.recordings.find((one) => one.r === other)?.name}
@@ -180,15 +175,35 @@ function Helped() {
 		);
 	return (
 		<section aria-labelledby="helped">
-			<h2 id="helped">Did it help</h2>
+			<h2 id="helped">Did a change help?</h2>
 			<p class="soft">
-				Record again after the change, then <code>leadline view before.lead after.lead</code>
+				Record again after a change, then compare: <code>leadline view before.lead after.lead</code>
 			</p>
 		</section>
 	);
 }
 
+function Imports({ total, unit }: { total: number; unit: Unit }) {
+	const store = useStore();
+	const imports = useOverview().report.imports;
+	// They are of the whole run: of a part of it nothing is known.
+	if (isPart(usePlace())) return null;
+	if (!imports || !(imports.value > 0) || !(total > 0)) return null;
+	return (
+		<p class="soft">
+			{percent(imports.value / total)} ({amount(imports.value, unit)}) was spent importing {importsInWords(imports.packages) || "libraries"};{" "}
+			<button type="button" class="link" onClick={() => store.go({ imports: true, node: "0" })}>
+				show what is in it
+			</button>
+		</p>
+	);
+}
+
 export function OverviewView() {
+	return isUntimed(useOverview()) ? <CountedOverview /> : <TimedOverview />;
+}
+
+function TimedOverview() {
 	const overview = useOverview();
 	const place = usePlace();
 	const params = selectionOf(place);
@@ -197,13 +212,14 @@ export function OverviewView() {
 	return (
 		<div class="overview">
 			<section aria-labelledby="where" class="wide">
-				<h2 id="where">Where</h2>
+				<h2 id="where">Where the time goes</h2>
 				<Wait answer={functions}>
 					{(table) => (
 						<>
 							<p class="answer">
 								{amount(table.total, overview.unit)} {overview.is_exact ? "counted" : "sampled"}; {whereInWords(table.rows, table.total)}
 							</p>
+							<Imports total={table.total} unit={overview.unit} />
 							<div class="two">
 								<div>
 									<h3>Functions</h3>

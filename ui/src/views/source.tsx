@@ -20,14 +20,15 @@ export interface Measured extends SourceLine {
 
 export function byLine(lines: SourceLine[]): Map<number, Measured> {
 	const result = new Map<number, Measured>();
-	for (const line of [...lines].sort((a, b) => b.self - a.self)) {
+	for (const line of [...lines].sort((a, b) => (b.self ?? 0) - (a.self ?? 0) || (b.hits ?? 0) - (a.hits ?? 0))) {
 		const known = result.get(line.line);
 		if (!known) {
 			result.set(line.line, { ...line, all: [line.function_id] });
 			continue;
 		}
-		known.self += line.self;
-		known.total += line.total;
+		// Null is not known, of lines that were counted without a clock: it stays so.
+		if (line.self !== null) known.self = (known.self ?? 0) + line.self;
+		if (line.total !== null) known.total = (known.total ?? 0) + line.total;
 		if (line.hits !== null) known.hits = (known.hits ?? 0) + line.hits;
 		if (line.callees != null) known.callees = (known.callees ?? 0) + line.callees;
 		known.all.push(line.function_id);
@@ -57,7 +58,7 @@ function Instructions({ f, line, unit, total }: { f: number; line: number; unit:
 		<Wait answer={answer}>
 			{(code) => {
 				const rows = code.bytecode.flatMap((one) => one.instructions).filter((op) => op.line === line);
-				if (!rows.length) return <p class="soft">No instruction is known for this line.</p>;
+				if (!rows.length) return <p class="soft">No instructions are known for this line.</p>;
 				const largest = Math.max(...rows.map((op) => op.self ?? 0), 0);
 				return (
 					<table class="grid ops">
@@ -93,6 +94,8 @@ interface RowProps {
 	scale: Scale;
 	source: Source;
 	hasCounts: boolean;
+	/** Else nothing but hits is known, and they are the heat. */
+	hasTimes: boolean;
 	isSelected: boolean;
 	isOpen: boolean;
 	measure: string;
@@ -102,7 +105,8 @@ interface RowProps {
 function SourceRow(p: RowProps) {
 	const store = useStore();
 	const { line } = p;
-	const value = line ? (p.measure === "total" ? line.total : line.self) : 0;
+	const value = (line ? (p.measure === "hits" ? line.hits : p.measure === "total" ? line.total : line.self) : 0) ?? 0;
+	const isHot = (of: string) => p.measure === of && colour !== null;
 	const isDark = useDark();
 	const colour = value > 0 ? heat(value / (p.largest || 1), isDark) : null;
 	const hasBytecode = line?.all.some((f) => p.source.bytecode.includes(f));
@@ -127,18 +131,22 @@ function SourceRow(p: RowProps) {
 					) : null}{" "}
 					<EditorLink file={p.source.file} line={p.number} label={`line ${p.number} in the editor`}>{p.number}</EditorLink>
 				</td>
-				<td class="num heat" style={colour ? { background: colour.fill, color: colour.ink } : undefined} data-value={line?.self}>
-					{line && line.self > 0 ? scaled(line.self, p.scale) : ""}
-				</td>
-				<td class="num" data-value={line?.total}>{line && line.total > 0 ? scaled(line.total, p.scale) : ""}</td>
-				<td class="num soft">{line && line.self > 0 ? percent(line.self / p.source.total) : ""}</td>
-				{p.hasCounts && <td class="num">{line?.hits != null ? count(line.hits) : ""}</td>}
-				{p.hasCounts && <td class="num">{line?.callees != null ? scaled(line.callees, p.scale) : ""}</td>}
+				{p.hasTimes && (
+					<>
+						<td class="num heat" style={colour && p.measure !== "hits" ? { background: colour.fill, color: colour.ink } : undefined} data-value={line?.self}>
+							{line && line.self > 0 ? scaled(line.self, p.scale) : ""}
+						</td>
+						<td class="num" data-value={line?.total}>{line && line.total > 0 ? scaled(line.total, p.scale) : ""}</td>
+						<td class="num soft">{line && line.self > 0 ? percent(line.self / p.source.total) : ""}</td>
+					</>
+				)}
+				{p.hasCounts && <td class={`num ${p.hasTimes ? "" : "heat"}`} style={colour && isHot("hits") ? { background: colour.fill, color: colour.ink } : undefined} data-value={line?.hits ?? undefined}>{line?.hits != null ? count(line.hits) : ""}</td>}
+				{p.hasCounts && p.hasTimes && <td class="num">{line?.callees != null ? scaled(line.callees, p.scale) : ""}</td>}
 				<td><Code text={p.text} pieces={p.pieces} line={line} /></td>
 			</tr>
 			{p.isOpen && line && (
 				<tr class="opened">
-					<td colSpan={p.hasCounts ? 7 : 5}>
+					<td colSpan={2 + (p.hasTimes ? 3 : 0) + (p.hasCounts ? (p.hasTimes ? 2 : 1) : 0)}>
 						<Instructions f={store.place.f ?? line.function_id} line={p.number} unit={p.source.unit} total={p.source.total} />
 					</td>
 				</tr>
@@ -161,7 +169,9 @@ function Listing({ source }: { source: Source }) {
 		});
 	}, [source]);
 	const all = [...lines.values()];
-	const largest = Math.max(...all.map((l) => (place.measure === "total" ? l.total : l.self)), 0);
+	const hasTimes = all.some((l) => l.self !== null) || !all.length;
+	const measure = !hasTimes ? "hits" : place.measure;
+	const largest = Math.max(...all.map((l) => (measure === "hits" ? l.hits : measure === "total" ? l.total : l.self) ?? 0), 0);
 	const scale = scaleFor(Math.max(...all.map((l) => l.total), 0), source.unit);
 	const hasCounts = all.some((l) => l.hits !== null);
 	useEffect(() => {
@@ -170,7 +180,7 @@ function Listing({ source }: { source: Source }) {
 	const starts = new Map(source.functions.map((row) => [row[3], row]));
 	const titled = (title: string) => (scale.name ? `${title} (${scale.name})` : title);
 	const jump = (by: number) => {
-		const hot = all.filter((l) => l.self > 0.005 * source.total).map((l) => l.line).sort((a, b) => a - b);
+		const hot = all.filter((l) => (hasTimes ? l.self > 0.005 * source.total : (l.hits ?? 0) > 0.05 * largest)).map((l) => l.line).sort((a, b) => a - b);
 		const at = place.line ?? 0;
 		const next = by > 0 ? (hot.find((n) => n > at) ?? hot[0]) : (hot.findLast((n) => n < at) ?? hot[hot.length - 1]);
 		if (next === undefined) return;
@@ -187,9 +197,10 @@ function Listing({ source }: { source: Source }) {
 			<div class="bar-of-tools">
 				<label class="choice">
 					<span>heat</span>
-					<select value={place.measure} onChange={(e) => store.go({ measure: e.currentTarget.value }, true)}>
-						<option value="self">self</option>
-						<option value="total">total</option>
+					<select value={measure} onChange={(e) => store.go({ measure: e.currentTarget.value }, true)}>
+						{hasTimes && <option value="self">self</option>}
+						{hasTimes && <option value="total">total</option>}
+						{hasCounts && <option value="hits">hits</option>}
 					</select>
 				</label>
 				<button type="button" onClick={() => jump(-1)} aria-keyshortcuts="p">previous hot line</button>
@@ -202,10 +213,9 @@ function Listing({ source }: { source: Source }) {
 					<thead>
 						<tr>
 							<th scope="col" class="num">line</th>
-							<th scope="col" class="num">{titled("self")}</th>
-							<th scope="col" class="num">{titled("total")}</th>
-							<th scope="col" class="num">share</th>
-							{hasCounts && <><th scope="col" class="num">hits</th><th scope="col" class="num">{titled("callees")}</th></>}
+							{hasTimes && <><th scope="col" class="num">{titled("self")}</th><th scope="col" class="num">{titled("total")}</th><th scope="col" class="num">share</th></>}
+							{hasCounts && <th scope="col" class="num">hits</th>}
+							{hasCounts && hasTimes && <th scope="col" class="num">{titled("callees")}</th>}
 							<th scope="col">{baseOf(source.file)}</th>
 						</tr>
 					</thead>
@@ -215,7 +225,7 @@ function Listing({ source }: { source: Source }) {
 							return (
 								<SourceRow
 									key={number} number={number} text={text} pieces={coloured[i]} line={lines.get(number)} largest={largest} scale={scale} source={source}
-									hasCounts={hasCounts} isSelected={place.line === number} isOpen={place.open === String(number)} measure={place.measure} starts={starts.get(number)}
+									hasCounts={hasCounts} hasTimes={hasTimes} isSelected={place.line === number} isOpen={place.open === String(number)} measure={measure} starts={starts.get(number)}
 								/>
 							);
 						})}
@@ -230,7 +240,7 @@ function NoText({ source }: { source: Source }) {
 	const scale = scaleFor(Math.max(...source.lines.map((l) => l.total), 0), source.unit);
 	return (
 		<>
-			<Notice title="The recording does not hold this file's text" text={source.note || "It was not there to read when the program ended. What was measured stands below."} />
+			<Notice title="The recording does not have this file's text" text={source.note || "The file could not be read when the program ended. The table below has what was measured."} />
 			<div class="scroll" tabIndex={0} role="region" aria-label="measured lines">
 				<table class="grid">
 					<thead><tr><th class="num">line</th><th class="num">self ({scale.name})</th><th class="num">total ({scale.name})</th><th>function</th></tr></thead>
@@ -255,12 +265,12 @@ export function SourceView() {
 	const files = useAnswer<{ files: SourceFile[] }>("files", { ...selectionOf(place), filter: undefined });
 	const known = files.data?.files ?? [];
 	const row = place.f === undefined ? undefined : store.nameOf(place.f);
-	const file = place.file || row?.[2] || (known.find((f) => f.has_text) ?? known[0])?.file || "";
+	const file = place.file || row?.[2] || (known.find((f) => f.has_text && (overview.total > 0 || !f.is_library)) ?? known.find((f) => f.has_text) ?? known[0])?.file || "";
 	const first = Math.max(1, (place.line ?? 1) - WINDOW / 2);
 	const isLong = (known.find((f) => f.file === file)?.n_lines ?? 0) > WINDOW;
 	const answer = useAnswer<Source>(file ? "source" : null, { ...selectionOf(place), filter: undefined, file, ...(isLong ? { first, last: first + WINDOW - 1 } : {}) });
-	if (files.error) return <Notice title="This recording cannot tell" text={files.error.message} />;
-	if (files.data && !known.length) return <Notice title="No file was seen" text={overview.views.source || "Record a Python program: leadline run SCRIPT.py"} />;
+	if (files.error) return <Notice title="Not in this recording" text={files.error.message} />;
+	if (files.data && !known.length) return <Notice title="No source files" text={overview.views.source || "Record a Python program: leadline run SCRIPT.py"} />;
 	return (
 		<div class="sourceview">
 			<div class="bar-of-tools">
@@ -270,7 +280,7 @@ export function SourceView() {
 						{!known.some((f) => f.file === file) && <option value={file}>{baseOf(file)}</option>}
 						{known.map((one) => (
 							<option key={one.file} value={one.file} title={one.file}>
-								{percent(overview.total > 0 ? one.self / overview.total : 0)} {baseOf(one.file)}{one.is_library ? " (library)" : ""}{one.has_text ? "" : " (no text)"}
+								{overview.total > 0 ? `${percent(one.self / overview.total)} ` : ""}{baseOf(one.file)}{one.is_library ? " (library)" : ""}{one.has_text ? "" : " (no text)"}
 							</option>
 						))}
 					</select>

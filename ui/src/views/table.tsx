@@ -4,6 +4,8 @@ import { useState } from "preact/hooks";
 import { FunctionCost, Kind, LineCost, Neighbour, Table, Unit } from "../api/types";
 import { KIND_NAMES } from "../model/colour";
 import { amount, count, percent, place as placeOf, plural, Scale, scaled, scaleFor } from "../model/format";
+import { isUntimed, sumOf, withTime } from "../model/counts";
+import { INTERVAL, spreadCell } from "../model/interval";
 import { selectionOf } from "../model/place";
 import { Cell, Copy, Grid } from "../parts/grid";
 import { selectFunction, showSource } from "../parts/select";
@@ -16,38 +18,42 @@ function costColumns(rows: (FunctionCost | LineCost)[], total: number, unit: Uni
 	const scale: Scale = scaleFor(Math.max(...rows.map((row) => row.total), 0), unit);
 	const titled = (title: string) => (scale.name ? `${title} (${scale.name})` : title);
 	type Row = FunctionCost | LineCost;
-	const columns: Cell<Row>[] = [
-		{ title: titled("self"), isNumber: true, sort: "self", text: (r) => scaled(r.self, scale), plain: (r) => String(r.self) },
-		{ title: "self %", isNumber: true, sort: "self", text: (r) => percent(r.self / total), plain: (r) => String(r.self / total) },
-	];
-	if (hasInterval)
-		columns.push({
-			title: "±",
-			isNumber: true,
-			sort: "",
-			className: "soft",
-			text: (r) => (r.self_low == null || r.self_high == null ? "–" : scaled((r.self_high - r.self_low) / 2, scale)),
-		});
-	columns.push(
-		{ title: titled("total"), isNumber: true, sort: "total", text: (r) => scaled(r.total, scale), plain: (r) => String(r.total) },
-		{ title: "total %", isNumber: true, sort: "total", text: (r) => percent(r.total / total), plain: (r) => String(r.total / total) },
-	);
+	const columns: Cell<Row>[] = [];
+	for (const of of ["self", "total"] as const) {
+		// What is known by its bounds only stands as it was stamped, and they beside it.
+		const isBound = (r: Row) => r[`${of}_is_bound`] === true && r[`raw_${of}`] != null;
+		const interval = (r: Row) => {
+			const low = r[`${of}_low`];
+			const high = r[`${of}_high`];
+			return isBound(r) && low != null && high != null ? `${scaled(low, scale)}–${scaled(high, scale)}` : spreadCell(r[of], low, high, scale);
+		};
+		columns.push(
+			{ title: titled(of), isNumber: true, sort: of, text: (r) => scaled((isBound(r) ? r[`raw_${of}`] : r[of]) ?? 0, scale), plain: (r) => String(r[of]) },
+			{ title: `${of} %`, isNumber: true, sort: of, text: (r) => percent(r[of] / total), plain: (r) => String(r[of] / total) },
+		);
+		if (hasInterval && (of === "self" || rows.some((r) => r.raw_total != null))) columns.push({ title: of === "self" ? "interval" : "total's interval", hint: INTERVAL, isNumber: true, sort: "", className: "soft", text: interval });
+	}
 	return columns;
 }
 
-function functionColumns(table: Table<FunctionCost>, hasCalls: boolean, isExact: boolean): Cell<FunctionCost>[] {
-	const columns = costColumns(table.rows, table.total, table.unit, !isExact) as Cell<FunctionCost>[];
+function functionColumns(table: Table<FunctionCost>, hasCalls: boolean, isExact: boolean, hasTimes: boolean): Cell<FunctionCost>[] {
+	const columns = hasTimes ? (costColumns(table.rows, table.total, table.unit, !isExact || table.rows.some((r) => r.self_low != null)) as Cell<FunctionCost>[]) : [];
 	if (hasCalls) columns.push({ title: "calls", isNumber: true, sort: "calls", text: (r) => count(r.calls), plain: (r) => String(r.calls ?? "") });
+	if (!hasTimes) {
+		const all = sumOf(table.rows, (r) => r.calls);
+		columns.push({ title: "%", hint: "of all calls", isNumber: true, sort: "", text: (r) => percent(all > 0 ? (r.calls ?? 0) / all : 0) });
+		if (table.rows.some((r) => r.primitive_calls !== r.calls)) columns.push({ title: "not recursive", isNumber: true, sort: "pcalls", text: (r) => count(r.primitive_calls), plain: (r) => String(r.primitive_calls ?? "") });
+	}
 	columns.push(
 		{ title: "function", isNumber: false, sort: "name", text: (r) => r.name, className: "code" },
 		{ title: "place", isNumber: false, sort: "file", text: (r) => placeOf(r.file, r.line), plain: (r) => (r.file ? `${r.file}:${r.line}` : ""), className: "soft" },
-		{ title: "whose", isNumber: false, sort: "", text: (r) => KIND_NAMES[r.kind as Kind] ?? "", className: "soft" },
+		{ title: "kind", isNumber: false, sort: "", text: (r) => KIND_NAMES[r.kind as Kind] ?? "", className: "soft" },
 	);
 	return columns;
 }
 
-function lineColumns(table: Table<LineCost>, isExact: boolean): Cell<LineCost>[] {
-	const columns = costColumns(table.rows, table.total, table.unit, !isExact) as Cell<LineCost>[];
+function lineColumns(table: Table<LineCost>, isExact: boolean, hasTimes: boolean): Cell<LineCost>[] {
+	const columns = hasTimes ? (costColumns(table.rows, table.total, table.unit, !isExact) as Cell<LineCost>[]) : [];
 	if (table.rows.some((row) => row.hits !== null))
 		columns.push({ title: "hits", isNumber: true, sort: "hits", plain: (r) => String(r.hits ?? ""), text: (r) => count(r.hits) });
 	columns.push(
@@ -57,13 +63,16 @@ function lineColumns(table: Table<LineCost>, isExact: boolean): Cell<LineCost>[]
 	return columns;
 }
 
-function neighbourColumns(table: Table<Neighbour>, isExact: boolean): Cell<Neighbour>[] {
+function neighbourColumns(table: Table<Neighbour>, isExact: boolean, hasTimes: boolean): Cell<Neighbour>[] {
 	const scale = scaleFor(Math.max(...table.rows.map((row) => row.value), 0), table.unit);
-	return [
+	const times: Cell<Neighbour>[] = [
 		{ title: scale.name ? `time (${scale.name})` : "value", isNumber: true, sort: "", text: (r) => scaled(r.value, scale), plain: (r) => String(r.value) },
 		{ title: "share", isNumber: true, sort: "", text: (r) => percent(r.total_share), plain: (r) => String(r.total_share) },
+	];
+	return [
+		...(hasTimes ? times : []),
 		{ title: isExact ? "calls" : "samples", isNumber: true, sort: "", text: (r) => count(r.calls ?? r.samples), plain: (r) => String(r.calls ?? r.samples ?? "") },
-		{ title: "function", isNumber: false, sort: "", text: (r) => r.name ?? (table.what === "callers" ? "(nobody: it began there)" : "(its own code)"), className: "code" },
+		{ title: "function", isNumber: false, sort: "", text: (r) => r.name ?? (table.what === "callers" ? "(nothing: the stack starts here)" : "(its own code)"), className: "code" },
 		{ title: "place", isNumber: false, sort: "", text: (r) => placeOf(r.file, r.line), className: "soft" },
 	];
 }
@@ -77,10 +86,12 @@ export function TableView() {
 	const [limit, setLimit] = useState(LIMIT);
 	const isNeighbours = place.what === "callers" || place.what === "callees";
 	const needs = isNeighbours && place.f === undefined;
+	const hasTimes = !isUntimed(overview);
+	const sort = hasTimes || !["self", "total"].includes(place.sort) ? place.sort : place.what === "lines" ? "hits" : "calls";
 	const answer = useAnswer<Table<never>>(needs ? null : "table", {
 		...selectionOf(place),
 		what: place.what,
-		sort: isNeighbours || (place.what === "functions" && place.sort === "hits") || (place.what === "lines" && place.sort === "calls") ? undefined : place.sort,
+		sort: isNeighbours || (place.what === "functions" && sort === "hits") || (place.what === "lines" && (sort === "calls" || sort === "pcalls")) ? undefined : sort,
 		limit,
 		function: isNeighbours ? place.f : undefined,
 	});
@@ -94,7 +105,7 @@ export function TableView() {
 					</button>
 				))}
 				<label class="grow">
-					<span class="hidden">rows whose name or place matches</span>
+					<span class="hidden">show rows whose name or place matches</span>
 					<input
 						type="search"
 						placeholder="filter: a regular expression"
@@ -105,37 +116,40 @@ export function TableView() {
 			</div>
 			{isNeighbours && name && (
 				<h2>
-					{place.what === "callers" ? "Who calls" : "What is called by"} <span class="code">{name}</span>
+					{place.what === "callers" ? "Callers of" : "Callees of"} <span class="code">{name}</span>
 				</h2>
 			)}
 			{needs ? (
-				<Notice title={`Whose ${place.what}?`} text="Select a function in any view first." />
+				<Notice title={`Select a function`} text={`Its ${place.what} are shown here. Any view will do to select one.`} />
 			) : (
-				<Wait answer={answer}>{(table) => <OneTable table={table} isExact={overview.is_exact} hasCalls={overview.has_calls} limit={limit} more={() => setLimit(limit * 5)} />}</Wait>
+				<Wait answer={answer}>{(table) => <OneTable table={table} isExact={overview.is_exact} hasCalls={overview.has_calls} hasTimes={hasTimes} sort={sort} limit={limit} more={() => setLimit(limit * 5)} />}</Wait>
 			)}
 		</div>
 	);
 }
 
-function OneTable(props: { table: Table<never>; isExact: boolean; hasCalls: boolean; limit: number; more: () => void }) {
-	const { table, isExact } = props;
+function OneTable(props: { table: Table<never>; isExact: boolean; hasCalls: boolean; hasTimes: boolean; sort: string; limit: number; more: () => void }) {
+	const { table, isExact, hasTimes } = props;
+	const [isAll, showAll] = useState(false);
 	const place = usePlace();
 	const store = useStore();
 	type Any = FunctionCost & LineCost & Neighbour;
-	const rows = table.rows as Any[];
+	const all = table.rows as Any[];
+	// A trace has many functions whose time is too short for its clock.
+	const rows = isExact && hasTimes && !isAll && (table.what === "functions" || table.what === "lines") ? withTime(all) : all;
 	const columns = (table.what === "functions"
-		? functionColumns(table, props.hasCalls, isExact)
+		? functionColumns(table, props.hasCalls, isExact, hasTimes)
 		: table.what === "lines"
-			? lineColumns(table, isExact)
-			: neighbourColumns(table, isExact)) as unknown as Cell<Any>[];
-	if (!rows.length) return <Notice title="No row matches" text="Take a chip away, or change the filter." />;
+			? lineColumns(table, isExact, hasTimes)
+			: neighbourColumns(table, isExact, hasTimes)) as unknown as Cell<Any>[];
+	if (!rows.length) return <Notice title="No row matches" text="Remove a chip above, or change the filter." />;
 	return (
 		<>
 			<Grid
 				columns={columns}
 				rows={rows}
 				caption={`${table.what}, ${plural(table.n, "row")}`}
-				sort={place.sort}
+				sort={props.sort}
 				onSort={(sort) => store.go({ sort })}
 				keyOf={(row) => `${row.function_id}:${row.line}:${row.function ?? ""}`}
 				isSelected={(row) => row.function_id === place.f && (table.what !== "lines" || row.line === place.line)}
@@ -145,10 +159,15 @@ function OneTable(props: { table: Table<never>; isExact: boolean; hasCalls: bool
 			<p class="foot">
 				<span>
 					{plural(table.n, "row")}
-					{rows.length < table.n ? `, the first ${count(rows.length)} shown` : ""}; shares are of {amount(table.total, table.unit)}
+					{all.length < table.n ? `, the first ${count(all.length)} shown` : ""}{hasTimes ? `; shares are of ${amount(table.total, table.unit)}` : ""}
 					{table.note ? `; ${table.note}` : ""}
 				</span>{" "}
-				{rows.length < table.n && (
+				{rows.length < all.length && (
+					<button type="button" onClick={() => showAll(true)}>
+						show {plural(all.length - rows.length, "row")} without measurable time
+					</button>
+				)}
+				{all.length < table.n && (
 					<button type="button" onClick={props.more}>
 						show more
 					</button>

@@ -88,7 +88,7 @@ function Canvas({ timeline, lanes, span, whole, width, onSpan }: CanvasProps) {
 				ref={canvas}
 				tabIndex={0}
 				role="img"
-				aria-label={`threads from ${moment(span.from)} to ${moment(span.to)}. Plus and minus zoom, a and d move, 0 shows all, Enter selects what is seen; the same as a table below.`}
+				aria-label={`threads from ${moment(span.from)} to ${moment(span.to)}. Plus and minus zoom, a and d move, 0 shows everything, Enter selects the visible range. The table below has the same data.`}
 				style={{ width: `${width}px`, height: `${height}px` }}
 				onPointerDown={(e) => {
 					(e.currentTarget as HTMLElement).setPointerCapture(e.pointerId);
@@ -166,7 +166,7 @@ function Threads({ timeline, lanes }: { timeline: Timeline; lanes: Lane[] }) {
 						class="plain"
 						style={{ top: `${lane.y}px` }}
 						aria-pressed={place.thread === id}
-						title={`thread ${thread.tid} of process ${thread.pid}: click to count it alone`}
+						title={`thread ${thread.tid} of process ${thread.pid}: click to select only this thread`}
 						onClick={() => store.go({ thread: place.thread === id ? "" : id, node: "0" })}
 					>
 						{(names.get(thread.name) ?? 0) > 1 && `${id} `}{thread.name || id} {thread.is_idle && <span class="soft">idle</span>}
@@ -181,7 +181,7 @@ function Rows(props: Omit<CanvasProps, "lanes">) {
 	const { timeline, span, width } = props;
 	const lanes = useMemo(() => lanesOf(timeline), [timeline]);
 	const labels = useMemo(() => <Threads timeline={timeline} lanes={lanes} />, [timeline, lanes]);
-	if (!lanes.length) return <Notice title="No thread was seen" text="Idle threads are left out; the chips may leave out more." />;
+	if (!lanes.length) return <Notice title="No threads to show" text="Idle threads are hidden, and the chips above may hide more." />;
 	return (
 		<div class="time-scroll">
 			<div class="time-row">
@@ -213,9 +213,10 @@ export function TimelineView() {
 				<button type="button" onClick={() => setSpan(zoomed(span, (span.from + span.to) / 2, 0.5, whole))} aria-label="zoom in">+</button>
 				<button type="button" onClick={() => setSpan(zoomed(span, (span.from + span.to) / 2, 2, whole))} aria-label="zoom out">−</button>
 				<button type="button" onClick={() => setSpan(whole)}>all</button>
-				{!store.source.isEmbedded && <button type="button" onClick={() => store.go({ from: span.from, to: span.to })}>select what is seen</button>}
+				{!store.source.isEmbedded && <button type="button" onClick={() => store.go({ from: span.from, to: span.to })}>select this range</button>}
+				{overview.views.torch === "" && <button type="button" title="show PyTorch operators below the samples" onClick={() => store.go({ view: "torch", pane: "timeline" })}>with operators</button>}
 				<ul class="legend" aria-label="states">
-					{["running", "gil_wait", "gc", "waiting"].map((name) => (
+					{["running", "gil_wait", "gc", "waiting", "late"].map((name) => (
 						<li key={name}><span class="key" style={{ background: stateColour(name, false) }} aria-hidden="true" />{STATES[name].label}</li>
 					))}
 				</ul>
@@ -224,7 +225,7 @@ export function TimelineView() {
 			<Wait answer={answer}>
 				{(timeline) => <Rows timeline={timeline} span={span} whole={whole} width={width} onSpan={setSpan} />}
 			</Wait>
-			<p class="foot soft">Wheel zooms, shift and wheel move; drag selects time{store.source.isEmbedded ? " to look at" : " for every view"}.</p>
+			<p class="foot soft">Scroll to zoom, Shift+scroll to move; drag to {store.source.isEmbedded ? "zoom into a range" : "select a range for every view"}.</p>
 		</div>
 	);
 }

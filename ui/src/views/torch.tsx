@@ -3,6 +3,7 @@
 // in which order rows come stand in the address.
 import { ComponentType } from "preact";
 import { TorchOverview } from "../api/torch";
+import { ranksOf } from "../model/landing";
 import { Guard } from "../parts/guard";
 import { Notice, Wait } from "../parts/states";
 import { useAnswer, useOverview, usePlace, useStore } from "../store";
@@ -40,7 +41,7 @@ function Panes({ data }: { data: TorchOverview }) {
 	const place = usePlace();
 	const store = useStore();
 	const { recordings } = useOverview();
-	const isJob = recordings.length > 1 && (data.world_size ?? 0) > 1;
+	const isJob = ranksOf(recordings).length > 1 || (data.overview.processes ?? 0) > 1;
 	const panes: Record<string, string> = {
 		...data.panes,
 		distributed: isJob ? "" : "Open the traces of several ranks: leadline view DIR",
@@ -66,9 +67,9 @@ function Panes({ data }: { data: TorchOverview }) {
 					</a>
 				))}
 			</nav>
-			{data.notes && <Notice title="Not all of the trace could be read" text={data.notes.trim().split("\n").join("; ")} />}
+			{data.notes && <Notice title="Part of the trace could not be read" text={data.notes.trim().split("\n").join("; ")} />}
 			<div class="pane">
-				{!Body ? <Notice title="There is no such pane" text="Choose one of those above." /> : missing !== "" ? <Notice title={`${chosen.title}: not recorded`} text={missing} /> : <Guard name={chosen.name}><Body data={data} panes={panes} /></Guard>}
+				{!Body ? <Notice title="No such pane" text="Choose one above." /> : missing !== "" ? <Notice title={`${chosen.title}: not recorded`} text={missing} /> : <Guard name={chosen.name}><Body data={data} panes={panes} /></Guard>}
 			</div>
 			{place.event === undefined && <Guard name={place.op}><OperatorDrawer panes={panes} /></Guard>}
 		</div>
@@ -77,6 +78,6 @@ function Panes({ data }: { data: TorchOverview }) {
 
 export function TorchView() {
 	const place = usePlace();
-	const answer = useAnswer<TorchOverview>("torch", { r: place.r, what: "overview" });
+	const answer = useAnswer<TorchOverview>("torch", { r: place.r, what: "overview", phase: place.phase });
 	return <Wait answer={answer}>{(data) => <Panes data={data} />}</Wait>;
 }

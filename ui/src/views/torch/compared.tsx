@@ -22,7 +22,7 @@ export function fieldsOf(isShare: boolean): Field[] {
 		{ key: "cpu_change", title: "self", kind, isChange: true, group: "cpu", hint: "change of its own CPU time" },
 		{ key: "cpu_a", title: "A", kind, group: "cpu" },
 		{ key: "cpu_b", title: "B", kind, group: "cpu" },
-		{ key: "device_change", title: "self GPU", kind, isChange: true, group: "device", isOptional: true, hint: "change of what it launched itself" },
+		{ key: "device_change", title: "self GPU", kind, isChange: true, group: "device", isOptional: true, hint: "change of the device time of what it launched itself" },
 		{ key: "device_a", title: "GPU A", kind, group: "device", isOptional: true },
 		{ key: "device_b", title: "GPU B", kind, group: "device", isOptional: true },
 		{ key: "calls_a", title: "calls A", kind: isShare ? "share" : "ratio" },
@@ -56,7 +56,7 @@ function Compared({ diff }: { diff: OpsDiff }) {
 				fields={fieldsOf(isShare)} rows={rowsOf(diff)} caption="changes of operators" order="" keyOf={(row) => `${row.name} ${row.is_annotation}`} isSelected={() => false} onSelect={() => undefined}
 				classOf={(row) => (Number(row.cpu_change) + Number(row.device_change) > 0 ? "more" : "less")}
 			/>
-			<p class="foot soft">Largest change first. {isShare ? `Shares of ${percent(1)} each.` : "The changes of all rows together are the change of the total."} Two traces are two runs: what differs may be chance; leadline compare decides that.</p>
+			<p class="foot soft">Largest change first. {isShare ? `Shares of ${percent(1)} each.` : "All rows add up to the change of the total."} Two traces are two single runs, so a difference may be chance. To decide: leadline compare.</p>
 		</>
 	);
 }
@@ -68,7 +68,7 @@ export function ComparedPane() {
 	const other = otherOf(place, recordings);
 	const scale = SCALES.some(([name]) => name === place.per) ? place.per : "step";
 	const answer = useAnswer<OpsDiff>(other === undefined ? null : "ops_diff", { r: place.r, with: other, normalize: scale === "step" ? undefined : scale });
-	if (other === undefined) return <Notice title="One trace is open" text="Open two to compare them: leadline view before.json after.json" />;
+	if (other === undefined) return <Notice title="Only one trace is open" text="Open two to compare them: leadline view before.json after.json" />;
 	return (
 		<div class="tableview">
 			<div class="bar-of-tools">

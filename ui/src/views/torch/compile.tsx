@@ -9,14 +9,14 @@ import { useAnswer, usePlace } from "../../store";
 import { TorchTable } from "./parts";
 
 const FRAMES: Field[] = [
-	{ key: "id", title: "frame", kind: "text", hint: "a function, or what is left of it after a graph break" },
+	{ key: "id", title: "frame", kind: "text", hint: "a function, or the rest of it after a graph break" },
 	{ key: "compile_s", title: "compiled for", kind: "s" },
 	{ key: "compiled", title: "times", kind: "count" },
 	{ key: "calls", title: "calls", kind: "count" },
 	{ key: "first_s", title: "first call", kind: "s", hint: "without compiling" },
 	{ key: "later_s", title: "later calls", kind: "s", hint: "their median" },
-	{ key: "equal_calls", title: "as long as", kind: "count", hint: "so many later calls take as long as compiling did: code that became twice as fast has paid for it after that many" },
-	{ key: "after_break_of", title: "break in", kind: "text", hint: "it goes on after a graph break in that frame" },
+	{ key: "equal_calls", title: "as long as", kind: "count", hint: "how many later calls take as long as compiling did; if compiling made the code twice as fast, it has paid off after that many" },
+	{ key: "after_break_of", title: "break in", kind: "text", hint: "continues after a graph break in that frame" },
 ];
 
 const COMPILATIONS: Field[] = [
@@ -24,8 +24,8 @@ const COMPILATIONS: Field[] = [
 	{ key: "duration_s", title: "took", kind: "s" },
 	{ key: "at_s", title: "at", kind: "s" },
 	{ key: "again", title: "again", kind: "yes", hint: "the frame had been compiled before" },
-	{ key: "backward", title: "backward", kind: "yes", hint: "of what autograd calls" },
-	{ key: "cached", title: "from the cache", kind: "yes", hint: "what it needed had been compiled by an earlier process" },
+	{ key: "backward", title: "backward", kind: "yes", hint: "called by autograd" },
+	{ key: "cached", title: "from the cache", kind: "yes", hint: "compiled by an earlier process" },
 ];
 
 const BREAKS: Field[] = [
@@ -39,7 +39,7 @@ export function compiledInWords(data: Compilation): string {
 		data.again > 0 && `${data.again} of frames that had been compiled before`,
 		data.cached > 0 && `${data.cached} from the cache of an earlier process`,
 	].filter(Boolean);
-	const calls = `compiled code was called ${plural(data.calls, "time")}${data.calls_after_breaks > 0 ? `, ${data.calls_after_breaks} of them to go on after a graph break` : ""}`;
+	const calls = `compiled code was called ${plural(data.calls, "time")}${data.calls_after_breaks > 0 ? `, ${data.calls_after_breaks} of them to continue after a graph break` : ""}`;
 	return `${plural(data.compilations.length, "compilation")} took ${amount(data.total_s, "s")}, ${percent(data.total_s / data.span_s)} of the trace${facts.length ? ` (${facts.join(", ")})` : ""}; ${calls}`;
 }
 
@@ -63,7 +63,7 @@ const numbered = (rows: Row[]) => rows.map((row, i): Row => ({ ...row, i, id: ro
 
 export function CompilePane() {
 	const place = usePlace();
-	const answer = useAnswer<{ compilation: Compilation }>("torch", { r: place.r, what: "compile" });
+	const answer = useAnswer<{ compilation: Compilation }>("torch", { r: place.r, what: "compile", phase: place.phase });
 	const table = { order: "", keyOf: (row: Row) => String(row.i), isSelected: () => false, onSelect: () => undefined };
 	return (
 		<div class="tableview streamspane">

@@ -19,11 +19,11 @@ export function KernelsPane({ panes }: { panes: Record<string, string> }) {
 	const store = useStore();
 	const hasLaunches = panes.launches === "";
 	const byLaunch = place.launches && hasLaunches;
-	const answer = useAnswer<Kernels>("torch", { r: place.r, what: byLaunch ? "launches" : "kernels" });
+	const answer = useAnswer<Kernels>("torch", { r: place.r, what: byLaunch ? "launches" : "kernels", phase: place.phase });
 	return (
 		<div class="tableview">
 			<div class="bar-of-tools">
-				<button type="button" aria-pressed={byLaunch} disabled={!hasLaunches} title={panes.launches || "a row for each kernel, operator and way to launch it"} onClick={() => store.go({ launches: !place.launches })}>by launch</button>
+				<button type="button" aria-pressed={byLaunch} disabled={!hasLaunches} title={panes.launches || "one row for each kernel, operator and launch configuration"} onClick={() => store.go({ launches: !place.launches })}>by launch</button>
 			</div>
 			<Wait answer={answer}>
 				{(data) => {
@@ -53,8 +53,8 @@ const SLOW_FIELDS: Field[] = [
 /** What launches took on the host, and how long their work waited. */
 function LaunchTable({ launches }: { launches: Streams["launches"] }) {
 	const rows: [string, (number | null | undefined)[]][] = [
-		["a launch, on the host", [launches.median_launch_s, launches.p99_launch_s, launches.max_launch_s]],
-		["from its end to the begin of its work", [launches.median_delay_s, launches.p99_delay_s, launches.max_delay_s]],
+		["one launch, on the host", [launches.median_launch_s, launches.p99_launch_s, launches.max_launch_s]],
+		["from the launch to the start of its work", [launches.median_delay_s, launches.p99_delay_s, launches.max_delay_s]],
 	];
 	return (
 		<table class="grid launches">
@@ -71,7 +71,7 @@ function Queue({ stream, seconds }: { stream: Stream; seconds: number }) {
 	if (queue.length < 2) return null;
 	return (
 		<section>
-			<h3>Launched and not yet begun: device {String(stream.device)}, stream {String(stream.stream)}</h3>
+			<h3>Launched, not yet started: device {String(stream.device)}, stream {String(stream.stream)}</h3>
 			<Curve label={`queue of stream ${stream.stream} over time`} t={t} levels={levels} format={(value) => count(value)} height={110} />
 		</section>
 	);
@@ -79,7 +79,7 @@ function Queue({ stream, seconds }: { stream: Stream; seconds: number }) {
 
 export function StreamsPane() {
 	const place = usePlace();
-	const answer = useAnswer<Streams>("torch", { r: place.r, what: "streams" });
+	const answer = useAnswer<Streams>("torch", { r: place.r, what: "streams", phase: place.phase });
 	return (
 		<div class="tableview streamspane">
 			<Wait answer={answer}>
@@ -89,7 +89,7 @@ export function StreamsPane() {
 						<>
 							{launches.launches > 0 && (
 								<>
-									<p class="answer">{percent(launches.short / launches.launches)} of {count(launches.launches)} launches started work that took less time than to launch it{launches.slow ? `; ${count(launches.slow)} took longer than 50 µs` : ""}{launches.late ? `; the work of ${count(launches.late)} began more than 100 µs later` : ""}</p>
+									<p class="answer">{percent(launches.short / launches.launches)} of {count(launches.launches)} launches started work that was shorter than the launch itself{launches.slow ? `; ${count(launches.slow)} took longer than 50 µs` : ""}{launches.late ? `; ${count(launches.late)} waited more than 100 µs for their work to start` : ""}</p>
 									<LaunchTable launches={launches} />
 								</>
 							)}
@@ -99,7 +99,7 @@ export function StreamsPane() {
 							/>
 							<div class="two">{streams.slice(0, 8).map((stream) => <Queue key={`${stream.device} ${stream.stream}`} stream={stream} seconds={seconds} />)}</div>
 							{!!launches.slowest?.length && (
-								<section><h2>The slowest launches</h2>
+								<section><h2>Slowest launches</h2>
 									<TorchTable fields={SLOW_FIELDS} rows={launches.slowest.map((row, i): Row => ({ ...row, i }))} caption="the slowest launches" order="" buttonKey="call" keyOf={(row) => String(row.i)} isSelected={() => false} onSelect={() => undefined} />
 								</section>
 							)}

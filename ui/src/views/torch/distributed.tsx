@@ -20,11 +20,11 @@ const RANKS: Field[] = [
 	{ key: "duration_s", title: "time", kind: "s", hint: "of its steps" },
 	{ key: "steps", title: "steps", kind: "count" },
 	...MOMENTS.map(([key, , title]): Field => ({ key, title, kind: "s" })),
-	{ key: "transfer_s", title: "transfers", kind: "s", hint: "the shortest of the ranks' times of each collective" },
-	{ key: "waiting_s", title: "waits", kind: "s", hint: "beyond the transfer: for ranks that came later" },
+	{ key: "transfer_s", title: "transfers", kind: "s", hint: "for each collective, the shortest time any rank took" },
+	{ key: "waiting_s", title: "waits", kind: "s", hint: "time beyond the transfer, spent waiting for later ranks" },
 	{ key: "collectives", title: "collectives", kind: "count" },
-	{ key: "times_last", title: "last", kind: "count", hint: "so often the others waited for it" },
-	{ key: "others_waited_s", title: "others wait", kind: "s", hint: "for it, all of them together" },
+	{ key: "times_last", title: "last", kind: "count", hint: "how often the others waited for this rank" },
+	{ key: "others_waited_s", title: "others wait", kind: "s", hint: "total time all other ranks waited for this one" },
 	{ key: "file", title: "file", kind: "text" },
 ];
 
@@ -32,18 +32,18 @@ const COLLECTIVES: Field[] = [
 	{ key: "name", title: "collective", kind: "text" },
 	{ key: "total_s", title: "time", kind: "s", hint: "of all ranks" },
 	{ key: "calls", title: "calls", kind: "count" },
-	{ key: "matched", title: "in all ranks", kind: "count", hint: "collectives found in all their ranks" },
+	{ key: "matched", title: "in all ranks", kind: "count", hint: "collectives that were found in every rank" },
 	{ key: "transfer_s", title: "transfers", kind: "s" },
 	{ key: "waiting_s", title: "waits", kind: "s" },
-	{ key: "bytes", title: "bytes", kind: "bytes", isOptional: true, hint: "input of the ranks, all calls" },
+	{ key: "bytes", title: "bytes", kind: "bytes", isOptional: true, hint: "input bytes, all ranks and calls" },
 	{ key: "ranks", title: "ranks", kind: "count" },
 	{ key: "group", title: "group", kind: "text" },
 ];
 
 export function straggling(data: Distributed): string {
 	const rank = data.ranks.find((one) => one.rank === data.straggler);
-	if (!rank) return "No rank stands out: the others do not wait for one of them.";
-	return `The others wait for rank ${rank.rank}: it came last to ${count(rank.times_last)} of ${count(rank.collectives)} collectives, which cost them ${amount(rank.others_waited_s, "s")} in all.`;
+	if (!rank) return "No rank holds up the others.";
+	return `Rank ${rank.rank} holds up the others: it was last in ${count(rank.times_last)} of ${count(rank.collectives)} collectives, and they waited ${amount(rank.others_waited_s, "s")} in total.`;
 }
 
 function RankBars({ data }: { data: Distributed }) {
@@ -74,7 +74,7 @@ export function DistributedPane() {
 				{({ distributed: data }) => (
 					<>
 						<p class="answer">{straggling(data)}</p>
-						{data.notes.length > 0 && <Notice title="What does not match" text={data.notes.join("; ")} />}
+						{data.notes.length > 0 && <Notice title="The ranks do not match" text={data.notes.join("; ")} />}
 						<RankBars data={data} />
 						<section><h2>Ranks {data.backend && <span class="soft">({data.backend})</span>}</h2>
 							<TorchTable {...table} fields={RANKS} rows={data.ranks.map((row): Row => ({ ...row, name: `rank ${row.rank}`, file: baseOf(row.file) }))} caption="ranks" order="" keyOf={(row) => String(row.rank)} />
@@ -82,7 +82,7 @@ export function DistributedPane() {
 						<section><h2>Collectives</h2>
 							<TorchTable {...table} fields={COLLECTIVES} rows={data.collectives} caption="collectives" order="total_s" keyOf={(row) => `${row.name} ${row.group}`} />
 						</section>
-						<p class="foot soft">A collective takes each rank from when it is there until the last one is, and then for the transfer. No clock of one rank is compared with another's.</p>
+						<p class="foot soft">In a collective, a rank waits until the last rank arrives; then the transfer runs. Clocks of different ranks are never compared.</p>
 					</>
 				)}
 			</Wait>

@@ -8,13 +8,13 @@ import { useAnswer, useOverview, usePlace } from "../../store";
 export function TorchLine() {
 	const place = usePlace();
 	const overview = useOverview();
-	const { data } = useAnswer<TorchOverview>("torch", { r: place.r, what: "overview" });
+	const { data } = useAnswer<TorchOverview>("torch", { r: place.r, what: "overview", phase: place.phase });
 	const panes = data?.panes ?? {};
 	const ask = (name: string, isNeeded: boolean) => (isNeeded && panes[name] === "" ? "torch" : null);
-	const operators = useAnswer<Operators>(ask("operators", !!place.op), { r: place.r, what: "operators" });
-	const shapes = useAnswer<Operators>(ask("shapes", !!place.op), { r: place.r, what: "shapes" });
-	const kernels = useAnswer<Kernels>(ask("kernels", !!place.op), { r: place.r, what: "kernels" });
-	const steps = useAnswer<Steps>(ask("steps", place.step !== "0"), { r: place.r, what: "steps" });
+	const operators = useAnswer<Operators>(ask("operators", !!place.op), { r: place.r, what: "operators", phase: place.phase });
+	const shapes = useAnswer<Operators>(ask("shapes", !!place.op), { r: place.r, what: "shapes", phase: place.phase });
+	const kernels = useAnswer<Kernels>(ask("kernels", !!place.op), { r: place.r, what: "kernels", phase: place.phase });
+	const steps = useAnswer<Steps>(ask("steps", place.step !== "0"), { r: place.r, what: "steps", phase: place.phase });
 	if (!data) return null;
 	const all = kernels.data?.kernels ?? [];
 	const marks = torchMarks(place, {

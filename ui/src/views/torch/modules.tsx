@@ -8,21 +8,24 @@ import { TorchTable } from "./parts";
 
 const FIELDS: Field[] = [
 	{ key: "name", title: "module", kind: "text" },
-	{ key: "total_s", title: "forward", kind: "s", hint: "on the host, with the modules it called" },
+	{ key: "path", title: "path", kind: "text", hint: "as an attribute of the model" },
+	{ key: "share", title: "%", kind: "share", hint: "forward and backward, as a share of the trace" },
+	{ key: "total_s", title: "forward", kind: "s", hint: "on the host, including the modules it called" },
 	{ key: "self_s", title: "itself", kind: "s", hint: "forward, without the modules it called" },
-	{ key: "backward_s", title: "backward", kind: "s", hint: "what autograd did for its operators, on the host" },
+	{ key: "backward_s", title: "backward", kind: "s", hint: "time autograd spent on its operators, on the host" },
 	{ key: "device_s", title: "GPU", kind: "s", hint: "kernels, copies and fills, forward and backward" },
 	{ key: "self_device_s", title: "itself GPU", kind: "s" },
 	{ key: "self_device_backward_s", title: "of it backward", kind: "s" },
 	{ key: "calls", title: "calls", kind: "count" },
-	{ key: "operators", title: "operators", kind: "count", hint: "called in it and in no module inside" },
+	{ key: "bytes", title: "memory", kind: "bytes", hint: "allocated minus released in the forward pass, including the modules it called" },
+	{ key: "operators", title: "operators", kind: "count", hint: "called by the module itself, not by modules inside it" },
 	{ key: "launches", title: "launches", kind: "count" },
 ];
 
 export function ModulesPane() {
 	const place = usePlace();
 	const store = useStore();
-	const answer = useAnswer<{ modules: Row[] }>("torch", { r: place.r, what: "modules" });
+	const answer = useAnswer<{ modules: Row[] }>("torch", { r: place.r, what: "modules", phase: place.phase });
 	return (
 		<div class="tableview">
 			<Wait answer={answer}>
@@ -33,7 +36,7 @@ export function ModulesPane() {
 					/>
 				)}
 			</Wait>
-			<p class="foot soft">Each module below the one that called it. A double click, or Enter, shows its operators.</p>
+			<p class="foot soft">Modules are listed below the module that called them. Double-click a row, or press Enter, to see its operators.</p>
 		</div>
 	);
 }

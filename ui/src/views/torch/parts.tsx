@@ -2,8 +2,8 @@
 // What the panes of a trace share: a table by its fields, the stacked bar of what moments went to, its colours.
 import { useState } from "preact/hooks";
 import { Part, Parts, PARTS, Row } from "../../api/torch";
-import { amount, count, digits, percent, plural, scaled, scaleFor } from "../../model/format";
-import { Field, fieldsOf, lengthOf, matching, sortedBy } from "../../model/torch";
+import { amount, count, counted, digits, percent, plural, scaled, scaleFor } from "../../model/format";
+import { Field, fieldsOf, lengthOf, matching, shortOperator, sortedBy, sourceInWords } from "../../model/torch";
 import { Cell, Copy, Grid } from "../../parts/grid";
 import { Notice } from "../../parts/states";
 import { usePlace, useStore } from "../../store";
@@ -16,23 +16,24 @@ export const PART_NAMES: Record<Part, string> = {
 };
 const PART_HINTS: Record<Part, string> = {
 	kernel: "a kernel ran on the device", memcpy: "else: a copy ran there", memset: "else: a fill ran there", communication: "else: processes exchanged data",
-	runtime: "else: the host was in a call of the device's runtime", dataloader: "else: it waited for data", compile: "else: torch.compile was at work", cpu: "else: an operator ran on the CPU", other: "nothing of these: Python, mostly",
+	runtime: "else: the host was calling the device's runtime", dataloader: "else: the program waited for data", compile: "else: torch.compile was at work", cpu: "else: an operator ran on the CPU", other: "none of these: mostly Python",
 };
 
 function cellText(field: Field, value: Row[string], scale: ReturnType<typeof scaleFor>): string {
 	if (field.isChange) return value === 0 ? "·" : (Number(value) < 0 ? "−" : "+") + cellText({ ...field, isChange: false }, Math.abs(Number(value)), scale);
 	if (field.kind === "yes") return value ? "yes" : "";
 	if (value === undefined || value === null) return field.kind === "text" ? "" : "–";
-	if (field.kind === "text") return String(value);
+	if (field.kind === "text") return field.key === "name" || field.key === "operator" ? shortOperator(String(value)) : String(value);
 	if (field.kind === "share") return percent(Number(value));
 	if (field.kind === "count") return count(Number(value));
+	if (field.kind === "flops") return Number(value) > 0 ? counted(Number(value), "") : "–";
 	if (field.kind === "ratio") return digits(Number(value));
 	return scaled(Number(value), scale);
 }
 
 export function cellsOf(fields: Field[], rows: Row[], buttonKey: string, depthKey?: string): Cell<Row>[] {
 	return fields.map((field) => {
-		const isNumber = field.kind !== "text" && field.kind !== "yes";
+		const isNumber = field.kind !== "text" && field.kind !== "source" && field.kind !== "yes";
 		const alike = fields.filter((one) => one === field || (field.group && one.group === field.group));
 		const largest = rows.reduce((most, row) => Math.max(most, ...alike.map((one) => Math.abs(Number(row[one.key] ?? 0)) || 0)), 0);
 		const scale = scaleFor(largest, field.kind === "bytes" ? "bytes" : "s");
@@ -42,7 +43,7 @@ export function cellsOf(fields: Field[], rows: Row[], buttonKey: string, depthKe
 			isNumber,
 			sort: field.key,
 			hint: field.hint,
-			text: (row) => (depthKey && field.key === buttonKey ? "\u2003\u2003".repeat(Number(row[depthKey] ?? 0)) : "") + cellText(field, row[field.key], scale),
+			text: (row) => (depthKey && field.key === buttonKey ? "\u2003\u2003".repeat(Number(row[depthKey] ?? 0)) : "") + (field.kind === "source" ? sourceInWords(row) : cellText(field, row[field.key], scale)),
 			plain: (row) => String(row[field.key] ?? ""),
 			className: field.key === buttonKey ? "code" : isNumber ? undefined : "soft",
 		};
@@ -80,7 +81,7 @@ export function TorchTable(props: TableProps) {
 	const isTree = sort === props.order && !place.q.trim();
 	const columns = cellsOf(fields, rows, buttonKey, isTree ? props.depthKey : undefined);
 	const n = props.n ?? rows.length;
-	if (!found.length) return <Notice title="No row matches" text={`Nothing has "${place.q}" in it: change what is searched for.`} />;
+	if (!found.length) return <Notice title="No row matches" text={`No row contains "${place.q}". Change the search.`} />;
 	return (
 		<>
 			<Grid

@@ -12,7 +12,7 @@ const FIELDS: Field[] = [
 	{ key: "name", title: "step", kind: "text" },
 	{ key: "duration_s", title: "time", kind: "s" },
 	...PARTS.map((part): Field => ({ key: part, title: PART_NAMES[part], kind: "s", isOptional: true })),
-	{ key: "slower", title: "slower by", kind: "text", hint: "the part that is furthest above its median, of steps a fifth longer than most" },
+	{ key: "slower", title: "slower by", kind: "text", hint: "for steps at least a fifth above the median: the part that grew most" },
 ];
 
 export function rowOf(step: Step, steps: Steps): Row {
@@ -25,7 +25,7 @@ function SlowSteps({ slow, medianS }: { slow: SlowStep[]; medianS: number }) {
 	const store = useStore();
 	return (
 		<section class="slow" aria-labelledby="slow-steps">
-			<h2 id="slow-steps">Why some took longer</h2>
+			<h2 id="slow-steps">Why some steps took longer</h2>
 			<div class="two">
 				{slow.map((step) => (
 					<div key={step.name}>
@@ -49,7 +49,7 @@ function SlowSteps({ slow, medianS }: { slow: SlowStep[]; medianS: number }) {
 export function StepsPane() {
 	const place = usePlace();
 	const store = useStore();
-	const answer = useAnswer<Steps>("torch", { r: place.r, what: "steps" });
+	const answer = useAnswer<Steps>("torch", { r: place.r, what: "steps", phase: place.phase });
 	return (
 		<div class="tableview">
 			<Wait answer={answer}>

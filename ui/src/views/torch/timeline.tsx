@@ -9,7 +9,8 @@ import { clamp, moved, Span, zoomed } from "../../model/timeline";
 import { drawSpans, kindColour } from "../../parts/draw_spans";
 import { Notice, Wait } from "../../parts/states";
 import { keyStep, useRested, useWheel } from "../../parts/zoom";
-import { prepare, Store, useAnswer, useDark, useDrawing, usePlace, useSize, useStore } from "../../store";
+import { prepare, Store, useAnswer, useDark, useDrawing, useOverview, usePlace, useSize, useStore } from "../../store";
+import { Samples } from "./samples";
 
 const LABELS = 132;
 const ROWS = 100;
@@ -60,7 +61,7 @@ function Canvas({ timeline, places, span, whole, width, links, onSpan }: CanvasP
 		const lane = timeline.lanes[hit.lane];
 		const at = placeOf(timeline, hit.lane, hit.i);
 		const many = lane.n[hit.i] > 1;
-		setTip({ x, y, text: [many ? `${plural(lane.n[hit.i], "span")} in ${amount(at.d / 1e9, "s")}` : at.name, many ? "zoom in to tell them apart" : `${KINDS[at.kind]}, ${amount(at.d / 1e9, "s")}`, `at ${briefly(at.t / 1e9, (span.to - span.from) / width)}`] });
+		setTip({ x, y, text: [many ? `${plural(lane.n[hit.i], "span")} in ${amount(at.d / 1e9, "s")}` : at.name, many ? "zoom in to tell them apart" : `${KINDS[at.kind]}, ${amount(at.d / 1e9, "s")}`, `at ${briefly(at.t / 1e9 + (timeline.begin_s ?? 0), (span.to - span.from) / width)}`] });
 	};
 	const brushOf = (from: number, to: number) => ({ from: timeAt(Math.min(from, to)), to: timeAt(Math.max(from, to)) });
 	const onUp = (event: PointerEvent) => {
@@ -79,7 +80,7 @@ function Canvas({ timeline, places, span, whole, width, links, onSpan }: CanvasP
 				ref={canvas}
 				tabIndex={0}
 				role="img"
-				aria-label={`spans of threads and streams from ${briefly(span.from, 1e-6)} to ${briefly(span.to, 1e-6)}. Plus and minus zoom, a and d move, 0 shows all; the longest spans stand in a table below.`}
+				aria-label={`spans of threads and streams from ${briefly(span.from, 1e-6)} to ${briefly(span.to, 1e-6)}. Plus and minus zoom, a and d move, 0 shows everything. The table below lists the longest spans.`}
 				style={{ width: `${width}px`, height: `${height}px` }}
 				onPointerDown={(e) => {
 					(e.currentTarget as HTMLElement).setPointerCapture(e.pointerId);
@@ -118,7 +119,7 @@ function Longest({ timeline, places, span, whole, onSpan }: { timeline: SpanTime
 	const [isOpen, open] = useState(false);
 	return (
 		<details class="twin" onToggle={(e) => open(e.currentTarget.open)}>
-			<summary>the longest spans of what is seen{place.q.trim() && ` and has "${place.q.trim()}" in it`}, as a table</summary>
+			<summary>table of the longest visible spans{place.q.trim() && ` that contain "${place.q.trim()}"`}</summary>
 			{isOpen && (
 				<div class="scroll" tabIndex={0} role="region" aria-label="the longest spans">
 					<table class="grid">
@@ -129,7 +130,7 @@ function Longest({ timeline, places, span, whole, onSpan }: { timeline: SpanTime
 									<td class="code"><button type="button" class="plain" onClick={() => (select(store, at), onSpan(around(at, whole)))}>{at.name}</button></td>
 									<td class="soft">{KINDS[at.kind]}</td>
 									<td class="num" data-value={at.d / 1e9}>{amount(at.d / 1e9, "s")}</td>
-									<td class="num">{briefly(at.t / 1e9, 1e-6)}</td>
+									<td class="num">{briefly(at.t / 1e9 + (timeline.begin_s ?? 0), 1e-6)}</td>
 									<td class="soft">{places[at.lane ?? 0]?.label}</td>
 								</tr>
 							))}
@@ -141,7 +142,7 @@ function Longest({ timeline, places, span, whole, onSpan }: { timeline: SpanTime
 	);
 }
 
-function LinkList({ title, links, self, whole, onSpan }: { title: string; links: SpanPlace[]; self: number; whole: Span; onSpan: (span: Span) => void }) {
+function LinkList({ title, links, self, whole, begin, onSpan }: { title: string; links: SpanPlace[]; self: number; whole: Span; begin: number; onSpan: (span: Span) => void }) {
 	const store = useStore();
 	const others = links.filter((one, i) => one.event !== self && links.findIndex((other) => other.event === one.event) === i);
 	if (!others.length) return null;
@@ -152,7 +153,7 @@ function LinkList({ title, links, self, whole, onSpan }: { title: string; links:
 				{others.slice(0, 6).map((one) => (
 					<li key={one.event}>
 						<span class="num">{amount(one.d / 1e9, "s")}</span>
-						<span class="num soft">{briefly(one.t / 1e9, 1e-5)}</span>
+						<span class="num soft">{briefly(one.t / 1e9 + begin, 1e-5)}</span>
 						<button type="button" class="link code clip" title={one.name} onClick={() => (select(store, one), onSpan(around(one, whole)))}>{one.name}</button>
 					</li>
 				))}
@@ -162,20 +163,20 @@ function LinkList({ title, links, self, whole, onSpan }: { title: string; links:
 	);
 }
 
-function Details({ details, places, whole, onSpan }: { details: SpanDetails; places: LanePlace[]; whole: Span; onSpan: (span: Span) => void }) {
+function Details({ details, places, whole, begin, onSpan }: { details: SpanDetails; places: LanePlace[]; whole: Span; begin: number; onSpan: (span: Span) => void }) {
 	const store = useStore();
 	const { links } = details;
 	const launches = links.filter((link) => !link.is_backward);
 	const backward = links.filter((link) => link.is_backward);
 	const isDevice = details.kind >= 5;
-	const lists = { self: details.event, whole, onSpan };
+	const lists = { self: details.event, whole, begin, onSpan };
 	return (
 		<aside class="drawer" aria-label={`details of ${details.name}`}>
 			<header>
 				<h2 class="code clip" title={details.name}>{details.name}</h2>
 				<span class="soft">{KINDS[details.kind]}{details.lane !== undefined && `, ${places[details.lane]?.label}`}</span>
 				<span class="grow" />
-				<button type="button" onClick={() => onSpan(around(details, whole))}>zoom to it</button>
+				<button type="button" onClick={() => onSpan(around(details, whole))}>zoom to this span</button>
 				<button type="button" class="plain" aria-label="close details" onClick={() => select(store, null)}>×</button>
 			</header>
 			<div class="three">
@@ -183,14 +184,14 @@ function Details({ details, places, whole, onSpan }: { details: SpanDetails; pla
 					<h3>Span</h3>
 					<dl class="facts">
 						<div><dt>time</dt><dd data-value={details.d / 1e9}>{amount(details.d / 1e9, "s")}</dd></div>
-						<div><dt>at</dt><dd>{briefly(details.t / 1e9, 1e-6)}</dd></div>
+						<div><dt>at</dt><dd>{briefly(details.t / 1e9 + begin, 1e-6)}</dd></div>
 						{details.shapes && <div><dt>shapes</dt><dd class="code">{details.shapes}</dd></div>}
 						{details.grid && <div><dt>grid</dt><dd class="code">{details.grid.join("×")} of {details.block?.join("×")}</dd></div>}
 						{typeof details.occupancy_share === "number" && <div><dt>occupancy, estimate</dt><dd>{percent(details.occupancy_share)}</dd></div>}
 						{typeof details.bytes === "number" && <div><dt>moved</dt><dd>{amount(details.bytes, "bytes")}</dd></div>}
 					</dl>
 				</section>
-				{isDevice ? <LinkList title="Launched by" links={launches.map((link) => link.from)} {...lists} /> : <LinkList title="Ran on the device for it" links={launches.map((link) => link.to)} {...lists} />}
+				{isDevice ? <LinkList title="Launched by" links={launches.map((link) => link.from)} {...lists} /> : <LinkList title="Ran on the device" links={launches.map((link) => link.to)} {...lists} />}
 				<LinkList title="Autograd" links={backward.flatMap((link) => [link.from, link.to])} {...lists} />
 			</div>
 		</aside>
@@ -200,6 +201,7 @@ function Details({ details, places, whole, onSpan }: { details: SpanDetails; pla
 export function SpansPane() {
 	const place = usePlace();
 	const store = useStore();
+	const overview = useOverview();
 	const isDark = useDark();
 	const { isEmbedded } = store.source;
 	const [holder, size] = useSize<HTMLDivElement>();
@@ -212,13 +214,16 @@ export function SpansPane() {
 	const near = (length && parseWindow(asked)) || null;
 	// As much again on both sides: a step aside is drawn at once.
 	const beside = near ? near.to - near.from : 0;
-	const window = isEmbedded || !near ? {} : { from: Math.max(0, near.from - beside), to: Math.min(whole.to, near.to + beside) };
+	const window: Partial<Span> = isEmbedded || !near ? {} : { from: Math.max(0, near.from - beside), to: Math.min(whole.to, near.to + beside) };
 	const px = Math.max(100, Math.ceil(width / 100) * 100) * (near ? 3 : 1);
 	const answer = useAnswer<SpanTimeline>(width > 0 ? "torch" : null, { r: place.r, what: "timeline", ...(isEmbedded ? {} : { ...window, px, python: place.python }) });
 	if (answer.data && answer.data.length_s !== length) setLength(answer.data.length_s);
 	const asks = place.event !== undefined && !isEmbedded;
 	const found = useAnswer<SpanDetails>(asks ? "torch" : null, { r: place.r, what: "span", event: place.event, python: place.python });
 	const timeline = answer.data;
+	// Samples of the same moments stand above; where both have one clock, it is the recording's.
+	const isAligned = timeline?.begin_s != null && overview.views.timeline === "";
+	const begin = timeline?.begin_s ?? 0;
 	const details = place.event === undefined || !timeline ? null : isEmbedded ? detailsFrom(timeline, place.event) : found.isOld || !found.data ? null : found.data;
 	const links = useMemo(() => details?.links ?? [], [details?.event, timeline, details?.n_links]);
 	const places = useMemo(() => (timeline ? lanePlaces(timeline.lanes) : []), [timeline]);
@@ -233,12 +238,13 @@ export function SpansPane() {
 				<ul class="legend" aria-label="kinds of spans">
 					{kinds.map((kind) => <li key={kind}><span class="key" style={{ background: kindColour(kind, isDark) }} aria-hidden="true" />{KINDS[kind]}</li>)}
 				</ul>
-				<span class="soft">{briefly(span.from, (span.to - span.from) / 1000)} – {briefly(span.to, (span.to - span.from) / 1000)}</span>
+				<span class="soft">{briefly(span.from + begin, (span.to - span.from) / 1000)} – {briefly(span.to + begin, (span.to - span.from) / 1000)}</span>
 			</div>
 			<Wait answer={answer}>
 				{(data) =>
 					data.lanes.length ? (
 						<div class="time-scroll">
+							{isAligned && <Samples begin={data.begin_s as number} span={span} asked={isEmbedded ? whole : { from: window.from ?? 0, to: window.to ?? whole.to }} width={width} px={px} />}
 							<div class="time-row">
 								<div class="labels">{places.map((one) => <span key={one.label} class="lane-label" style={{ top: `${one.y}px` }} title={one.label}>{one.label}</span>)}</div>
 								<Canvas timeline={data} places={places} span={span} whole={whole} width={width} links={links} onSpan={setSpan} />
@@ -246,16 +252,16 @@ export function SpansPane() {
 							<Longest timeline={data} places={places} span={span} whole={whole} onSpan={setSpan} />
 						</div>
 					) : (
-						<Notice title="There are no spans" text="The trace holds no operators and nothing that ran on a device." />
+						<Notice title="No spans" text="The trace has no operators and nothing that ran on a device." />
 					)
 				}
 			</Wait>
 			<p class="foot soft">
-				Wheel zooms, shift and wheel move, drag looks closer, a click selects.
-				{!!timeline?.too_deep && ` ${plural(timeline.too_deep, "span")} too deep to be shown.`}
-				{isEmbedded && " This page holds what is seen of the whole trace: closer by, leadline view TRACE tells more."}
+				Scroll to zoom, Shift+scroll to move, drag to zoom into a range, click to select.
+				{!!timeline?.too_deep && ` ${plural(timeline.too_deep, "span")} nested too deeply to show.`}
+				{isEmbedded && " This page has the whole trace at low resolution. To zoom in further: leadline view TRACE."}
 			</p>
-			{details && <Details details={details} places={places} whole={whole} onSpan={setSpan} />}
+			{details && <Details details={details} places={places} whole={whole} begin={begin} onSpan={setSpan} />}
 		</div>
 	);
 }
