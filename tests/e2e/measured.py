@@ -29,7 +29,9 @@ ENOUGH = 100
 # What a failed test must do to count as unsteady, and how many of a run may.
 REPEATS = 2
 MOST_UNSTEADY = 3
-NEVER_FORGIVEN = re.compile(r"Sanitizer|runtime error:|TimeoutExpired|returncode=-(4|6|7|8|11)\b|died with <Signals|SIG(SEGV|ABRT|BUS|ILL)|Segmentation fault")
+# Said by a failed assertion or an error; the lines of the test itself that pytest shows beside it say nothing.
+NEVER_FORGIVEN = re.compile(r"Sanitizer|runtime error:|TimeoutExpired|returncode=-(4|6|7|8|11)\b|died with <Signals")
+A_SIGNAL = re.compile(r"SIG(SEGV|ABRT|BUS|ILL)|Segmentation fault")
 
 
 class Missed(Exception):
@@ -156,6 +158,7 @@ TALLY = pytest.StashKey[Tally]()
 def pytest_configure(config):
     config.stash[TALLY] = Tally()
     config.addinivalue_line("markers", "measured: holds a measured value against a bar (set by the fixture `draw`)")
+    config.addinivalue_line("markers", "kills: a program of its dies by a signal, as it should")
     config.addinivalue_line("markers", "beside: measured, and holds its bars beside other tests")
 
 
@@ -201,8 +204,16 @@ def drawn(item, nextitem):
         item.ihook.pytest_runtest_logreport(report=failed[0])
 
 
-def is_forgivable(reports):
-    return not any(r.is_miss or NEVER_FORGIVEN.search(r.longreprtext) for r in reports if r.failed)
+def is_forgivable(item, reports):
+    """Where a test has the mark `kills`, that a signal is named is what it is about."""
+    crashes = [NEVER_FORGIVEN] if item.get_closest_marker("kills") else [NEVER_FORGIVEN, A_SIGNAL]
+    return not any(r.is_miss or any(c.search(said(r)) for c in crashes) for r in reports if r.failed)
+
+
+def said(report):
+    """What pytest marks with an E, all of it where it marks nothing."""
+    lines = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
+    return "\n".join(lines) or report.longreprtext
 
 
 def pytest_runtest_protocol(item, nextitem):
@@ -218,7 +229,7 @@ def pytest_runtest_protocol(item, nextitem):
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     reports = run()
     failed = [r for r in reports if r.failed]
-    if failed and is_forgivable(reports):
+    if failed and is_forgivable(item, reports):
         later = [run() for _ in range(REPEATS)]
         if not any(r.failed for reports in later for r in reports):
             tally.unsteady.append((item.nodeid, crash_of(failed[0])))

@@ -177,6 +177,7 @@ def test_pool_threads_do_not_flood_the_tables(draw, tool, python, tmp_path):
     draw.share("without idle threads", report["total"], everything["total"], high=0.2)
 
 
+@pytest.mark.kills
 def test_a_killed_program_shows_its_last_stacks(draw, tool, python, tmp_path):
     code = ("import os, signal\ndef last():\n    for i in range(3_000_000): i * i\n    os.kill(os.getpid(), signal.SIGSEGV)\nlast()\n")
     r = tool("run", "-o", tmp_path / "k.lead", python, "-c", code)

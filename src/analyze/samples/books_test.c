@@ -33,19 +33,6 @@ static void account(struct rig *m, uint64_t ms, uint64_t cpu_ms, uint64_t n_made
 			.n_forked = RECORD_UNKNOWN });
 }
 
-static void bare_sample(struct rig *m, uint64_t ms, size_t thread, const char *name, int bits)
-{
-	uint32_t frame = writer_row(m->w, RECORD_frame,
-		&(struct rec_frame){ .tag = FRAME_SYNTH, .name = writer_string(m->w, name) });
-
-	writer_add(m->w, RECORD_sample,
-		&(struct rec_sample){ .t_ns = rig_ns(ms),
-			.thread = m->threads[thread],
-			.stack = writer_row(
-				m->w, RECORD_stack, &(struct rec_stack){ .frame = frame }),
-			.state = (uint16_t)bits });
-}
-
 static void recordings_without_accounts_have_no_books(void **state)
 {
 	struct rig m;
@@ -65,15 +52,15 @@ static void both_books_balance(void **state)
 	(void)state;
 	rig_begin(&m);
 	account(&m, 0, 0, 1, 1);
-	bare_sample(&m, 0, 0, "[interpreter starting]", SAMPLE_ON_CPU);
-	bare_sample(&m, 10, 0, "[interpreter starting]", SAMPLE_ON_CPU);
+	rig_bare_sample(&m, 0, 0, "[interpreter starting]", SAMPLE_ON_CPU);
+	rig_bare_sample(&m, 10, 0, "[interpreter starting]", SAMPLE_ON_CPU);
 	rig_sample(&m, 10, 0, "a", SAMPLE_ON_CPU);
 	rig_sample(&m, 100, 0, "a", SAMPLE_ON_CPU);
-	bare_sample(&m, 100, 0, "[no Python code]", 0);
-	bare_sample(&m, 130, 0, "[no Python code]", 0);
+	rig_bare_sample(&m, 100, 0, "[no Python code]", 0);
+	rig_bare_sample(&m, 130, 0, "[no Python code]", 0);
 	rig_late(&m, 150, 190, false);
 	rig_sample(&m, 190, 0, "a", SAMPLE_ON_CPU);
-	bare_sample(&m, 190, 0, "[interpreter ending]", SAMPLE_ON_CPU);
+	rig_bare_sample(&m, 190, 0, "[interpreter ending]", SAMPLE_ON_CPU);
 	rig_gone(&m, 200, 0, 200, true);
 	rig_usage(&m, 200, 3, 30, 0); /* never sampled */
 	account(&m, 200, 190, 40, 6);

@@ -15,6 +15,11 @@
 /* idle threads are looked at rarely, but more often than this */
 static const double STILL_THERE_S = 1;
 
+static double seconds_until(uint64_t end_ns, uint64_t t_ns)
+{
+	return end_ns > t_ns ? (double)(end_ns - t_ns) / 1e9 : 0;
+}
+
 static int by_age(const void *a, const void *b)
 {
 	const struct crash_thread *x = a, *y = b;
@@ -29,21 +34,25 @@ static struct crash_stacks ending_of(struct arena *a, struct tables *t, const st
 	struct crash_stacks r = { .pid = process ? process->pid : 0,
 		.signal = WTERMSIG((int)end->status) };
 	VEC(struct crash_thread) threads = VEC_INIT;
+	size_t n_there = 0;
 
 	for (size_t i = 0; i < s->n_threads; i++) {
-		const struct rec_thread *x = tables_row(t, RECORD_thread, s->threads[i].row);
+		const struct stack_thread *x = &s->threads[i];
+		const struct rec_thread *row = tables_row(t, RECORD_thread, x->row);
 
-		if (x && x->process == end->process && s->threads[i].last_ns)
+		if (row && row->process == end->process && x->last_ns)
 			vec_push(&threads,
 				(struct crash_thread){ .thread = i,
-					.age_s = end->t_ns > s->threads[i].last_ns
-						? (double)(end->t_ns - s->threads[i].last_ns) / 1e9
-						: 0 });
+					.age_s = seconds_until(end->t_ns, x->last_ns) });
 	}
 	if (threads.n)
 		qsort(threads.v, threads.n, sizeof *threads.v, by_age);
-	while (threads.n > 1 && threads.v[threads.n - 1].age_s > STILL_THERE_S)
-		threads.n--;
+	for (size_t i = 0; i < threads.n; i++)
+		if (seconds_until(end->t_ns, s->threads[threads.v[i].thread].seen_ns) <=
+			STILL_THERE_S)
+			threads.v[n_there++] = threads.v[i];
+	/* Where all had gone, the one that was seen last. */
+	threads.n = n_there ? n_there : threads.n > 0;
 	r.threads = arena_copy(a, threads.v, threads.n * sizeof *threads.v);
 	r.n_threads = threads.n;
 	vec_done(&threads);

@@ -13,7 +13,7 @@ struct tables;
 
 struct crash_thread {
 	size_t thread; /* index in stacks->threads */
-	double age_s;  /* from its last sample to the end of the process */
+	double age_s;  /* from its last sample that shows Python code to the end of the process */
 };
 
 struct crash_stacks {

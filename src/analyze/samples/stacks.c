@@ -210,9 +210,26 @@ static void add_unseen(struct builder *b, const struct running *r, uint32_t stac
 		time_blocks_add(b->o->blocks, s.t_ns, (uint32_t)place, value);
 }
 
-static void note_thread(struct stack_thread *t, const struct rec_sample *s)
+/* Whether a sample shows no Python code: "[interpreter ending]", "[stopped]". */
+static bool is_bare(struct tables *t, const struct rec_sample *s)
 {
+	const struct rec_stack *stack =
+		s->leaf_code || !s->stack ? NULL : tables_row(t, RECORD_stack, s->stack);
+	const struct rec_frame *frame =
+		stack && !stack->parent ? tables_row(t, RECORD_frame, stack->frame) : NULL;
+
+	return frame && frame->tag == FRAME_SYNTH;
+}
+
+static void note_thread(struct builder *b, struct stack_thread *t, const struct rec_sample *s)
+{
+	bool bare = is_bare(b->t, s);
+
 	t->n_samples++;
+	t->seen_ns = s->t_ns;
+	if (bare && t->has_run_python)
+		return;
+	t->has_run_python = !bare;
 	t->last_stack = s->stack;
 	t->last_code = s->leaf_code;
 	t->last_offset = s->leaf_offset;
@@ -239,7 +256,7 @@ static void gather_one(struct builder *b, const struct rec_sample *s)
 	if (!r->is_chosen)
 		return;
 	if (in_time)
-		note_thread(&b->threads.v[r->index - 1], s);
+		note_thread(b, &b->threads.v[r->index - 1], s);
 	g = weights_gap(b->weights, s);
 	close_sample(b, r, &g);
 	add_unseen(b, r, g.unseen_stack, g.came_ns, g.begin_ns);
@@ -357,7 +374,7 @@ static void weigh_one(struct builder *b, const struct rec_weight *w, double per_
 	if (!r->is_chosen || w->t_ns < b->from_ns || w->t_ns > b->to_ns)
 		return;
 	t = &b->threads.v[r->index - 1];
-	note_thread(t, &as_sample);
+	note_thread(b, t, &as_sample);
 	t->n_samples += w->samples - 1; /* it was counted as one */
 	t->all += value;
 	t->cpu_s = t->runnable_s = t->gil_s = UNITS_UNKNOWN;

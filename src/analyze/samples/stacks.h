@@ -102,9 +102,11 @@ struct stack_thread {
 	bool is_idle;
 	bool folds_waits;  /* its waits are for others' work, or theirs for its */
 	uint32_t top_leaf; /* function most of its samples end in */
-	/* Its last sample, whatever its state: */
+	/* Its last sample that shows Python code, whatever its state; where none does, the last of all: */
 	uint32_t last_stack, last_code, last_offset;
-	uint64_t last_ns; /* CLOCK_MONOTONIC */
+	uint64_t last_ns;    /* CLOCK_MONOTONIC */
+	uint64_t seen_ns;    /* when it was sampled last, with Python code or without */
+	bool has_run_python; /* it has one that shows Python code */
 };
 
 struct stacks {

@@ -83,6 +83,17 @@ void rig_sample(struct rig *m, uint64_t ms, size_t thread, const char *chain, in
 	rig_sample_ns(m, ms * MS, thread, chain, bits);
 }
 
+void rig_bare_sample(struct rig *m, uint64_t ms, size_t thread, const char *name, int bits)
+{
+	struct rec_frame frame = { .tag = FRAME_SYNTH, .name = writer_string(m->w, name) };
+
+	writer_add(m->w, RECORD_sample,
+		&(struct rec_sample){ .t_ns = rig_ns(ms),
+			.thread = m->threads[thread],
+			.stack = push(m, 0, &frame),
+			.state = (uint16_t)bits });
+}
+
 void rig_node(struct rig *m, size_t thread, char function, struct rec_node n)
 {
 	const char *name = m->names[(unsigned char)function];

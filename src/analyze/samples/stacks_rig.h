@@ -42,6 +42,8 @@ uint64_t rig_ns(uint64_t ms); /* as records have it */
 /* The chain's last "!" means that it was cut off there. */
 void rig_sample(struct rig *m, uint64_t ms, size_t thread, const char *chain, int bits);
 void rig_sample_ns(struct rig *m, uint64_t ns, size_t thread, const char *chain, int bits);
+/* One without Python code: "[interpreter ending]". */
+void rig_bare_sample(struct rig *m, uint64_t ms, size_t thread, const char *name, int bits);
 /* The sampler finds that a thread came (after the bound) or is gone (it was there until then); ms after the start. */
 void rig_came(struct rig *m, uint64_t ms, size_t thread, uint64_t bound_ms, bool is_exact);
 void rig_gone(struct rig *m, uint64_t ms, size_t thread, uint64_t bound_ms, bool is_exact);

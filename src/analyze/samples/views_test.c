@@ -475,6 +475,43 @@ static void a_killed_process_shows_where_its_threads_were_last(void **state)
 	rig_done(&m);
 }
 
+static void a_last_look_without_python_hides_no_stack(void **state)
+{
+	struct stack_frame frames[STACKS_DEPTH];
+	const struct crash_stacks *e;
+	struct rig m;
+	size_t n;
+
+	(void)state;
+	rig_begin(&m);
+	rig_bare_sample(&m, 0, 0, "[interpreter starting]", 0);
+	rig_sample(&m, 1000, 0, "mb", 0);
+	rig_sample(&m, 1500, 1, "tw", 0); /* ended before, but ran Python later */
+	rig_bare_sample(&m, 3000, 0, "[interpreter ending]", 0);
+	rig_end_process(&m, 3004, SIGSEGV);
+	rig_finish(&m);
+	rig_profile_of(&m, (struct stacks_options){ 0 });
+	e = crash_stacks_build(&m.arena, m.tables, m.stacks, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(e->n_threads, 1);
+	assert_true(fabs(e->threads[0].age_s - 2.004) < 1e-9);
+	assert_int_equal(stacks_last_frames(m.stacks, e->threads[0].thread, frames), 2);
+	assert_string_equal(frames[0].name, "b");
+	rig_done(&m);
+
+	rig_begin(&m);
+	rig_bare_sample(&m, 0, 0, "[interpreter starting]", 0);
+	rig_bare_sample(&m, 5, 0, "[stopped]", 0);
+	rig_end_process(&m, 10, SIGKILL);
+	rig_finish(&m);
+	rig_profile_of(&m, (struct stacks_options){ 0 });
+	e = crash_stacks_build(&m.arena, m.tables, m.stacks, &n);
+	assert_int_equal(e->n_threads, 1);
+	assert_int_equal(stacks_last_frames(m.stacks, e->threads[0].thread, frames), 1);
+	assert_string_equal(frames[0].name, "[stopped]");
+	rig_done(&m);
+}
+
 /* ---- source texts ---------------------------------------------------------------------------- */
 
 static void add_text(struct rig *m, const char *file, const char *text, enum source_state state)
@@ -538,6 +575,7 @@ int main(void)
 		cmocka_unit_test(a_filter_chooses_rows_and_keeps_their_shares),
 		cmocka_unit_test(rows_can_be_put_in_other_orders),
 		cmocka_unit_test(a_killed_process_shows_where_its_threads_were_last),
+		cmocka_unit_test(a_last_look_without_python_hides_no_stack),
 		cmocka_unit_test(texts_are_found_by_line),
 	};
 
