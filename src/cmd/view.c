@@ -54,14 +54,12 @@ static const struct opt options_table[] = {
 	{ .name = "max-size",
 		.kind = OPT_STRING,
 		.value = "SIZE",
-		.help = "size limit of that file: 500KB, 20MB (default: 5MB); what does not fit is "
-			"left out",
+		.help = "size limit of that file: 500KB, 20MB (default: 5MB); what does not fit is left out",
 		.offset = FIELD(max_size) },
 	{ .name = "editor",
 		.kind = OPT_STRING,
 		.value = "NAME",
-		.help = "link source lines to an editor: vscode, vscodium, cursor, zed, pycharm, "
-			"idea, sublime, or a URL with {file} and {line} in it",
+		.help = "link source lines to an editor: vscode, vscodium, cursor, zed, pycharm, idea, sublime, or a URL with {file} and {line} in it",
 		.offset = FIELD(editor) },
 	{ .name = "no-browser",
 		.kind = OPT_FLAG,
@@ -235,8 +233,7 @@ static void tell_forwarding(const struct server *s)
 	/* client address, client port, server address, server port */
 	if (connection)
 		sscanf(connection, "%*s %*s %127s", server);
-	printf("You are connected over SSH. On your own machine, run this and open the address "
-	       "above there:\n"
+	printf("You are connected over SSH. On your own machine, run this and open the address above there:\n"
 	       "  ssh -N -L %u:127.0.0.1:%u %s%s%s\n",
 		server_port(s), server_port(s), user ? user : "", user ? "@" : "", server);
 }
@@ -255,8 +252,7 @@ static void tell(struct server *s, const struct options *o, struct redirect *way
 	else if (is_remote)
 		tell_forwarding(s);
 	else if (!o->no_browser && open_browser(s, way))
-		printf("A browser was started. If it cannot read %s (browsers from a snap cannot), "
-		       "open the address above in it.\n",
+		printf("A browser was started. If it cannot read %s (browsers from a snap cannot), open the address above in it.\n",
 			way->path);
 	else if (!o->no_browser)
 		printf("No browser could be started here: open the address yourself.\n");

@@ -90,8 +90,7 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 
 	if (!l || !l->is_timed)
 		return err_set(e, ERR_USAGE,
-			"a .lprof file counts and times lines, and this recording %s: it needs "
-			"leadline run --lines",
+			"a .lprof file counts and times lines, and this recording %s: it needs leadline run --lines",
 			l ? "has no times" : "has none");
 	if (out->options->filter && pattern_new(&pattern, out->options->filter, e) < 0)
 		return err_note(e, "--filter");

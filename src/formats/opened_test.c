@@ -22,10 +22,9 @@
 
 static const char torch[] =
 	"{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,"
-	"\"tid\":1,\"ts\":1,\"dur\":2},{\"ph\":\"X\",\"name\":\"mine\",\"pid\":1,\"tid\":1,"
-	"\"ts\":0,\"dur\":9}]}";
-static const char spans[] = "[{\"ph\":\"B\",\"name\":\"f\",\"pid\":1,\"tid\":1,\"ts\":1},"
-			    "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":3}]";
+	"\"tid\":1,\"ts\":1,\"dur\":2},{\"ph\":\"X\",\"name\":\"mine\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":9}]}";
+static const char spans[] =
+	"[{\"ph\":\"B\",\"name\":\"f\",\"pid\":1,\"tid\":1,\"ts\":1},{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":3}]";
 static const char results[] =
 	"{\"benchmarks\":[{\"metadata\":{\"name\":\"a\"},\"runs\":[{\"values\":[1.5]}]}]}";
 

@@ -33,8 +33,7 @@ static int start_dot(int in, int out, pid_t *ret, struct err *e)
 		return 0;
 	if (status == ENOENT)
 		return err_set(e, ERR_NOT_FOUND,
-			"PNGs are drawn by Graphviz' dot, which is not installed; the format "
-			"callgraph writes an SVG without it");
+			"PNGs are drawn by Graphviz' dot, which is not installed; the format callgraph writes an SVG without it");
 	errno = status;
 	return err_errno(e, ERR_SYSTEM, "dot");
 }

@@ -102,8 +102,7 @@ static int write(struct selection *of, struct sink *out, struct err *e)
 	if (!x || x->unit != UNIT_SECONDS)
 		return err_set(e, ERR_USAGE,
 			x ? "a pstats file holds times, and this file has counts of something else"
-			  : "a pstats file counts calls, and this recording has none: it needs "
-			    "leadline run --trace");
+			  : "a pstats file counts calls, and this recording has none: it needs leadline run --trace");
 	if (out->options->filter && choose_rows(&a, &x, out->options->filter, e) < 0)
 		return err_note(e, "--filter");
 	s = callstats_build(&a, x);

@@ -215,8 +215,7 @@ static int end_benchmark(struct file *f)
 		end_command(f);
 	if (!f->processes.n)
 		return wrong(f,
-			"a benchmark without its values; pytest-benchmark keeps them with "
-			"--benchmark-save-data or --benchmark-json");
+			"a benchmark without its values; pytest-benchmark keeps them with --benchmark-save-data or --benchmark-json");
 	s->n = f->processes.n;
 	s->processes = arena_copy(f->a, f->processes.v, s->n * sizeof *s->processes);
 	s->is_command = f->is_command;
@@ -555,8 +554,7 @@ static int read_input(struct file *f, struct input *in)
 	f->to->format = format_of(head, n);
 	if (!f->to->format)
 		return err_set(f->e, ERR_BAD_FILE,
-			"no results of leadline bench -o, pyperf, pytest-benchmark or hyperfine "
-			"(profiles are compared by leadline diff)");
+			"no results of leadline bench -o, pyperf, pytest-benchmark or hyperfine (profiles are compared by leadline diff)");
 	json_reader_init(&f->r, input_fill, in);
 	status = read_tokens(f);
 	json_reader_done(&f->r);

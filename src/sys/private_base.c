@@ -265,8 +265,7 @@ static int descend(
 	if (fd >= 0)
 		close(fd);
 	return err_set(e, ERR_SYSTEM,
-		"%s %s, but must be a folder of yours alone (mode 0700): remove it, or name a "
-		"folder of your own in XDG_RUNTIME_DIR",
+		"%s %s, but must be a folder of yours alone (mode 0700): remove it, or name a folder of your own in XDG_RUNTIME_DIR",
 		b->path, why);
 }
 

@@ -199,8 +199,8 @@ static bool tell_starts(const struct op_facts *f, double waited, struct finding 
 		" times, and each time the first batch came after %s: %s",
 		s.n, units_format(each, UNIT_SECONDS, s.seconds / (double)s.n),
 		op_of_steps(f, s.seconds));
-	to->change = "keep the workers from epoch to epoch: DataLoader(..., "
-		     "persistent_workers=True)";
+	to->change =
+		"keep the workers from epoch to epoch: DataLoader(..., persistent_workers=True)";
 	return true;
 }
 
@@ -212,8 +212,8 @@ static double moved(const struct op_facts *f, double waited, double n_workers)
 	return waited - fmax(waited / n_workers - rest, 0);
 }
 
-static const char *const cheaper = "make loading a sample cheaper: decode or resize once and store "
-				   "it; more num_workers would only share the CPUs there are";
+static const char *const cheaper =
+	"make loading a sample cheaper: decode or resize once and store it; more num_workers would only share the CPUs there are";
 
 static bool check_dataloader(const struct op_facts *f, double threshold, struct finding *to)
 {
@@ -234,8 +234,8 @@ static bool check_dataloader(const struct op_facts *f, double threshold, struct 
 	if (free_n < FREE) {
 		to->change = cheaper;
 	} else if (is_single) {
-		to->change = "it loads in the training process: give DataLoader num_workers (and "
-			     "persistent_workers=True)";
+		to->change =
+			"it loads in the training process: give DataLoader num_workers (and persistent_workers=True)";
 		if (!isnan(free_n))
 			to->saving.estimate = moved(f, waited, fmax(floor(free_n), 1));
 	}

@@ -73,8 +73,7 @@ int threads_choose(struct arena *a, struct tables *t, const char *threads, const
 			rows[n++] = s->threads[i].row;
 	if (wrong_thread)
 		status = err_set(e, ERR_USAGE,
-			"no sampled thread is '%s': --thread wants a tid, a number such as #1, or "
-			"a name; leadline report --threads --idle FILE lists them",
+			"no sampled thread is '%s': --thread wants a tid, a number such as #1, or a name; leadline report --threads --idle FILE lists them",
 			wrong_thread);
 	else if (wrong_process)
 		status = err_set(

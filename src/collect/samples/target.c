@@ -467,8 +467,7 @@ int py_target_open_core(struct py_target *t, struct core *core, struct err *e)
 	result = search_and_verify(t, &s, e);
 	if (result < 0 && e->code == ERR_NO_FILE)
 		return err_set(e, ERR_NO_FILE,
-			"its program %.160s is not here; --root names the folder where its files "
-			"are",
+			"its program %.160s is not here; --root names the folder where its files are",
 			core->executable);
 	return result > 0 ? err_set(e, ERR_BAD_LAYOUT, "it died before it ran Python code")
 			  : result;

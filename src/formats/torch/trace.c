@@ -607,9 +607,9 @@ static int read_all(struct trace *t)
 	next = scan_peek(&s);
 	if (next != '[' && next != '{')
 		return err_set(t->e, ERR_BAD_FILE,
-			s.at == s.end ? "the file is empty"
-				      : "byte 0: neither an object nor an array, as a trace of "
-					"torch.profiler is");
+			s.at == s.end
+				? "the file is empty"
+				: "byte 0: neither an object nor an array, as a trace of torch.profiler is");
 	t->w.at = (size_t)(s.at + 1 - t->w.data);
 	t->to->is_array = next == '[';
 	if (next == '[')

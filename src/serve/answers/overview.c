@@ -134,27 +134,27 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 					      : none },
 		{ "source",
 			has_profile && answer_n_lines(s, s->profile) ? ""
-				: has_profile ? "no lines were recorded: leadline run samples "
-						"them, run --lines counts them"
-					      : none },
+				: has_profile
+				? "no lines were recorded: leadline run samples them, run --lines counts them"
+				: none },
 		{ "bytecode",
-			count_bytecode(r) ? ""
-					  : "the recording holds no bytecode: leadline run keeps "
-					    "that of functions that ten samples or more ended in" },
+			count_bytecode(r)
+				? ""
+				: "the recording holds no bytecode: leadline run keeps that of functions that ten samples or more ended in" },
 		{ "timeline",
 			t->n_threads || r->usage->n_ticks ? ""
 				: is_foreign              ? "such a file tells no times"
 							  : "there is nothing in it with a time" },
 		{ "time_order",
-			has_time_order(s, t) ? ""
-					     : "there is no order of time in it: run "
-					       "--trace=timeline keeps that of calls" },
+			has_time_order(s, t)
+				? ""
+				: "there is no order of time in it: run --trace=timeline keeps that of calls" },
 		{ "graph", has_profile ? "" : none },
 		{ "table", has_profile ? "" : none },
 		{ "torch",
-			r->torch ? ""
-				 : "no operators of PyTorch are in it: leadline view takes traces "
-				   "of torch.profiler" },
+			r->torch
+				? ""
+				: "no operators of PyTorch are in it: leadline view takes traces of torch.profiler" },
 	};
 
 	json_key(w, "views");
@@ -166,9 +166,9 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 	json_kv_string(w, "gpu", "GPU activity is not recorded yet");
 	json_kv_string(w, "memory", "memory is not recorded yet");
 	json_kv_string(w, "bench",
-		has_results ? ""
-			    : "results of benchmarks can stand beside: leadline view FILE "
-			      "results.json");
+		has_results
+			? ""
+			: "results of benchmarks can stand beside: leadline view FILE results.json");
 	json_object_end(w);
 }
 

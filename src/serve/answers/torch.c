@@ -285,8 +285,7 @@ int answer_torch(struct library *l, struct params *p, struct json_writer *w, str
 	if (!r->torch)
 		return err_set(e, ERR_UNSUPPORTED, "%s",
 			recording_why(r,
-				"no operators of PyTorch are in it: leadline view takes traces of "
-				"torch.profiler (trace.json)"));
+				"no operators of PyTorch are in it: leadline view takes traces of torch.profiler (trace.json)"));
 	t = r->torch;
 	if (phase && *phase && torch_in_phase(r->torch, phase, &t, e) < 0)
 		return -(int)e->code;

@@ -235,9 +235,7 @@ static int answer_by_time(struct library *l, struct params *p, struct json_write
 	if (!x.tree)
 		return err_set(e, ERR_UNSUPPORTED, "%s",
 			recording_why(s->recording,
-				"there is no order of time in it: samples have one, run "
-				"--trace=timeline keeps that of calls; other tools' sums have "
-				"none"));
+				"there is no order of time in it: samples have one, run --trace=timeline keeps that of calls; other tools' sums have none"));
 	x.has_calls = s->stacks->nodes->n > 0;
 	if (parse_node(s, &x, p, e) < 0)
 		return -(int)e->code;

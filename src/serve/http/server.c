@@ -232,8 +232,7 @@ static void give_token(struct server *s, struct evhttp_request *request, const c
 
 	if (!guard_code(&s->guard, code)) {
 		reply_error(s, request, 403,
-			"this address was good for one use: open the one that leadline view "
-			"printed");
+			"this address was good for one use: open the one that leadline view printed");
 		return;
 	}
 	json_init(&w, &text, false);
@@ -267,8 +266,7 @@ static void ask(
 	} else if (!is_page &&
 		!guard_token(&s->guard, evhttp_find_header(headers, "X-Leadline-Token"))) {
 		reply_error(s, request, 403,
-			"this address lacks the token: open the whole one that leadline view "
-			"printed");
+			"this address lacks the token: open the whole one that leadline view printed");
 	} else if (is_post != (is_quit || is_code)) {
 		reply_error(s, request, 405, "no such method here");
 	} else if (is_quit) {
@@ -296,8 +294,7 @@ static void on_request(struct evhttp_request *request, void *ctx)
 
 	if (!guard_host(&s->guard, host)) {
 		reply_error(s, request, 403,
-			"this server answers to localhost alone; --allow-host NAME lets other "
-			"names in");
+			"this server answers to localhost alone; --allow-host NAME lets other names in");
 		return;
 	}
 	if (!guard_origin(&s->guard, evhttp_find_header(headers, "Origin"), host)) {
@@ -393,8 +390,7 @@ static int listen_port(uint16_t port, struct err *e)
 		return fd;
 	if (errno == EADDRINUSE)
 		err_set(e, ERR_SYSTEM,
-			"port %u is in use: choose another with --port, or leave it out for one "
-			"that is free",
+			"port %u is in use: choose another with --port, or leave it out for one that is free",
 			port);
 	else
 		err_errno(e, ERR_SYSTEM, "127.0.0.1 port %u", port);

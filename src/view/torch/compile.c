@@ -234,8 +234,7 @@ void op_compile_print(const struct op_compile *x, const struct ops_view *v, stru
 	if (!x->n && !x->n_calls) {
 		buf_adds(out,
 			ops_absent(v,
-				"nothing was compiled in this trace, and no code of torch.compile "
-				"ran\n"));
+				"nothing was compiled in this trace, and no code of torch.compile ran\n"));
 		return;
 	}
 	print_sums(x, v, out);

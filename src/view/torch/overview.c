@@ -234,8 +234,7 @@ static void print_cost(const struct op_events *x, const struct op_steps *steps,
 
 	if (!isnan(share))
 		buf_printf(&line,
-			"Collecting operators took about %s of that, %s per call: without it, "
-			"steps are that much shorter.",
+			"Collecting operators took about %s of that, %s per call: without it, steps are that much shorter.",
 			units_format(text, UNIT_SHARE, share),
 			units_format(each, UNIT_SECONDS, (double)x->collected.cost_ns / 1e9));
 	else if (!x->collected.is_asked && steps->how != OP_STEPS_ALL)
