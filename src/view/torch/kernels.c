@@ -135,7 +135,8 @@ void op_kernels_print(const struct op_kernels *kernels, const struct ops_view *v
 
 	style_add(out, STYLE_BOLD, v->colour, v->by_launch ? "Kernels by launch\n" : "Kernels\n");
 	if (!kernels->n) {
-		buf_adds(out, ops_absent(v, "nothing ran on a device, or it was not profiled\n"));
+		buf_adds(out,
+			ops_absent(v, "nothing ran on a device, or the device was not profiled\n"));
 		return;
 	}
 	table = new_table(v);
