@@ -120,7 +120,7 @@ int row_order_parse(
 		return 0;
 	}
 	return err_set(e, ERR_USAGE,
-		"%s wants self, total, calls, name, or pstats' tottime, cumtime, ncalls, pcalls, filename, line, stdname, nfl, not '%.100s'",
+		"%s expects self, total, calls, name, or pstats' tottime, cumtime, ncalls, pcalls, filename, line, stdname, nfl, not '%.100s'",
 		option, key);
 }
 
@@ -168,7 +168,7 @@ static int resolve_phase(struct selection *s, const struct choice *c, struct err
 	if (!torch)
 		return err_set(e, ERR_UNSUPPORTED, "%s",
 			recording_why(r,
-				"its phases are unknown: PyTorch operators tell them (leadline run --torch)"));
+				"its phases are unknown: they come from PyTorch operators (leadline run --torch)"));
 	if (r->origin.is_foreign)
 		return err_set(e, ERR_UNSUPPORTED,
 			"phases select samples, and a trace has none: see its operators (--ops)");

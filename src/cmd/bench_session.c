@@ -110,7 +110,7 @@ static int take_axis(struct bench_session *s, struct err *e)
 	if (strcmp(s->axis.name, "threads") != 0 || s->axis.v[0] != 1 ||
 		s->axis.v[s->axis.n - 1] > THREADS_MOST)
 		return err_set(e, ERR_USAGE,
-			"--scale wants thread counts such as threads=1,2,4: at most %d, beginning with 1",
+			"--scale expects thread counts such as threads=1,2,4: at most %d, beginning with 1",
 			THREADS_MOST);
 	if (o->commands.n || o->subject.process_time || o->subject.has_cpu || o->has_loops ||
 		o->has_repeat)

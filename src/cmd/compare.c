@@ -157,8 +157,8 @@ static int parse_percent(const char *text, const char *option, double *ret, stru
 	if (!text)
 		return 0;
 	if (end == text || (*end && strcmp(end, "%") != 0) || !(value >= 0 && value < 1000))
-		return err_set(
-			e, ERR_USAGE, "%s wants a percentage such as 3%%, not '%s'", option, text);
+		return err_set(e, ERR_USAGE, "%s expects a percentage such as 3%%, not '%s'",
+			option, text);
 	*ret = value / 100;
 	return 0;
 }

@@ -275,7 +275,7 @@ static int parse_percent(
 	value = strtod(text, &end);
 	if (end == text || (*end && strcmp(end, "%") != 0) || (has_sign && *text != '+') ||
 		!(value >= 0 && value <= 1e6))
-		return err_set(e, ERR_USAGE, "%s wants a percentage such as %s, not '%s'", option,
+		return err_set(e, ERR_USAGE, "%s expects a percentage such as %s, not '%s'", option,
 			has_sign ? "+5%" : "2%", text);
 	*ret = value / 100;
 	return 0;

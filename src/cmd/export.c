@@ -194,7 +194,7 @@ static int parse_number(
 		return 0;
 	value = strtod(text, &end);
 	if (end == text || *end || !(value >= 0 && value <= most))
-		return err_set(e, ERR_USAGE, "%s wants a number from 0 to %g, not '%s'", option,
+		return err_set(e, ERR_USAGE, "%s expects a number from 0 to %g, not '%s'", option,
 			most, text);
 	*ret = value;
 	return 0;
@@ -209,7 +209,7 @@ static int parse_look(struct options *o, struct err *e)
 		parse_number("--skew", o->skew, 1000, &o->look.skew, e) < 0)
 		return -(int)e->code;
 	if (o->look.skew == 0)
-		return err_set(e, ERR_USAGE, "--skew wants a number above 0");
+		return err_set(e, ERR_USAGE, "--skew expects a number above 0");
 	o->look.graph.node_share = node_pct / 100;
 	o->look.graph.edge_share = edge_pct / 100;
 	o->look.colormap = colormaps[o->colormap];
@@ -240,7 +240,7 @@ static const struct format *choose(const struct options *o, const struct choice 
 
 	formats_list(&names);
 	if (!f && !o->format)
-		err_set(e, ERR_USAGE, "which format? --format wants one of: %s", buf_str(&names));
+		err_set(e, ERR_USAGE, "which format? --format expects one of: %s", buf_str(&names));
 	else if (!f || !f->write)
 		err_set(e, ERR_USAGE, "unknown format '%s'; there are: %s", o->format,
 			buf_str(&names));

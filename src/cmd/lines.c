@@ -127,7 +127,7 @@ static int parse_unit(const char *text, double *ret, struct err *e)
 
 	if (text && (end == text || *end || !(unit > 0 && unit < 1e9)))
 		return err_set(
-			e, ERR_USAGE, "-u wants seconds such as 1e-6 or 0.001, not '%s'", text);
+			e, ERR_USAGE, "-u expects seconds such as 1e-6 or 0.001, not '%s'", text);
 	*ret = unit;
 	return 0;
 }

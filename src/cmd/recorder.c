@@ -42,7 +42,7 @@ int recorder_rate(const char *text, double *ret_hz, struct err *e)
 		*ret_hz = (double)v;
 	else
 		return err_set(e, ERR_USAGE,
-			"--rate wants a number of samples per second such as 2000 or 10k, or max, not '%s'",
+			"--rate expects a number of samples per second such as 2000 or 10k, or max, not '%s'",
 			text);
 	return 0;
 }

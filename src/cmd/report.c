@@ -317,8 +317,8 @@ static int check_profile(const struct options *o, struct err *e)
 	if (o->line_profiler)
 		return refuse_others(o, SHOWN_LINE_PROFILER, "--line-profiler", e);
 	if (o->tasks_how && strcmp(o->tasks_how, "each") != 0)
-		return err_set(e, ERR_USAGE, "--tasks is --tasks or --tasks=each, not --tasks=%s",
-			o->tasks_how);
+		return err_set(
+			e, ERR_USAGE, "--tasks takes no value or =each, not '%s'", o->tasks_how);
 	if (o->stack && !o->bytecode)
 		return err_set(e, ERR_USAGE, "--stack needs --bytecode F");
 	return refuse_others(o, SHOWN_PROFILE, "the run of a program", e);
@@ -566,7 +566,7 @@ static void parse_limit(struct options *o, struct err *e)
 		return;
 	o->has_limit = true;
 	if (strcmp(o->limit_text, "-1") != 0 && !text_parse_u64(o->limit_text, &o->limit))
-		err_set(e, ERR_USAGE, "report: --limit wants a number, not '%s'", o->limit_text);
+		err_set(e, ERR_USAGE, "report: --limit expects a number, not '%s'", o->limit_text);
 }
 
 static int run(const struct command *self, int argc, char **argv)

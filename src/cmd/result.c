@@ -128,7 +128,7 @@ static int find_bytecode(struct result *r, const char *text, struct err *e)
 			p->functions[found[i]].function, &o, &r->n_bytecode);
 	if (!r->n_bytecode)
 		return err_set(e, ERR_USAGE,
-			"the recording holds no bytecode of %s: it keeps that of functions with ten or more samples of their own",
+			"the recording holds no bytecode of %s: leadline run keeps it for functions with ten or more samples of their own",
 			p->functions[found[0]].name);
 	return 0;
 }
@@ -448,7 +448,7 @@ static void print_origin(const struct result *r, const struct result_page *page,
 		buf_adds(&text, ". ");
 	}
 	buf_adds(&text,
-		"Such a file does not tell CPU time, GIL use, or what the program is bound by.");
+		"Files of this kind do not record CPU time, GIL use, or what the program is bound by.");
 	style_begin(out, STYLE_DIM, page->output.colour);
 	style_wrap(out, buf_str(&text), 0, page->output.width);
 	style_end(out, STYLE_DIM, page->output.colour);

@@ -165,7 +165,7 @@ static int parse_budget(struct options *o, struct err *e)
 	if (!o->budget)
 		return 0;
 	if (pct < 1 || pct > 100 || (*at && strcmp(at, "%") != 0))
-		return err_set(e, ERR_USAGE, "--budget wants a share from 1%% to 100%%, not '%s'",
+		return err_set(e, ERR_USAGE, "--budget expects a share from 1%% to 100%%, not '%s'",
 			o->budget);
 	if (o->trace_how || o->count || o->lines)
 		return err_set(e, ERR_USAGE,
@@ -202,7 +202,7 @@ static int parse_counts(struct options *o, struct err *e)
 			i++;
 		if (i == 3)
 			return err_set(e, ERR_USAGE,
-				"--count wants calls, lines or opcodes, separated by commas, not '%.*s'",
+				"--count expects calls, lines or opcodes, separated by commas, not '%.*s'",
 				(int)n, at);
 		*words[i].flag = true;
 		at += n + (at[n] == ',');
@@ -266,8 +266,8 @@ static bool imports_leadline(char *const *argv)
 static int check_timeline(const struct options *o, struct err *e)
 {
 	if (o->trace_how && strcmp(o->trace_how, "timeline") != 0)
-		return err_set(e, ERR_USAGE,
-			"--trace is --trace or --trace=timeline, not --trace=%s", o->trace_how);
+		return err_set(e, ERR_USAGE, "--trace takes no value or =timeline, not '%s'",
+			o->trace_how);
 	if (o->min_duration_ns && !o->trace_how)
 		return err_set(e, ERR_USAGE, "--min-duration needs --trace=timeline");
 	if (o->min_duration_ns > UINT32_MAX)

@@ -157,7 +157,7 @@ static int find_editor(const char *name, const char **ret, struct err *e)
 		}
 	if (name && !is_address(name))
 		return err_set(e, ERR_USAGE,
-			"--editor wants cursor, idea, pycharm, sublime, vscode, vscodium, zed, or "
+			"--editor expects cursor, idea, pycharm, sublime, vscode, vscodium, zed, or "
 			"a URL such as myeditor://open?file={file}&line={line}, not '%s'",
 			name);
 	*ret = name;
@@ -281,7 +281,7 @@ static int parse_size(const char *text, uint64_t *ret, struct err *e)
 		return 0;
 	}
 	return err_set(
-		e, ERR_USAGE, "--max-size wants a size such as 5MB, up to 1GB, not '%s'", text);
+		e, ERR_USAGE, "--max-size expects a size such as 5MB, up to 1GB, not '%s'", text);
 }
 
 static int write_page(struct library *l, const struct options *o, struct err *e)
@@ -349,7 +349,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (argc == first)
 		err_set(&e, ERR_USAGE, "which recording? For example: leadline view run.lead");
 	else if (o.has_port && (o.port == 0 || o.port > UINT16_MAX))
-		err_set(&e, ERR_USAGE, "--port wants a number from 1 to 65535");
+		err_set(&e, ERR_USAGE, "--port expects a number from 1 to 65535");
 	else if (o.has_port && o.unix_path)
 		err_set(&e, ERR_USAGE, "--port and --unix cannot be combined");
 	else if (o.max_size && !o.output)

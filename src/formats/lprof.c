@@ -201,7 +201,7 @@ static int read_stats(
 			timings->items[i + 1]->kind == PICKLE_LIST ? timings->items[i + 1]->n : 0;
 		if (n_lines > n_bytes ||
 			!read_function(to, timings->items[i], timings->items[i + 1], unit_s))
-			return err_set(e, ERR_BAD_FILE, "entry %u is no function with its lines",
+			return err_set(e, ERR_BAD_FILE, "entry %u is not a function with its lines",
 				i / 2 + 1);
 	}
 	return 0;

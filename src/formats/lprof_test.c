@@ -125,13 +125,13 @@ static void nothing_but_data_is_obeyed(void **state)
 	refuse("cx\nLineStats\n)R.", 17, "an instruction that such files do not have");
 	refuse("K\x01"
 	       "b.",
-		4, "a state for what is no object");
+		4, "a state for something that is not an object");
 	refuse("h\x05.", 3, "a reference to nothing");
 	refuse("]K\x01K\x02u.", 7, "needs a mark");
 	refuse("(K\x01"
 	       "e.",
-		5, "no list or dict");
-	refuse("}(K\x01u.", 6, "no list or dict");
+		5, "not a list or dict");
+	refuse("}(K\x01u.", 6, "not a list or dict");
 	refuse("\x87.", 2, "has none");
 	refuse("X\xff\xff\xff\x7f.", 6, "larger than the file");
 	refuse("\x8a\x09\1\2\3\4\5\6\7\1\1.", 12, "too large");

@@ -97,7 +97,7 @@ static int write_png(struct selection *s, struct sink *out, struct err *e)
 const struct format format_png = {
 	.name = "png",
 	.suffixes = { ".png" },
-	.summary = "the call graph as a PNG, where Graphviz is installed",
+	.summary = "the call graph as a PNG, if Graphviz is installed",
 	.takes_totals = true,
 	.is_graph = true,
 	.write = write_png,

@@ -260,8 +260,8 @@ static int read_stats(
 		if (is_mark(stats->items[i]))
 			foreign_note(to, "calls are samples");
 		else if (!read_function(to, stats->items[i], stats->items[i + 1]))
-			return err_set(e, ERR_BAD_FILE, "entry %u is no function with its counts",
-				i / 2 + 1);
+			return err_set(e, ERR_BAD_FILE,
+				"entry %u is not a function with its counts", i / 2 + 1);
 	}
 	for (uint32_t i = 0; i + 1 < stats->n; i += 2) {
 		if (is_mark(stats->items[i]))
@@ -272,8 +272,8 @@ static int read_stats(
 			return err_set(e, ERR_BAD_FILE,
 				"entry %u: more callers than the file can hold", i / 2 + 1);
 		if (!read_callers(to, stats->items[i], stats->items[i + 1]->items[4]))
-			return err_set(
-				e, ERR_BAD_FILE, "entry %u has a caller that is none", i / 2 + 1);
+			return err_set(e, ERR_BAD_FILE,
+				"entry %u has a caller that is not a function", i / 2 + 1);
 	}
 	return 0;
 }

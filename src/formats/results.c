@@ -365,7 +365,7 @@ static void take_text(struct file *f, enum place place)
 static int take_value(struct file *f, numbers *to, double value)
 {
 	if (!(value >= 0) || isinf(value))
-		return wrong(f, "a value that is negative or beyond all measure");
+		return wrong(f, "a value that is negative or far too large");
 	if (++f->n_values > RESULTS_VALUES)
 		return err_set(f->e, ERR_BAD_FILE, "more than %d values", RESULTS_VALUES);
 	vec_push(to, value);
@@ -561,7 +561,7 @@ static int read_input(struct file *f, struct input *in)
 	if (status < 0 && input_error(in, &why) < 0)
 		*f->e = why;
 	if (status == 0 && !f->benchmarks.n)
-		status = err_set(f->e, ERR_BAD_FILE, "no benchmark is in it");
+		status = err_set(f->e, ERR_BAD_FILE, "it holds no benchmarks");
 	return status;
 }
 
@@ -641,7 +641,7 @@ int results_of_recording(
 		if (!all->n)
 			status = err_set(e, ERR_BAD_FILE, "%s",
 				damage_describe(&r->damage, damage) ? damage
-								    : "no benchmark is in it");
+								    : "it holds no benchmarks");
 	}
 	if (status == 0) {
 		damage_describe(&r->damage, damage);

@@ -143,17 +143,17 @@ static void what_makes_no_sense_is_refused_in_one_line(void **state)
 	(void)state;
 	refused("", "no results of leadline bench");
 	refused("{\"results\":[1]}", "no results of leadline bench");
-	refused("{\"benchmarks\":[]}", "no benchmark is in it");
+	refused("{\"benchmarks\":[]}", "it holds no benchmarks");
 	refused("{\"benchmarks\":[{\"runs\":[]}]}", "byte 26: a benchmark without its values");
 	refused("{\"machine_info\":{},\"benchmarks\":[{\"stats\":{\"min\":1}}]}",
 		"--benchmark-save-data");
 	refused("{\"benchmarks\":[{\"runs\":[{\"values\":[-1]}]}]}", "negative");
-	refused("{\"benchmarks\":[{\"runs\":[{\"values\":[1e999]}]}]}", "beyond");
+	refused("{\"benchmarks\":[{\"runs\":[{\"values\":[1e999]}]}]}", "far too large");
 	refused("{\"benchmarks\":[{\"runs\":[{\"values\":[\"1\",null]}]}]}", "expected a number");
 	refused("{\"benchmarks\":[{\"runs\":[{\"values\":[1", "but the input ends");
 	/* keys that look like paths */
 	refused("{\"benchmarks\":1,\"benchmarks[].name\":\"x\",\"benchmarks[]\":{}}",
-		"no benchmark is in it");
+		"it holds no benchmarks");
 }
 
 static void other_commands_are_told_what_it_is(void **state)

@@ -195,7 +195,7 @@ static const char *why_not_ours(int fd, char *room, size_t size)
 	struct stat st;
 
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
-		return "is no folder, or a symbolic link to one";
+		return "is not a folder, or is a symbolic link to one";
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		snprintf(room, size, "cannot be opened (%s)", strerror(errno));
 		return room;

@@ -150,7 +150,7 @@ s.save("x.lead")
 """)
     lines = out.splitlines()
     assert lines[0] == "7 nothing was recorded yet: call start(), or use it with 'with'"
-    assert lines[1].startswith("2 --rate wants a number")
+    assert lines[1].startswith("2 --rate expects a number")
     assert lines[2] == "5 cannot create /no/such/folder/x.lead: No such file or directory"
     assert lines[3] == "7 this recorder records already"
     assert lines[4] == "5 cannot write /no/such/folder/x.lead: No such file or directory"

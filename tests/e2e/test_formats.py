@@ -357,9 +357,9 @@ def test_perf_script(tool, tmp_path):
 
 
 @pytest.mark.parametrize("text, words", [
-    ('{"traceEvents": [{"ph": "X", "ts": 1', "read as a chrome file: byte"), ('{"traceEvents": 5}', "traceEvents is no array"),
-    ('{"traceEvents": []}', "it holds no spans"), ('{"traceEvents": [7]}', "an event is no object"),
-    ("# callgrind format\nfn=(1)\n", "line 2: a name's number was not given"),
+    ('{"traceEvents": [{"ph": "X", "ts": 1', "read as a chrome file: byte"), ('{"traceEvents": 5}', "traceEvents is not an array"),
+    ('{"traceEvents": []}', "it holds no spans"), ('{"traceEvents": [7]}', "an event is not an object"),
+    ("# callgrind format\nfn=(1)\n", "line 2: a name's number was not defined"),
     ("# callgrind format\nevents: Ir\n", "it holds no functions"),
     ("# callgrind format\nevents: Ir\nfn=f\nwhat\n", "line 4: neither a cost nor"),
     ("# callgrind format\nevents: Ir\nfn=f\ncfn=g\ncalls=1 2\n", "it ends within a call"),

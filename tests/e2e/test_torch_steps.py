@@ -151,7 +151,7 @@ def test_a_phase_that_is_not_there_is_refused(cnn, tmp_path):
     (tmp_path / "x.py").write_text("sum(range(3000000))\n")
     subprocess.run([LEADLINE, "run", "--python", sys.executable, "-o", tmp_path / "y.lead", "--report=/dev/null", tmp_path / "x.py"], check=True, capture_output=True)
     done = subprocess.run([LEADLINE, "report", tmp_path / "y.lead", "--phase", "training"], capture_output=True, text=True, check=False)
-    assert done.returncode != 0 and done.stdout == "" and "its phases are unknown: PyTorch operators tell them (leadline run --torch)" in done.stderr
+    assert done.returncode != 0 and done.stdout == "" and "its phases are unknown: they come from PyTorch operators (leadline run --torch)" in done.stderr
 
 
 # ---- ranks
