@@ -576,7 +576,7 @@ def test_dot_of_a_part(tool, tmp_path):
     assert tool("export", "--force", ORDERS, "-o", path, "--leaf", "*.encode").returncode == 0
     assert "JSONEncoder.encode" in path.read_text() and "_iterencode" not in path.read_text()
     assert consumers.output("dot", "-Tplain", path).startswith("graph ")
-    assert "wants a number" in tool("export", "--force", ORDERS, "-o", path, "-n", "x").stderr
+    assert "expects a number" in tool("export", "--force", ORDERS, "-o", path, "-n", "x").stderr
 
 
 # ---- callgrind -----------------------------------------------------------------------------------------------

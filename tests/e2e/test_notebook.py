@@ -148,7 +148,7 @@ def test_statements_and_cells_are_timed(notebook):
     assert re.fullmatch(r"[\d.]+ \S+ ± [\d.]+ \S+ per loop \(mean ± std. dev. of 3 runs, 10 loops each\)", text[0])
     assert text[1] == "10 3 3 True"
     assert "ran 1" in shown(cells[15])  # the magic's own line is the set-up, -q prints nothing
-    assert "UsageError: -n, -r and -p want a number" in shown(cells[16])
+    assert "UsageError: -n, -r and -p expect a number" in shown(cells[16])
 
 
 def test_the_page_shows_inline(notebook):

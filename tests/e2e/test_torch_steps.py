@@ -59,7 +59,7 @@ def test_steps_that_torchs_profiler_saw_whole(tmp_path):
     assert run.overview()["steps"] == 4 and run.overview()["steps_found"] == "marked"
     assert run.phases()["unseen"]["total_s"] > 0 and "4 steps in" in " ".join(run.text("--overview").stdout.split())
     few = Run(tmp_path, "--torch=full", "lm.py", 2)
-    assert "the optimizer made 2 steps, and recording begins after 2: --torch=full:all records all of the run" in few.error
+    assert "the optimizer made 2 steps, and recording begins after 2: --torch=full:all records the whole run" in few.error
     assert few.text("--overview").returncode == 6
     one = Run(tmp_path, "--torch=full", "lm.py", 3)
     assert one.overview()["steps"] == 1 and "1 step in" in one.text("--overview").stdout
