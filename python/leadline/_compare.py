@@ -18,7 +18,7 @@ from leadline._host import Error
 
 BATCH_S, SIDE_S, BATCHES = 0.01, 0.1, 3  # short blocks: what disturbs the machine shall disturb all sides of one
 FIRST_LOOK, MOST_BLOCKS = 10, 1000
-NO_TIME = "they take no time that this clock can measure; compare more at once"
+NO_TIME = "they are too short for this clock to measure; compare more at once"
 
 
 class Comparison:

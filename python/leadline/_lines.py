@@ -23,7 +23,7 @@ class LineCounter(Recorder):
         super().__init__()
         self._codes = [code for function in functions for code in codes_of(function)]
         if not self._codes:
-            raise Error("lines() wants Python functions, methods or classes of which to count the lines", 2)
+            raise Error("lines() expects Python functions, methods or classes", 2)
         self._depth = 0
         self._agent: Any = None
         self._function: Optional[Callable[..., Any]] = functions[0] if len(functions) == 1 else None
@@ -70,7 +70,7 @@ class LineCounter(Recorder):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._function is None:
-            raise TypeError("lines() of several functions is no decorator")
+            raise TypeError("lines() of several functions cannot be a decorator")
         with self:
             return self._function(*args, **kwargs)
 

@@ -203,9 +203,9 @@ class LeadlineMagics(Magics):
         try:
             numbers = [int(options.get(letter, default)) for letter, default in (("n", 0), ("r", 7), ("p", 3))]
         except ValueError as error:
-            raise UsageError(f"-n, -r and -p want a number: {error}") from None
+            raise UsageError(f"-n, -r and -p expect a number: {error}") from None
         if numbers[1] < 1 or numbers[0] < 0:
-            raise UsageError("-r wants at least 1, -n at least 0")
+            raise UsageError("-r must be at least 1, -n at least 0")
         timer = time.process_time if "c" in options else time.perf_counter
         result = bench(text.strip("\n"), setup, numbers[0], numbers[1], names, timer)
         result = Result(result.loops, result.all_runs, precision=numbers[2])
@@ -258,7 +258,7 @@ class LeadlineMagics(Magics):
         letter = "l" if "l" in options else "n"
         text: Any = options.get(letter, str(rows))
         if not isinstance(text, str) or not text.isdigit():
-            raise UsageError(f"-{letter} wants a number of rows, not '{text if isinstance(text, str) else ' '.join(text)}'")
+            raise UsageError(f"-{letter} expects a number of rows, not '{text if isinstance(text, str) else ' '.join(text)}'")
         return int(text)
 
     @classmethod
@@ -275,7 +275,7 @@ class LeadlineMagics(Magics):
             except ValueError:
                 limits.append(_pattern(word))
             if isinstance(limits[-1], float) and not 0 <= limits[-1] < 1:
-                raise UsageError(f"-l wants rows, a share of them below 1, or a pattern, not '{word}'")
+                raise UsageError(f"-l expects rows, a fraction of them below 1, or a pattern, not '{word}'")
         return limits
 
 

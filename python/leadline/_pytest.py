@@ -45,13 +45,13 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"wants seconds, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expects seconds, not {text!r}")
     return value
 
 
 def _count(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"wants a number of at least 1, not {text!r}")
+        raise argparse.ArgumentTypeError(f"expects a number of at least 1, not {text!r}")
     return int(text)
 
 
@@ -61,7 +61,7 @@ def _warmup(text: str) -> bool:
         return True
     if word in ("off", "false", "no", "auto"):  # auto is for interpreters that compile while they run
         return False
-    raise argparse.ArgumentTypeError(f"wants auto, on or off, not {text!r}")
+    raise argparse.ArgumentTypeError(f"expects auto, on or off, not {text!r}")
 
 
 def _columns(text: str) -> List[str]:
@@ -97,40 +97,40 @@ def _limit(text: str) -> Any:
 def pytest_addoption(parser: pytest.Parser, pluginmanager: Any) -> None:
     own = parser.getgroup("leadline")
     own.addoption("--leadline-profile", action="store_true", default=False,
-                  help="record each benchmark, too, after it was timed: one recording each for leadline view and report")
-    own.addoption("--leadline-profile-dir", metavar="FOLDER", default=os.path.join(".benchmarks", "profiles"), help="where recordings go (%(default)s)")
+                  help="after timing a benchmark, also record it, for leadline view and report")
+    own.addoption("--leadline-profile-dir", metavar="FOLDER", default=os.path.join(".benchmarks", "profiles"), help="folder for the recordings (default: %(default)s)")
     if stands_back(pluginmanager):
         return
     add = parser.getgroup("benchmark", "benchmarks (leadline)").addoption
-    add("--benchmark-only", action="store_true", default=False, help="run benchmarks alone; stronger than --benchmark-skip")
+    add("--benchmark-only", action="store_true", default=False, help="run only benchmarks; overrides --benchmark-skip")
     add("--benchmark-skip", action="store_true", default=False, help="skip tests that use the benchmark fixture")
-    add("--benchmark-disable", action="store_true", default=False, help="call what is benchmarked once, and time nothing")
-    add("--benchmark-enable", action="store_true", default=False, help="time all the same: stronger than --benchmark-disable")
-    add("--benchmark-min-time", metavar="SECONDS", type=_seconds, default=0.000005, help="that a round lasts at least (%(default)s)")
-    add("--benchmark-max-time", metavar="SECONDS", type=_seconds, default=1.0, help="to spend on a benchmark, about (%(default)s)")
-    add("--benchmark-min-rounds", metavar="N", type=_count, default=5, help="rounds at least, also beyond the time (%(default)s)")
-    add("--benchmark-timer", metavar="FUNC", default="time.perf_counter", help="the clock, as module.name (%(default)s)")
-    add("--benchmark-calibration-precision", metavar="N", type=_count, default=10, help="a round lasts so many ticks of the clock at least (%(default)s)")
-    add("--benchmark-warmup", metavar="KIND", nargs="?", type=_warmup, default=False, const=True, help="run it before it is timed: auto, on, off (auto)")
-    add("--benchmark-warmup-iterations", metavar="N", type=_count, default=100000, help="calls of a warm-up at most (%(default)s)")
-    add("--benchmark-disable-gc", action="store_true", default=False, help="no garbage collection in timed rounds")
-    add("--benchmark-sort", metavar="COL", choices=SORTS, default="min", help="column to sort by: " + ", ".join(SORTS) + " (min)")
-    add("--benchmark-group-by", metavar="LABEL", type=_group_by, default="group", help="one table for each " + ", ".join(GROUPS) + " or param:NAME (group)")
-    add("--benchmark-columns", metavar="LABELS", type=_columns, default=list(COLUMNS), help="columns to show, with commas between them")
-    add("--benchmark-name", metavar="FORMAT", choices=NAMES, default="normal", help="how to write names: short, normal, long, trial")
-    add("--benchmark-time-unit", metavar="UNIT", choices=("ns", "us", "ms", "s", "auto"), default="auto", help="of the tables: ns, us, ms, s, auto")
-    add("--benchmark-save", metavar="NAME", type=_save_name, help="keep the results in STORAGE/MACHINE/NNNN_NAME.json")
-    add("--benchmark-autosave", action="store_true", default=False, help="keep them under a name made of commit and time")
-    add("--benchmark-save-data", action="store_true", default=False, help="keep every round, not the statistics alone")
-    add("--benchmark-storage", metavar="URI", default="file://./.benchmarks", help="folder of kept results (%(default)s)")
-    add("--benchmark-compare", metavar="NUM", nargs="?", default=None, const=True, help="show kept results beside these: NUM, a file, else the latest")
+    add("--benchmark-disable", action="store_true", default=False, help="call each benchmarked function once, without timing it")
+    add("--benchmark-enable", action="store_true", default=False, help="time benchmarks anyway; overrides --benchmark-disable")
+    add("--benchmark-min-time", metavar="SECONDS", type=_seconds, default=0.000005, help="minimum time of a round (default: %(default)s)")
+    add("--benchmark-max-time", metavar="SECONDS", type=_seconds, default=1.0, help="time to spend on each benchmark, roughly (default: %(default)s)")
+    add("--benchmark-min-rounds", metavar="N", type=_count, default=5, help="minimum number of rounds, even beyond the maximum time (default: %(default)s)")
+    add("--benchmark-timer", metavar="FUNC", default="time.perf_counter", help="clock, as module.name (default: %(default)s)")
+    add("--benchmark-calibration-precision", metavar="N", type=_count, default=10, help="minimum time of a round, in ticks of the clock (default: %(default)s)")
+    add("--benchmark-warmup", metavar="KIND", nargs="?", type=_warmup, default=False, const=True, help="warm up before timing: auto, on or off (default: auto)")
+    add("--benchmark-warmup-iterations", metavar="N", type=_count, default=100000, help="maximum number of calls in a warm-up (default: %(default)s)")
+    add("--benchmark-disable-gc", action="store_true", default=False, help="turn garbage collection off in timed rounds")
+    add("--benchmark-sort", metavar="COL", choices=SORTS, default="min", help="column to sort by: " + ", ".join(SORTS) + " (default: min)")
+    add("--benchmark-group-by", metavar="LABEL", type=_group_by, default="group", help="one table per " + ", ".join(GROUPS) + " or param:NAME (default: group)")
+    add("--benchmark-columns", metavar="LABELS", type=_columns, default=list(COLUMNS), help="columns to show, separated by commas")
+    add("--benchmark-name", metavar="FORMAT", choices=NAMES, default="normal", help="how to write names: short, normal, long or trial")
+    add("--benchmark-time-unit", metavar="UNIT", choices=("ns", "us", "ms", "s", "auto"), default="auto", help="time unit of the tables: ns, us, ms, s or auto")
+    add("--benchmark-save", metavar="NAME", type=_save_name, help="save the results in STORAGE/MACHINE/NNNN_NAME.json")
+    add("--benchmark-autosave", action="store_true", default=False, help="save the results under a name made of commit and time")
+    add("--benchmark-save-data", action="store_true", default=False, help="save every round, not only statistics")
+    add("--benchmark-storage", metavar="URI", default="file://./.benchmarks", help="folder of saved results (default: %(default)s)")
+    add("--benchmark-compare", metavar="NUM", nargs="?", default=None, const=True, help="compare with saved results: NUM or a file (default: the latest)")
     add("--benchmark-compare-fail", metavar="EXPR", nargs="+", type=_limit, action="extend", default=[],
-        help="fail when worse than those by more: median:5%%, or mean:0.001 for seconds; may be repeated")
-    add("--benchmark-json", metavar="PATH", help="write all results with every round to PATH")
+        help="fail if worse than the saved results by more than this: median:5%%, or mean:0.001 for seconds; may be repeated")
+    add("--benchmark-json", metavar="PATH", help="write all results, with every round, to PATH")
     add("--benchmark-histogram", metavar="PREFIX", nargs="?", default=None, const=True,
-        help="draw the times of each group in PREFIX.svg or PREFIX-GROUP.svg (benchmark_DATE_TIME)")
-    add("--benchmark-verbose", action="store_true", default=False, help="tell how each benchmark is calibrated")
-    add("--benchmark-quiet", action="store_true", default=False, help="no tables")
+        help="draw the times of each group in PREFIX.svg or PREFIX-GROUP.svg (default: benchmark_DATE_TIME)")
+    add("--benchmark-verbose", action="store_true", default=False, help="show how each benchmark is calibrated")
+    add("--benchmark-quiet", action="store_true", default=False, help="print no tables")
 
 
 # ---- on or off ------------------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         _pytest_benchmark.start(config)
     elif config.getoption("leadline_profile"):
-        raise pytest.UsageError("--leadline-profile is of leadline's own benchmarks, but pytest-benchmark is active: add -p no:benchmark")
+        raise pytest.UsageError("--leadline-profile needs leadline's own benchmarks, but pytest-benchmark is active: add -p no:benchmark")
 
 
 def pytest_report_collectionfinish(config: pytest.Config, items: List[pytest.Item]) -> Union[str, List[str]]:

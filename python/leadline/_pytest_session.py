@@ -27,7 +27,7 @@ class Limit:
     def __init__(self, text: str) -> None:
         found = re.fullmatch(r"(min|max|mean|median|stddev|iqr):(\d*\.?\d+(?:[eE][-+]?\d+)?)(%?)", text)
         if not found:
-            raise ValueError(f"wants for example median:5% or mean:0.001 (seconds), not {text!r}")
+            raise ValueError(f"expects, for example, median:5% or mean:0.001 (seconds), not {text!r}")
         self.field, self.most, self.is_share = found[1], float(found[2]), bool(found[3])
 
     def broken_by(self, now: Any, before: Row) -> Optional[str]:
@@ -63,7 +63,7 @@ def timer_named(name: str) -> Callable[[], float]:
         timer: Callable[[], float] = getattr(importlib.import_module(module), attribute)
         return timer
     except (ImportError, AttributeError, ValueError):
-        raise pytest.UsageError(f"--benchmark-timer wants a clock such as time.perf_counter or time.process_time, not {name!r}") from None
+        raise pytest.UsageError(f"--benchmark-timer expects a clock such as time.perf_counter or time.process_time, not {name!r}") from None
 
 
 # ---- this machine, this commit --------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class Storage:
     def __init__(self, uri: str, logger: Logger) -> None:
         kind, separator, path = uri.rpartition("://")
         if separator and kind != "file":
-            raise pytest.UsageError(f"--benchmark-storage: results are kept in folders, file://FOLDER, not in {uri!r}")
+            raise pytest.UsageError(f"--benchmark-storage: results are saved in folders, file://FOLDER, not in {uri!r}")
         self.folder, self._logger = Path(path or ".").absolute(), logger
 
     def save(self, document: Dict[str, Any], name: str) -> Path:
@@ -173,7 +173,7 @@ class Storage:
                     figures.setdefault("outliers", "")
                     one["fullname"] + one["name"]
             except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-                self._logger.warning(f"{path} cannot be read as results of benchmarks: {error!r}")
+                self._logger.warning(f"{path} cannot be read as benchmark results: {error!r}")
                 continue
             yield self._short(path), document
 
@@ -214,7 +214,7 @@ class Session:
                 self.logger.warning("benchmarks are not timed, because xdist runs several tests at once")
             self.disabled = True
         if self.disabled and self.only:
-            raise pytest.UsageError("--benchmark-only with --benchmark-disable (or xdist) would run nothing that is timed")
+            raise pytest.UsageError("--benchmark-only with --benchmark-disable (or xdist) would time nothing")
         names = ("min_time", "max_time", "min_rounds", "calibration_precision", "disable_gc", "warmup", "warmup_iterations")
         self.settings: Dict[str, Any] = {name: option(config, name) for name in names}
         self.settings.update(timer=timer_named(option(config, "timer")), cprofile=config.getoption("leadline_profile"))
@@ -234,7 +234,7 @@ class Session:
         loaded = list(self.storage.load("[0-9][0-9][0-9][0-9]_"))[-1:] if which is True else list(self.storage.load(which))
         if not loaded:
             called = "" if which is True else f" that match {which!r}"
-            self.logger.warning(f"nothing to compare with: there are no results{called} in {self.storage.folder}; --benchmark-save NAME keeps some")
+            self.logger.warning(f"nothing to compare with: there are no results{called} in {self.storage.folder}; --benchmark-save NAME saves some")
         here = self._machine() if loaded else None
         for source, document in loaded:
             self.config.hook.pytest_benchmark_compare_machine_info(config=self.config, benchmarksession=self, machine_info=here,
@@ -301,7 +301,7 @@ class Session:
             return
         if not self.benchmarks:
             if not self.disabled:
-                self.logger.warning("nothing is kept, because no benchmark was run")
+                self.logger.warning("nothing was saved, because no benchmark ran")
             return
         hook, machine = self.config.hook, self._machine()
         commit = hook.pytest_benchmark_generate_commit_info(config=self.config)
@@ -318,9 +318,9 @@ class Session:
                 save_json(path, document(True))
                 self.logger.info(f"results are in {path}")
             if name:
-                self.logger.info(f"results are kept in {self.storage.save(document(option(self.config, 'save_data')), name)}")
+                self.logger.info(f"results saved in {self.storage.save(document(option(self.config, 'save_data')), name)}")
         except OSError as error:
-            raise pytest.UsageError(f"results cannot be kept: {error}") from None
+            raise pytest.UsageError(f"cannot save the results: {error}") from None
 
     def _draw(self, prefix: Any) -> None:
         from leadline._pytest_picture import write
@@ -367,7 +367,7 @@ class Session:
     @pytest.hookimpl(trylast=True)
     def pytest_benchmark_compare_machine_info(self, machine_info: Any, compared_benchmark: Any) -> None:
         if not is_same_machine(machine_info, compared_benchmark.get("machine_info") or {}):
-            self.logger.warning("the kept results are of another machine or interpreter: differences may be theirs")
+            self.logger.warning("the saved results are from another machine or interpreter, which may explain differences")
 
     @pytest.hookimpl(trylast=True)
     def pytest_benchmark_group_stats(self, benchmarks: Any, group_by: str) -> Any:

@@ -121,4 +121,4 @@ def show(config: Any, reporter: Any, groups: Any) -> None:
     for group, rows in groups:
         Table(config, group, rows).show(reporter)
     if {"outliers", "ops"} & set(option(config, "columns")):
-        reporter.write_line("Outliers: beyond one standard deviation of the mean; beyond 1.5 interquartile ranges of the quartiles. OPS: calls a second.")
+        reporter.write_line("Outliers: beyond one standard deviation of the mean; beyond 1.5 interquartile ranges of the quartiles. OPS: calls per second.")

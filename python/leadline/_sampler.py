@@ -92,7 +92,7 @@ class Recorder:
 
     def _begin(self, **request: Any) -> Any:
         if self._is_on:
-            raise Error("this recorder records already")
+            raise Error("this recorder is already recording")
         if self._host is None:
             self._host = Host()
         answer = json.loads(self._host.request("record", **request))

@@ -59,10 +59,10 @@ class Profile(_base):  # type: ignore[misc]
     def report(self, *words: str) -> str:
         """What `leadline report` says of the cycle that ended last, with these options: report("--overview"), report("--steps", "--json")."""
         if getattr(self.profiler, "kineto_results", None) is None:
-            raise Error("nothing was profiled yet: report() is for after the profile has stopped", 2)
+            raise Error("nothing was profiled yet: call report() after the profile has stopped", 2)
         written = self._written()
         if written is None:
-            raise Error("the trace was written to a file that has gone or changed since", 2)
+            raise Error("the trace file is gone or has changed since", 2)
         return _run("report", *(words or ("--overview",)), written.path)
 
     def _is_told_by_its_trace(self) -> bool:

@@ -30,7 +30,7 @@ class Tracer(Recorder):
                  builtins: bool = True, *, exclude: Union[str, Sequence[str]] = ()) -> None:
         super().__init__()
         if timer is not None:
-            raise Error("leadline reads its own clock: it takes no timer", 2)
+            raise Error("leadline uses its own clock: timer is not supported", 2)
         self._with_builtins = builtins
         self._exclude = exclude if isinstance(exclude, str) else ",".join(exclude)
         self._session = ""

@@ -42,7 +42,7 @@ def step(samples: int = 0, tokens: int = 0) -> None:
             _begins.clear()
         return
     if samples < 0 or tokens < 0:
-        raise ValueError("a step takes in no negative number of samples or tokens")
+        raise ValueError("samples and tokens of a step cannot be negative")
     now, thread = time.monotonic_ns(), threading.get_native_id()
     begin = _begins.get(thread)
     _begins[thread] = now
@@ -85,7 +85,7 @@ def _later(name: str) -> Any:
             raise
         from leadline._host import Error
 
-        raise Error("there is no torch in this environment; install it, or leave leadline.torch.profile() out", 5) from error
+        raise Error("there is no torch in this environment; install it, or remove leadline.torch.profile()", 5) from error
     return getattr(_torch_profile, name)
 
 

@@ -26,12 +26,16 @@ const char *advice_page_title(struct arena *a, const char *rule)
 
 const char *advice_page_unknown(struct arena *a, const char *rule)
 {
-	static const char head[] = "**At most saved:** ";
+	static const char head[] = "**What it can bring:** ";
 	const char *page = advice_page_find(rule), *at = page ? strstr(page, head) : NULL;
+	char *text;
 	size_t n;
 
-	if (!at || strncmp(at += sizeof head - 1, "not", 3) != 0) /* and "nothing" */
+	if (!at ||
+		strncmp(at += sizeof head - 1, "Not ", 4) != 0) /* "Not known", "Not time but …" */
 		return NULL;
 	n = strcspn(at, "\n");
-	return arena_strndup(a, at, n && at[n - 1] == '.' ? n - 1 : n);
+	text = arena_strndup(a, at, n && at[n - 1] == '.' ? n - 1 : n);
+	*text = 'n'; /* within a sentence */
+	return text;
 }

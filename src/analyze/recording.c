@@ -87,8 +87,7 @@ int recording_run(struct recording *r, struct err *e)
 		return 0;
 	if (recording_torch(r))
 		return err_set(e, ERR_UNSUPPORTED, "%s",
-			recording_why(
-				r, "of such a trace of PyTorch only its operators are shown"));
+			recording_why(r, "this PyTorch trace has operators only"));
 	*e = r->problem;
 	return -(int)e->code;
 }

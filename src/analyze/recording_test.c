@@ -184,7 +184,7 @@ static void keys_of_rows(void **state)
 	assert_int_equal(row_order_parse("--sort", "ncalls", false, &o, &e), -ERR_UNSUPPORTED);
 	assert_int_equal(row_order_parse("--sort", "ncalls", true, &o, &e), 0);
 	assert_int_equal(row_order_parse("--sort", "speed", true, &o, &e), -ERR_USAGE);
-	assert_non_null(strstr(e.text, "--sort wants"));
+	assert_non_null(strstr(e.text, "--sort expects"));
 }
 
 int main(void)

@@ -120,8 +120,7 @@ int row_order_parse(
 		return 0;
 	}
 	return err_set(e, ERR_USAGE,
-		"%s wants self, total, calls, name, or pstats' tottime, cumtime, ncalls, pcalls, "
-		"filename, line, stdname, nfl, not '%.100s'",
+		"%s expects self, total, calls, name, or pstats' tottime, cumtime, ncalls, pcalls, filename, line, stdname, nfl, not '%.100s'",
 		option, key);
 }
 
@@ -169,8 +168,7 @@ static int resolve_phase(struct selection *s, const struct choice *c, struct err
 	if (!torch)
 		return err_set(e, ERR_UNSUPPORTED, "%s",
 			recording_why(r,
-				"its phases are unknown: PyTorch operators tell them (leadline run "
-				"--torch)"));
+				"its phases are unknown: they come from PyTorch operators (leadline run --torch)"));
 	if (r->origin.is_foreign)
 		return err_set(e, ERR_UNSUPPORTED,
 			"phases select samples, and a trace has none: see its operators (--ops)");
@@ -223,8 +221,7 @@ static int refuse(const struct selection *s, struct err *e)
 	if ((s->exact || s->exact_lines) && (o->from_s > 0 || o->to_s > 0) &&
 		!s->stacks->nodes->is_window)
 		return err_set(e, ERR_UNSUPPORTED,
-			"traced calls are sums over the whole run: ranges of time need samples, or "
-			"a timeline of all calls (run --trace=timeline)");
+			"traced calls are sums over the whole run: ranges of time need samples, or a timeline of all calls (run --trace=timeline)");
 	if ((s->exact || s->exact_lines) && o->within)
 		return err_set(e, ERR_UNSUPPORTED,
 			"traced calls are sums over the whole run: phases need samples");

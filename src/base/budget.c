@@ -36,11 +36,9 @@ int budget_error(const struct budget *b, struct err *e)
 	units_format(own, UNIT_BYTES, (double)b->file_bytes);
 	if (b->bytes > b->most_bytes)
 		return err_set(e, ERR_BAD_FILE,
-			"it would take more than %s of memory, for a file of %s: damaged, or made "
-			"to exhaust memory",
+			"it would take more than %s of memory, for a file of %s: damaged, or made to exhaust memory",
 			units_format(most, UNIT_BYTES, (double)b->most_bytes), own);
 	return err_set(e, ERR_BAD_FILE,
-		"it would take more than %llu million steps to read, for a file of %s: damaged, or "
-		"made to exhaust the machine",
+		"it would take more than %llu million steps to read, for a file of %s: damaged, or made to exhaust the machine",
 		(unsigned long long)(b->most_steps / 1000000), own);
 }

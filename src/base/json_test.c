@@ -120,8 +120,7 @@ static void writer_writes_compact_and_pretty(void **state)
 	assert_true(json_is_complete(&w));
 	assert_string_equal(buf_str(&b),
 		"{\"name\":\"a\\\"b\\\\c\\n\\u0001\\u007f</é漢\",\"big\":18446744073709551615,"
-		"\"small\":-9223372036854775808,\"third\":0.3333333333333333,\"yes\":true,"
-		"\"none\":null,\"list\":[null,null,[],{}]}");
+		"\"small\":-9223372036854775808,\"third\":0.3333333333333333,\"yes\":true,\"none\":null,\"list\":[null,null,[],{}]}");
 	buf_clear(&b);
 	json_init(&w, &b, true);
 	write_sample(&w);
@@ -284,8 +283,7 @@ static void reader_gives_tokens_in_order(void **state)
 {
 	(void)state;
 	assert_tokens(" { \"a\" : [ 1 , -2.5e+3 , \"x\" ] , \"b\":{},\"c\":[],\"\":null }\r\n\t",
-		"{\nkey a\n[\nnumber 1\nnumber -2.5e+3\nstring x\n]\nkey b\n{\n}\nkey c\n[\n]\nkey "
-		"\nnull\n}\n"
+		"{\nkey a\n[\nnumber 1\nnumber -2.5e+3\nstring x\n]\nkey b\n{\n}\nkey c\n[\n]\nkey \nnull\n}\n"
 		"end\n");
 	assert_tokens("true", "true\nend\n");
 	assert_tokens("[false,null]", "[\nfalse\nnull\n]\nend\n");

@@ -135,13 +135,13 @@ static int fail_value(const struct parse *p, const struct opt *row, int value, c
 		buf_printf(&text, " can be given at most %d times", OPT_LIST_MOST / words_of(row));
 		break;
 	case OPT_U64:
-		buf_adds(&text, " wants a number such as 100");
+		buf_adds(&text, " expects a number such as 100");
 		break;
 	case OPT_DURATION:
-		buf_adds(&text, " wants a time such as 100ms");
+		buf_adds(&text, " expects a time such as 100ms");
 		break;
 	case OPT_CHOICE:
-		buf_adds(&text, " wants ");
+		buf_adds(&text, " expects ");
 		add_choices(&text, row->choices);
 		break;
 	}
@@ -294,7 +294,7 @@ static int fail_missing(const struct parse *p, int value)
 	struct buf text = BUF_INIT;
 
 	add_option(&text, row, value);
-	buf_adds(&text, " wants a value: ");
+	buf_adds(&text, " expects a value: ");
 	add_option(&text, row, value);
 	buf_printf(&text, " %s", row->value ? row->value : "VALUE");
 	return usage(p, &text);

@@ -203,16 +203,16 @@ static void errors_say_what_is_wanted(void **state)
 		{ "time --inter 5", "time: --inter is ambiguous: --interval or --interpreter?" },
 		{ "time --inter=5", "time: --inter is ambiguous: --interval or --interpreter?" },
 		{ "time --r", "time: --r is ambiguous: --runs or --report?" },
-		{ "time --interval x", "time: --interval wants a time such as 100ms, not 'x'" },
-		{ "time --interv=x", "time: --interval wants a time such as 100ms, not 'x'" },
-		{ "time --interval=", "time: --interval wants a time such as 100ms, not ''" },
-		{ "time --runs -1", "time: --runs wants a number such as 100, not '-1'" },
-		{ "time -n 1.5", "time: -n wants a number such as 100, not '1.5'" },
-		{ "time -n x\x1b[2J", "time: -n wants a number such as 100, not 'x\\x1b[2J'" },
-		{ "time --sort size", "time: --sort wants name, time or calls, not 'size'" },
-		{ "time -s tim", "time: -s wants name, time or calls, not 'tim'" },
-		{ "time --output", "time: --output wants a value: --output FILE" },
-		{ "time -j -n", "time: -n wants a value: -n N" },
+		{ "time --interval x", "time: --interval expects a time such as 100ms, not 'x'" },
+		{ "time --interv=x", "time: --interval expects a time such as 100ms, not 'x'" },
+		{ "time --interval=", "time: --interval expects a time such as 100ms, not ''" },
+		{ "time --runs -1", "time: --runs expects a number such as 100, not '-1'" },
+		{ "time -n 1.5", "time: -n expects a number such as 100, not '1.5'" },
+		{ "time -n x\x1b[2J", "time: -n expects a number such as 100, not 'x\\x1b[2J'" },
+		{ "time --sort size", "time: --sort expects name, time or calls, not 'size'" },
+		{ "time -s tim", "time: -s expects name, time or calls, not 'tim'" },
+		{ "time --output", "time: --output expects a value: --output FILE" },
+		{ "time -j -n", "time: -n expects a value: -n N" },
 		{ "time --json=yes", "time: --json takes no value" },
 		{ "run python --jsno", NULL },
 	};
@@ -236,7 +236,7 @@ static void long_values_are_cut_in_errors(void **state)
 	memset(line + 8, 'x', 150);
 	parse_words(&r, line, false);
 	assert_int_equal(
-		strlen(r.e.text), strlen("time: -n wants a number such as 100, not ''") + 59 + 3);
+		strlen(r.e.text), strlen("time: -n expects a number such as 100, not ''") + 59 + 3);
 }
 
 static void parsing_again_starts_anew(void **state)
@@ -369,7 +369,7 @@ static void a_pair_takes_the_next_word_too(void **state)
 	assert_string_equal(argv[first], "file");
 	assert_int_equal(first, 6);
 	assert_true(opts_parse(one, 1, &o, 3, argv, false, &first, &e) < 0);
-	assert_string_equal(e.text, "x: -L wants a value: -L NAME VALUES");
+	assert_string_equal(e.text, "x: -L expects a value: -L NAME VALUES");
 	opts_help(one, 1, &b, 60);
 	assert_string_equal(buf_str(&b), "  -L, --list NAME VALUES  replace it\n");
 	buf_done(&b);

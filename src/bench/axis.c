@@ -101,8 +101,7 @@ int axis_parse(
 		is_good = fill_list(ret, equals + 1);
 	if (!is_good)
 		return err_set(e, ERR_USAGE,
-			"%s wants a name and rising numbers such as n=1k..1M or n=10,100,1000, not "
-			"'%s'",
+			"%s expects a name and rising numbers such as n=1k..1M or n=10,100,1000, not '%s'",
 			option, text);
 	ret->name = arena_strndup(a, text, (size_t)(equals - text));
 	ret->is_range = dots != NULL;

@@ -44,12 +44,10 @@ int cold_open(struct cold *c, const char *folder, struct err *e)
 	if (c->events < 0 && errno == EPERM)
 		return err_set(e, ERR_NO_PERMISSION,
 			"--cold uses fanotify to learn which files a command opens, and that needs "
-			"root (CAP_SYS_ADMIN); without root: --prepare 'dd if=FILE iflag=nocache "
-			"count=0'");
+			"root (CAP_SYS_ADMIN); without root: --prepare 'dd if=FILE iflag=nocache count=0'");
 	if (c->events < 0)
 		return err_errno(e, ERR_SYSTEM,
-			"--cold: no fanotify here (instead: --prepare 'dd if=FILE iflag=nocache "
-			"count=0')");
+			"--cold: no fanotify here (instead: --prepare 'dd if=FILE iflag=nocache count=0')");
 	c->stop = eventfd(0, EFD_CLOEXEC);
 	if (c->stop < 0) {
 		close(c->events);

@@ -143,21 +143,17 @@ void environment_warn(const struct environment *before, const struct environment
 
 	if (before->load > 0.5 * before->cpus.online)
 		buf_printf(out,
-			"the machine was already busy (load %.1f on %d CPUs): stop other programs, "
-			"or use 'leadline compare', which copes with noise\n",
+			"the machine was already busy (load %.1f on %d CPUs): stop other programs, or use 'leadline compare', which copes with noise\n",
 			before->load, before->cpus.online);
 	if (stolen > 0.02 * elapsed_s * before->cpus.online)
 		buf_printf(out,
-			"other virtual machines took %.0f %% of the CPU time: run it again, or use "
-			"'leadline compare'\n",
+			"other virtual machines took %.0f %% of the CPU time: run it again, or use 'leadline compare'\n",
 			100 * stolen / (elapsed_s * before->cpus.online));
 	if (strcmp(before->governor, "powersave") == 0 || strcmp(before->governor, "ondemand") == 0)
 		buf_printf(out,
-			"the CPU changes its speed with the load (governor %s): as root, set the "
-			"governor to performance\n",
+			"the CPU changes its speed with the load (governor %s): as root, set the governor to performance\n",
 			before->governor);
 	if (!before->has_aslr)
 		buf_printf(out,
-			"addresses are not randomized here, so a single memory layout decides: as "
-			"root, sysctl kernel.randomize_va_space=2\n");
+			"addresses are not randomized here, so a single memory layout decides: as root, sysctl kernel.randomize_va_space=2\n");
 }

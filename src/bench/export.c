@@ -363,8 +363,7 @@ void export_markdown(struct arena *a, const struct export_results *r, struct buf
 	const char *unit = scale == 1e9 ? "ns" : scale == 1e6 ? "µs" : scale == 1e3 ? "ms" : "s";
 
 	buf_printf(out,
-		"| Command | Mean [%s] | Min [%s] | Max [%s] | Relative "
-		"|\n|:---|---:|---:|---:|---:|\n",
+		"| Command | Mean [%s] | Min [%s] | Max [%s] | Relative |\n|:---|---:|---:|---:|---:|\n",
 		unit, unit, unit);
 	for (size_t i = 0; i < r->n; i++) {
 		struct series_summary s = series_summarise(a, &r->series[i]);

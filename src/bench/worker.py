@@ -166,7 +166,7 @@ def resolve(job):
     try:
         inspect.signature(function).bind(*filter(None, [job["arguments"]]))
     except TypeError as e:
-        sys.stderr.write("%s wants arguments (%s): bench a statement that gives them, with -s 'from %s import %s'\n"
+        sys.stderr.write("%s needs arguments (%s): bench a statement that gives them, with -s 'from %s import %s'\n"
                          % (job["function"], e, module, name.split(".")[0]))
         raise Failed("%s cannot be called" % job["function"])
     except ValueError:

@@ -70,8 +70,7 @@ static const struct opt options_table[] = {
 		.offset = FIELD(idle) },
 	{ .name = "torch",
 		.kind = OPT_FLAG,
-		.help = "instead, ask every process of a PyTorch job for a trace and show it (see "
-			"leadline help env); -o names the folder for the traces",
+		.help = "instead, ask every process of a PyTorch job for a trace and show it (see leadline help env); -o names the folder for the traces",
 		.offset = FIELD(torch) },
 	{ .name = "seconds",
 		.kind = OPT_DURATION,
@@ -158,8 +157,7 @@ static int check_torch(const struct options *o, struct err *e)
 		return err_set(e, ERR_USAGE, "--steps can be at most %d", STEPS_MOST);
 	if (s->rate || s->duration_ns || s->format || s->report || o->gil || o->idle)
 		return err_set(e, ERR_USAGE,
-			"only --seconds, --steps, -o, --limit, --json, --single and --color work "
-			"with --torch");
+			"only --seconds, --steps, -o, --limit, --json, --single and --color work with --torch");
 	return 0;
 }
 

@@ -86,8 +86,7 @@ static size_t count_steps(const struct op_events *x)
 static void tell_without_steps(const struct torch_part *p, uint64_t n_steps)
 {
 	output_line(STDERR_FILENO,
-		"leadline: process %d had not made an optimizer step yet, so its trace does not "
-		"cover %llu steps; try again once it trains, or use --seconds",
+		"leadline: process %d had not made an optimizer step yet, so its trace does not cover %llu steps; try again once it trains, or use --seconds",
 		(int)p->pid, (unsigned long long)n_steps);
 }
 
@@ -157,8 +156,7 @@ static void tell_missing(struct shown *s, const struct torch_part *p)
 	struct err ignored = ERR_INIT;
 
 	output_line(STDERR_FILENO,
-		"leadline: process %d wrote no trace: it exited, or another profiler was running "
-		"in it%s",
+		"leadline: process %d wrote no trace: it exited, or another profiler was running in it%s",
 		(int)p->pid,
 		s->o->n_steps ? ", or its optimizer made fewer steps (then use --seconds)" : "");
 	if (s->o->has_json)
@@ -228,8 +226,7 @@ static void tell_start(const struct attach_torch *o)
 		return;
 	if (o->n_steps)
 		output_line(STDERR_FILENO,
-			"leadline: processes of %d (%s) look for requests every 5 s; each then "
-			"traces %llu steps",
+			"leadline: processes of %d (%s) look for requests every 5 s; each then traces %llu steps",
 			(int)o->pid, o->name, (unsigned long long)o->n_steps);
 	else
 		output_line(STDERR_FILENO,

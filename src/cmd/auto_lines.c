@@ -127,12 +127,10 @@ void auto_lines_note(struct auto_lines *a, struct buf *out)
 {
 	if (a->chosen_ns)
 		buf_printf(out,
-			"Hot after %.1f s of sampling: %s. Their lines were counted from then "
-			"on.\n",
+			"Hot after %.1f s of sampling: %s. Their lines were counted from then on.\n",
 			(double)(a->chosen_ns - a->begun_ns) / 1e9, buf_str(&a->names));
 	else
 		buf_adds(out,
-			"The program ended before sampling found hot functions; name them with "
-			"--lines=FUNCTION.\n");
+			"The program ended before sampling found hot functions; name them with --lines=FUNCTION.\n");
 	buf_done(&a->names);
 }

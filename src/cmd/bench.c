@@ -69,8 +69,7 @@ static const struct opt options_table[] = {
 		.offset = FIELD(warmup) },
 	{ .name = "cold",
 		.kind = OPT_FLAG,
-		.help = "evict the files a command opens from the page cache before each run "
-			"(needs root)",
+		.help = "evict the files a command opens from the page cache before each run (needs root)",
 		.offset = FIELD(cold) },
 	{ .name = "warm",
 		.kind = OPT_FLAG,
@@ -108,8 +107,7 @@ static const struct opt options_table[] = {
 		.name = "parameter-list",
 		.kind = OPT_PAIRS,
 		.value = "NAME VALUES",
-		.help = "replace {NAME} by each of VALUES (a,b,c) in turn; may be repeated: all "
-			"combinations",
+		.help = "replace {NAME} by each of VALUES (a,b,c) in turn; may be repeated: all combinations",
 		.offset = FIELD(lists) },
 	{ .letter = 'P',
 		.name = "parameter-scan",
@@ -126,8 +124,7 @@ static const struct opt options_table[] = {
 	{ .name = "scan",
 		.kind = OPT_STRING,
 		.value = "NAME=FROM..TO",
-		.help = "measure at growing sizes NAME (1k..1M, or 10,100,1000) and show how the "
-			"time grows",
+		.help = "measure at growing sizes NAME (1k..1M, or 10,100,1000) and show how the time grows",
 		.offset = FIELD(scan) },
 	{ .name = "scale",
 		.kind = OPT_STRING,
@@ -138,8 +135,7 @@ static const struct opt options_table[] = {
 		.kind = OPT_STRING,
 		.value = "instructions",
 		.optional_value = true,
-		.help = "count Python calls, lines and bytecodes instead of timing; =instructions: "
-			"also CPU instructions",
+		.help = "count Python calls, lines and bytecodes instead of timing; =instructions: also CPU instructions",
 		.offset = FIELD(count),
 		.given_offset = FIELD(has_count) },
 	SUBJECT_OPTIONS,
@@ -165,8 +161,7 @@ static const struct opt options_table[] = {
 	{ .name = "export",
 		.kind = OPT_LIST,
 		.value = "NAME[=FILE]",
-		.help = "also write csv, hyperfine, markdown, pyperf or pytest-benchmark; may be "
-			"repeated",
+		.help = "also write csv, hyperfine, markdown, pyperf or pytest-benchmark; may be repeated",
 		.offset = FIELD(exports) },
 	{ .name = "export-json",
 		.kind = OPT_STRING,

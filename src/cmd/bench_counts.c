@@ -142,8 +142,7 @@ static int count_python(struct arena *a, const struct subject *s, const char *fo
 		status = result_open(&r, file, &choice, e);
 		if (status == 0 && !r.selection->exact && !selection_opcodes(r.selection))
 			status = err_set(e, ERR_MEASURED,
-				"nothing was counted in '%s': it ran no Python that the agent "
-				"knows",
+				"nothing was counted in '%s': it ran no Python that the agent knows",
 				s->name);
 		if (status == 0)
 			take_counts(a, &r, to);

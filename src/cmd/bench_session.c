@@ -110,14 +110,12 @@ static int take_axis(struct bench_session *s, struct err *e)
 	if (strcmp(s->axis.name, "threads") != 0 || s->axis.v[0] != 1 ||
 		s->axis.v[s->axis.n - 1] > THREADS_MOST)
 		return err_set(e, ERR_USAGE,
-			"--scale wants thread counts such as threads=1,2,4: at most %d, beginning "
-			"with 1",
+			"--scale expects thread counts such as threads=1,2,4: at most %d, beginning with 1",
 			THREADS_MOST);
 	if (o->commands.n || o->subject.process_time || o->subject.has_cpu || o->has_loops ||
 		o->has_repeat)
 		return err_set(e, ERR_USAGE,
-			"--scale times statements and functions by the clock, on all CPUs: leave "
-			"out -c, -p, -n, -r and --pin");
+			"--scale times statements and functions by the clock, on all CPUs: leave out -c, -p, -n, -r and --pin");
 	return 0;
 }
 
@@ -226,8 +224,7 @@ static int check_files(struct bench_session *s, struct err *e)
 		vec_each (&s->items, one)
 			if (!one->subject.is_command)
 				return err_set(e, ERR_USAGE,
-					"%s is for commands; for a statement: leadline bench %s -- "
-					"python3 -c '…'",
+					"%s is for commands; for a statement: leadline bench %s -- python3 -c '…'",
 					s->o->cold ? "--cold" : "--warm",
 					s->o->cold ? "--cold" : "--warm");
 	return 0;
@@ -251,8 +248,7 @@ int bench_session_open(struct bench_session *s, char **words, bool is_command, s
 			e, ERR_USAGE, "--scale times statements and functions, not commands");
 	if (status == 0 && all.n == 0)
 		status = err_set(e, ERR_USAGE,
-			"nothing to time; for example: leadline bench 'sum(range(100))', or "
-			"leadline bench -- ls");
+			"nothing to time; for example: leadline bench 'sum(range(100))', or leadline bench -- ls");
 	for (size_t i = 0; status == 0 && i < parameters_combinations(&p); i++) {
 		const struct series_parameter *v = parameters_pick(&p, &s->arena, i);
 
@@ -317,17 +313,14 @@ static const char *pitfalls(
 
 	if (strcmp(n->kind, "generator") == 0 || strncmp(n->kind, "lazy", 4) == 0)
 		buf_printf(&text,
-			"  the result is a %s, which has computed nothing yet; time list(…) or "
-			"sum(…) of it\n",
+			"  the result is a %s, which has computed nothing yet; time list(…) or sum(…) of it\n",
 			n->kind);
 	else if (strcmp(n->kind, "coroutine") == 0)
 		buf_adds(&text,
-			"  the result is a coroutine, which has not run yet; time asyncio.run(…) "
-			"of it\n");
+			"  the result is a coroutine, which has not run yet; time asyncio.run(…) of it\n");
 	else if (n->kind[0])
 		buf_printf(&text,
-			"  the result is a %s: the device may still be working; --sync torch waits "
-			"for it\n",
+			"  the result is a %s: the device may still be working; --sync torch waits for it\n",
 			n->kind);
 	if (n->rebinds[0])
 		buf_printf(&text,
@@ -336,8 +329,7 @@ static const char *pitfalls(
 			n->rebinds, n->drift[0] ? ", and in the end " : "", n->drift);
 	if (faults > 256)
 		buf_printf(&text,
-			"  each loop touches %s of memory for the first time: part of this is the "
-			"kernel mapping pages\n",
+			"  each loop touches %s of memory for the first time: part of this is the kernel mapping pages\n",
 			units_format(room, UNIT_BYTES, 4096 * faults));
 	all = arena_strdup(a, buf_str(&text));
 	buf_done(&text);

@@ -40,8 +40,7 @@ struct job {
 static const char question[] =
 	"import sys, sysconfig\n"
 	"v = sys.version_info\n"
-	"sys.stderr.write('%s\\t%d\\t%d\\t%d.%d.%d\\t%s\\t%d\\t%s\\n' % (sys.implementation.name, "
-	"v[0], v[1], v[0], v[1], v[2],\n"
+	"sys.stderr.write('%s\\t%d\\t%d\\t%d.%d.%d\\t%s\\t%d\\t%s\\n' % (sys.implementation.name, v[0], v[1], v[0], v[1], v[2],\n"
 	"    sys.abiflags or '-', sys.maxsize > 2**32, sysconfig.get_path('include')))\n";
 
 static int run_quietly(const char *const *argv, struct buf *printed, struct err *e)
@@ -109,8 +108,7 @@ static int check_headers(const struct job *j, struct err *e)
 	if (is_there)
 		return 0;
 	return err_set(e, ERR_SYSTEM,
-		"%s has no headers (%s/Python.h): install its development package, such as "
-		"python%.*s-dev",
+		"%s has no headers (%s/Python.h): install its development package, such as python%.*s-dev",
 		j->python, j->include, (int)strcspn(strchr(j->version, '.') + 1, ".") + 2,
 		j->version);
 }
@@ -147,8 +145,7 @@ static int find_compiler(char *room, size_t n_room, const char *ret[WORDS_MOST],
 		}
 	}
 	return err_set(e, ERR_SYSTEM,
-		"there is no C compiler (cc, gcc, clang): install one, such as the package gcc, or "
-		"name it in CC");
+		"there is no C compiler (cc, gcc, clang): install one, such as the package gcc, or name it in CC");
 }
 
 /* Which hooks an agent has is decided by the version: src/agent/meson.build names the folders so. */
@@ -220,8 +217,7 @@ int build_agent_try(const char *python, const char *agent, struct err *e)
 		"from importlib.util import module_from_spec\n"
 		"loader = ExtensionFileLoader('_leadline_agent', sys.argv[1])\n"
 		"try:\n"
-		"    module_from_spec(ModuleSpec('_leadline_agent', loader, "
-		"origin=sys.argv[1])).start\n"
+		"    module_from_spec(ModuleSpec('_leadline_agent', loader, origin=sys.argv[1])).start\n"
 		"except ImportError as error:\n"
 		"    sys.exit(str(error))\n";
 	const char *argv[] = { python, "-I", "-S", "-B", "-c", load, agent, NULL };

@@ -76,8 +76,7 @@ static const struct opt options_table[] = {
 	{ .name = "rounds",
 		.kind = OPT_U64,
 		.value = "N",
-		.help = "runs of each side per block, of which the fastest counts (default: as "
-			"many as fit into half a second, at most 9)",
+		.help = "runs of each side per block, of which the fastest counts (default: as many as fit into half a second, at most 9)",
 		.offset = FIELD(rounds) },
 	{ .name = "equivalence",
 		.kind = OPT_STRING,
@@ -87,15 +86,13 @@ static const struct opt options_table[] = {
 	{ .name = "fail-if-slower",
 		.kind = OPT_STRING,
 		.value = "PERCENT",
-		.help = "exit with status 1 when B is slower than A by more than this, 3 when "
-			"undecided; with --count: when B runs more bytecodes",
+		.help = "exit with status 1 when B is slower than A by more than this, 3 when undecided; with --count: when B runs more bytecodes",
 		.offset = FIELD(gate) },
 	{ .name = "explain",
 		.kind = OPT_STRING,
 		.value = "PREFIX",
 		.optional_value = true,
-		.help = "record each side once more and show which functions make the difference; "
-			"=PREFIX keeps PREFIX.a.lead and PREFIX.b.lead",
+		.help = "record each side once more and show which functions make the difference; =PREFIX keeps PREFIX.a.lead and PREFIX.b.lead",
 		.offset = FIELD(explain),
 		.given_offset = FIELD(has_explain) },
 	{ .name = "no-control",
@@ -115,20 +112,17 @@ static const struct opt options_table[] = {
 		.kind = OPT_STRING,
 		.value = "instructions",
 		.optional_value = true,
-		.help = "count instead of timing: exact differences in calls, lines and bytecodes; "
-			"=instructions: also CPU instructions",
+		.help = "count instead of timing: exact differences in calls, lines and bytecodes; =instructions: also CPU instructions",
 		.offset = FIELD(count),
 		.given_offset = FIELD(has_count) },
 	{ .name = "unit",
 		.kind = OPT_STRING,
 		.value = "NAME",
-		.help = "for two recordings: compare their regions of this name, or their PyTorch "
-			"steps (step)",
+		.help = "for two recordings: compare their regions of this name, or their PyTorch steps (step)",
 		.offset = FIELD(unit) },
 	{ .name = "force",
 		.kind = OPT_FLAG,
-		.help = "judge stored results even of different machines or versions, and "
-			"overwrite existing files",
+		.help = "judge stored results even of different machines or versions, and overwrite existing files",
 		.offset = FIELD(force) },
 	SUBJECT_OPTIONS,
 	{ .name = "json",
@@ -163,8 +157,8 @@ static int parse_percent(const char *text, const char *option, double *ret, stru
 	if (!text)
 		return 0;
 	if (end == text || (*end && strcmp(end, "%") != 0) || !(value >= 0 && value < 1000))
-		return err_set(
-			e, ERR_USAGE, "%s wants a percentage such as 3%%, not '%s'", option, text);
+		return err_set(e, ERR_USAGE, "%s expects a percentage such as 3%%, not '%s'",
+			option, text);
 	*ret = value / 100;
 	return 0;
 }
@@ -234,8 +228,7 @@ static int time_side(void *ctx, uint64_t seed, double *ret_s, struct err *e)
 static int wrong_number(struct err *e, size_t n)
 {
 	return err_set(e, ERR_USAGE,
-		"compare takes two things, not %zu; for example: leadline compare 'sum(x)' "
-		"'fsum(x)', or -c CMD -c CMD",
+		"compare takes two things, not %zu; for example: leadline compare 'sum(x)' 'fsum(x)', or -c CMD -c CMD",
 		n);
 }
 
@@ -618,12 +611,10 @@ const struct command command_compare = {
 		"  leadline compare -s 'x = list(range(1000))' 'x[::-1]' 'list(reversed(x))'\n"
 		"  leadline compare -c 'python3 old.py' -c 'python3 new.py'\n"
 		"  leadline compare --explain old.py new.py\n"
-		"  leadline compare before.json after.json          from pyperf, hyperfine, "
-		"pytest\n"
+		"  leadline compare before.json after.json          from pyperf, hyperfine, pytest\n"
 		"  leadline compare --unit step monday.lead today.lead\n"
 		"  leadline compare --python python3.11 --python python3.13 'sum(range(1000))'\n"
 		"  leadline compare --rev main --rev HEAD --fail-if-slower 3% 'python3 bench.py'\n"
-		"  leadline compare --count --fail-if-slower 3% -c 'python3 old.py' -c 'python3 "
-		"new.py'\n",
+		"  leadline compare --count --fail-if-slower 3% -c 'python3 old.py' -c 'python3 new.py'\n",
 	.run = run,
 };

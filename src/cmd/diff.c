@@ -52,14 +52,12 @@ static const struct opt options_table[] = {
 	{ .name = "unit",
 		.kind = OPT_STRING,
 		.value = "WHAT",
-		.help = "the unit of work: a region's name, a traced function, or a count: 500 or "
-			"500:1000",
+		.help = "the unit of work: a region's name, a traced function, or a count: 500 or 500:1000",
 		.offset = FIELD(unit) },
 	{ .name = "fail-on",
 		.kind = OPT_STRING,
 		.value = "+PCT",
-		.help = "exit with status 1 when the total grew by more than this, 3 when it may "
-			"have",
+		.help = "exit with status 1 when the total grew by more than this, 3 when it may have",
 		.offset = FIELD(fail_on) },
 	{ .name = "noise",
 		.kind = OPT_STRING,
@@ -77,8 +75,7 @@ static const struct opt options_table[] = {
 		.offset = FIELD(paths) },
 	{ .name = "ops",
 		.kind = OPT_FLAG,
-		.help = "show PyTorch operators instead of stacks (traces of torch.profiler always "
-			"show them)",
+		.help = "show PyTorch operators instead of stacks (traces of torch.profiler always show them)",
 		.offset = FIELD(ops) },
 	{ .name = "all",
 		.kind = OPT_FLAG,
@@ -182,8 +179,7 @@ static int gate(const struct diff *d, const struct options *o, struct err *e)
 			"the total grew by %.1f %% (%.1f to %.1f): more than %s",
 			d->total.change * percent, low * percent, high * percent, o->fail_on);
 	return err_set(e, ERR_UNDECIDED,
-		"the total changed by %+.1f %% (%+.1f to %+.1f): these two runs cannot tell "
-		"whether that is more than %s",
+		"the total changed by %+.1f %% (%+.1f to %+.1f): these two runs cannot tell whether that is more than %s",
 		d->total.change * percent, low * percent, high * percent, o->fail_on);
 }
 
@@ -253,8 +249,7 @@ static int compare(const struct command *self, char **files, struct options *o)
 		status = output_write(STDOUT_FILENO, &text);
 		if (status == 0 && o->fail_on && (is_partial(&a) || is_partial(&b)))
 			err_set(&e, ERR_UNDECIDED,
-				"part of a recording is lost, so it is unknown whether the total "
-				"grew by more than %s",
+				"part of a recording is lost, so it is unknown whether the total grew by more than %s",
 				o->fail_on);
 		else if (status == 0 && o->fail_on)
 			gate(d, o, &e);
@@ -280,7 +275,7 @@ static int parse_percent(
 	value = strtod(text, &end);
 	if (end == text || (*end && strcmp(end, "%") != 0) || (has_sign && *text != '+') ||
 		!(value >= 0 && value <= 1e6))
-		return err_set(e, ERR_USAGE, "%s wants a percentage such as %s, not '%s'", option,
+		return err_set(e, ERR_USAGE, "%s expects a percentage such as %s, not '%s'", option,
 			has_sign ? "+5%" : "2%", text);
 	*ret = value / 100;
 	return 0;
@@ -305,8 +300,7 @@ static bool compare_ops(
 
 	if (o->ops && is_of_stacks) {
 		err_set(&e, ERR_USAGE,
-			"--ops compares operators: only --normalize, --limit, --json and --color "
-			"apply");
+			"--ops compares operators: only --normalize, --limit, --json and --color apply");
 		*ret_status = command_fail(self, &e);
 		return true;
 	}

@@ -44,8 +44,7 @@ static const struct opt options_table[] = {
 		.name = "format",
 		.kind = OPT_STRING,
 		.value = "NAME",
-		.help = "output format (default: by the suffix of -o); an unknown one lists them "
-			"all",
+		.help = "output format (default: by the suffix of -o); an unknown one lists them all",
 		.offset = FIELD(format) },
 	{ .letter = 'o',
 		.name = "output",
@@ -135,8 +134,7 @@ static void tell_corrected(const struct selection *s, const char *path)
 
 	if (x && x->is_timed && units_is_known(x->self_interval.low))
 		output_line(STDERR_FILENO,
-			"leadline: %s: times exclude the cost of tracing, %s–%s in all; leadline "
-			"report shows how far each may be off",
+			"leadline: %s: times exclude the cost of tracing, %s–%s in all; leadline report shows how far each may be off",
 			path, units_format(low, UNIT_SECONDS, x->self_interval.low),
 			units_format(high, UNIT_SECONDS, x->self_interval.high));
 }
@@ -196,7 +194,7 @@ static int parse_number(
 		return 0;
 	value = strtod(text, &end);
 	if (end == text || *end || !(value >= 0 && value <= most))
-		return err_set(e, ERR_USAGE, "%s wants a number from 0 to %g, not '%s'", option,
+		return err_set(e, ERR_USAGE, "%s expects a number from 0 to %g, not '%s'", option,
 			most, text);
 	*ret = value;
 	return 0;
@@ -211,7 +209,7 @@ static int parse_look(struct options *o, struct err *e)
 		parse_number("--skew", o->skew, 1000, &o->look.skew, e) < 0)
 		return -(int)e->code;
 	if (o->look.skew == 0)
-		return err_set(e, ERR_USAGE, "--skew wants a number above 0");
+		return err_set(e, ERR_USAGE, "--skew expects a number above 0");
 	o->look.graph.node_share = node_pct / 100;
 	o->look.graph.edge_share = edge_pct / 100;
 	o->look.colormap = colormaps[o->colormap];
@@ -242,14 +240,13 @@ static const struct format *choose(const struct options *o, const struct choice 
 
 	formats_list(&names);
 	if (!f && !o->format)
-		err_set(e, ERR_USAGE, "which format? --format wants one of: %s", buf_str(&names));
+		err_set(e, ERR_USAGE, "which format? --format expects one of: %s", buf_str(&names));
 	else if (!f || !f->write)
 		err_set(e, ERR_USAGE, "unknown format '%s'; there are: %s", o->format,
 			buf_str(&names));
 	else if (!f->is_graph && asks_for_look(o))
 		err_set(e, ERR_USAGE,
-			"%s draws no call graph: thresholds, colours, --root and --leaf do not "
-			"apply to it",
+			"%s draws no call graph: thresholds, colours, --root and --leaf do not apply to it",
 			f->name);
 	else
 		format_accepts(f, c, o->choosing.filter, e);
@@ -291,8 +288,7 @@ static int run(const struct command *self, int argc, char **argv)
 		return command_fail(self, &e);
 	if (argc - first != 1)
 		err_set(&e, ERR_USAGE,
-			"which recording? For example: leadline export run.lead --format "
-			"collapsed");
+			"which recording? For example: leadline export run.lead --format collapsed");
 	else if (output_may_write(o.output, o.force, &e) < 0)
 		return command_fail(self, &e);
 	else if (results_are_in(argv[first]) && takes_nothing(&o, "benchmark results", &e) == 0)

@@ -86,8 +86,7 @@ int folder_list(struct arena *a, const char *path, bool newest, struct folder *r
 	free(entries);
 	if (!ret->n)
 		return err_set(e, ERR_NO_FILE,
-			"%s: this folder holds no recording (*.lead) and no trace "
-			"(*.pt.trace.json)",
+			"%s: this folder holds no recording (*.lead) and no trace (*.pt.trace.json)",
 			path);
 	return 0;
 }

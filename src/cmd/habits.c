@@ -21,8 +21,7 @@ const struct habit habits[] = {
 		.to = "run --trace",
 		.same = "-o= --outfile=>--output= -s= --sort= -m=",
 		.example = "run --trace -s cumtime script.py",
-		.also = "Without --trace it samples, at next to no cost. -o x.prof writes a file "
-			"for pstats and snakeviz." },
+		.also = "Without --trace it samples, at next to no cost. -o x.prof writes a file for pstats and snakeviz." },
 	{ .names = "dis",
 		.to = "report --bytecode",
 		.example = "report run.lead --bytecode FUNCTION",
@@ -40,13 +39,11 @@ const struct habit habits[] = {
 	{ .names = "hyperfine",
 		.to = "bench",
 		.same = "-w= --warmup= -r=>--runs= --runs= -m= --min-runs= -M= --max-runs= -N -S= "
-			"--shell= -i --ignore-failure -s=>--setup= --setup= -p=>--prepare= "
-			"--prepare= -c=>--cleanup= --cleanup= --export-json= --export-csv= "
+			"--shell= -i --ignore-failure -s=>--setup= --setup= -p=>--prepare= --prepare= -c=>--cleanup= --cleanup= --export-json= --export-csv= "
 			"--export-markdown= --show-output",
 		.each = "-c",
 		.example = "bench -c 'grep -r x .' -c 'rg x'",
-		.also = "Put -c before each command; hyperfine's other options are the same. To "
-			"decide which of two is faster: leadline compare -c A -c B" },
+		.also = "Put -c before each command; hyperfine's other options are the same. To decide which of two is faster: leadline compare -c A -c B" },
 	{ .names = "htop",
 		.to = "top",
 		.same = "-p= --pid=",
@@ -54,8 +51,7 @@ const struct habit habits[] = {
 		.also = "What a program used in total: leadline time CMD" },
 	{ .names = "kernprof",
 		.to = "lines",
-		.same = "-l --line-by-line -b --builtin -v -lv -vl --view -o= --outfile= -p= "
-			"--prof-mod= -u= --unit= -z --skip-zero -m=",
+		.same = "-l --line-by-line -b --builtin -v -lv -vl --view -o= --outfile= -p= --prof-mod= -u= --unit= -z --skip-zero -m=",
 		.example = "lines -l -v script.py" },
 	{ .names = "line_profiler",
 		.to = "report --line-profiler",
@@ -65,8 +61,7 @@ const struct habit habits[] = {
 	{ .names = "memory_profiler memray filprofiler",
 		.to = "time",
 		.example = "time -o run.lead python3 script.py",
-		.also = "Then leadline report --memory run.lead: memory of the program and its "
-			"children over time. Which line allocated it is not recorded." },
+		.also = "Then leadline report --memory run.lead: memory of the program and its children over time. Which line allocated it is not recorded." },
 	{ .names = "mprof",
 		.word = "plot",
 		.to = "view",
@@ -75,13 +70,11 @@ const struct habit habits[] = {
 	{ .names = "mprof",
 		.to = "time",
 		.example = "time -o run.lead python3 script.py",
-		.also = "Then leadline report --memory run.lead, or leadline export run.lead -o "
-			"mprofile.dat for mprof plot." },
+		.also = "Then leadline report --memory run.lead, or leadline export run.lead -o mprofile.dat for mprof plot." },
 	{ .names = "nsys",
 		.to = "run --torch=full",
 		.example = "run --torch=full train.py",
-		.also = "Kernels, copies and streams of CUDA, as torch's own profiler sees them; "
-			"then leadline report --kernels, --streams or --overview." },
+		.also = "Kernels, copies and streams of CUDA, as torch's own profiler sees them; then leadline report --kernels, --streams or --overview." },
 	{ .names = "perf",
 		.word = "stat",
 		.to = "time",
@@ -109,8 +102,7 @@ const struct habit habits[] = {
 		.word = "record",
 		.to = "run",
 		.attaches = "attach",
-		.same = "-o= --output= -p= --pid= -r= --rate= -d= --duration= -f= --format= -g "
-			"--gil -i --idle -s>--subprocesses --subprocesses",
+		.same = "-o= --output= -p= --pid= -r= --rate= -d= --duration= -f= --format= -g --gil -i --idle -s>--subprocesses --subprocesses",
 		.example = "run -o flame.svg script.py",
 		.also = "A running program: leadline attach -o flame.svg PID" },
 	{ .names = "py-spy pyspy",
@@ -126,8 +118,7 @@ const struct habit habits[] = {
 	{ .names = "py-spy pyspy",
 		.to = "attach",
 		.example = "attach PID",
-		.also = "record is leadline run or attach, top is leadline top, dump is leadline "
-			"dump." },
+		.also = "record is leadline run or attach, top is leadline top, dump is leadline dump." },
 	{ .names = "pyinstrument",
 		.to = "run",
 		.same = "-m=",
@@ -160,15 +151,13 @@ const struct habit habits[] = {
 		.also = "A folder with the traces of torch.profiler, or one of them." },
 	{ .names = "timeit",
 		.to = "bench",
-		.same = "-n= --number= -r= --repeat= -s= --setup= -p --process -u= --unit= -v "
-			"--verbose",
+		.same = "-n= --number= -r= --repeat= -s= --setup= -p --process -u= --unit= -v --verbose",
 		.operands_most = 1, /* several are lines of one statement there */
 		.example = "bench -s 'x = list(range(100))' 'sorted(x)'" },
 	{ .names = "viztracer",
 		.to = "run --trace=timeline",
 		.example = "run --trace=timeline script.py",
-		.also = "Then leadline view script.lead, or leadline export script.lead -o "
-			"trace.json for its own page." },
+		.also = "Then leadline view script.lead, or leadline export script.lead -o trace.json for its own page." },
 	{ .names = "yep",
 		.to = "run",
 		.example = "run script.py",

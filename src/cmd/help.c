@@ -92,8 +92,7 @@ int command_overview(void)
 	add_groups(&text);
 	buf_adds(&text,
 		"\n"
-		"'leadline help COMMAND' shows its options, 'leadline help TERM' explains a "
-		"term:\n");
+		"'leadline help COMMAND' shows its options, 'leadline help TERM' explains a term:\n");
 	add_words(&text);
 	status = output_write(STDOUT_FILENO, &text);
 	buf_done(&text);

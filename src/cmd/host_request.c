@@ -12,7 +12,7 @@
 
 static int bad(struct err *e, const char *key)
 {
-	return err_set(e, ERR_USAGE, "request: '%s' is not what it should be", key);
+	return err_set(e, ERR_USAGE, "request: '%s' is not valid", key);
 }
 
 static int read_string(struct host_request *r, struct json_reader *j, const char **ret,

@@ -62,8 +62,7 @@ static const struct opt options_table[] = {
 		.name = "prof-mod",
 		.kind = OPT_STRING,
 		.value = "WHAT",
-		.help = "also count these, besides functions marked @profile: same patterns as run "
-			"--lines, separated by commas",
+		.help = "also count these, besides functions marked @profile: same patterns as run --lines, separated by commas",
 		.offset = FIELD(targets) },
 	{ .letter = 'u',
 		.name = "unit",
@@ -128,7 +127,7 @@ static int parse_unit(const char *text, double *ret, struct err *e)
 
 	if (text && (end == text || *end || !(unit > 0 && unit < 1e9)))
 		return err_set(
-			e, ERR_USAGE, "-u wants seconds such as 1e-6 or 0.001, not '%s'", text);
+			e, ERR_USAGE, "-u expects seconds such as 1e-6 or 0.001, not '%s'", text);
 	*ret = unit;
 	return 0;
 }
@@ -148,8 +147,7 @@ static void tell(const struct recorder *r, const struct result *result, bool has
 			r->path);
 	else if (!r->lacks_agent)
 		output_line(STDERR_FILENO,
-			"leadline: no lines were counted: decorate functions with @profile, or "
-			"name them with -p");
+			"leadline: no lines were counted: decorate functions with @profile, or name them with -p");
 	buf_adds(&notes, result->recording->fidelity.trace_notes);
 	output_write(STDERR_FILENO, &notes);
 	buf_done(&notes);

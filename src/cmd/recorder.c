@@ -42,8 +42,7 @@ int recorder_rate(const char *text, double *ret_hz, struct err *e)
 		*ret_hz = (double)v;
 	else
 		return err_set(e, ERR_USAGE,
-			"--rate wants a number of samples per second such as 2000 or 10k, or max, "
-			"not '%s'",
+			"--rate expects a number of samples per second such as 2000 or 10k, or max, not '%s'",
 			text);
 	return 0;
 }
@@ -260,8 +259,7 @@ int recorder_open_named(struct recorder *r, const char *name, pid_t pid,
 	expand(name, pid, &full);
 	if (r->format)
 		status = err_set(e, ERR_USAGE,
-			"-o names the recording, and %s is the suffix of %s: leadline export "
-			"converts a recording to it",
+			"-o names the recording, and %s is the suffix of %s: leadline export converts a recording to it",
 			r->format->suffixes[0], r->format->name);
 	else if (full.n >= sizeof r->path)
 		status = err_set(e, ERR_USAGE, "the name of the recording is too long");
@@ -426,9 +424,9 @@ static void add_nothing(const struct recorder *r, const struct fidelity *f, stru
 		return;
 	if (f->lines)
 		buf_printf(out, "No lines were counted: %s.\n",
-			*f->lines ? "no function that --lines names was called"
-				  : "no function decorated with @profile was called; "
-				    "--lines=FUNCTION names one");
+			*f->lines
+				? "no function that --lines names was called"
+				: "no function decorated with @profile was called; --lines=FUNCTION names one");
 	else if (*f->trace && !*f->engine && *f->trace_notes)
 		return; /* which tell why */
 	else if (*f->trace && !*f->engine)

@@ -58,8 +58,7 @@ static const struct opt options_table[] = {
 		.offset = FIELD(lines) },
 	{ .name = "pprof-text",
 		.kind = OPT_FLAG,
-		.help = "print what pprof -text prints; with --lines: what pprof -text -lines "
-			"prints",
+		.help = "print what pprof -text prints; with --lines: what pprof -text -lines prints",
 		.offset = FIELD(pprof_text) },
 	{ .name = "tree",
 		.kind = OPT_FLAG,
@@ -129,8 +128,7 @@ static const struct opt options_table[] = {
 		.offset = FIELD(modules) },
 	{ .name = "compile",
 		.kind = OPT_FLAG,
-		.help = "show what torch.compile compiled, how long that took, and how often the "
-			"code was used",
+		.help = "show what torch.compile compiled, how long that took, and how often the code was used",
 		.offset = FIELD(compile) },
 	{ .name = "streams",
 		.kind = OPT_FLAG,
@@ -138,13 +136,11 @@ static const struct opt options_table[] = {
 		.offset = FIELD(streams) },
 	{ .name = "distributed",
 		.kind = OPT_FLAG,
-		.help = "show which ranks wait, and for whom; takes one trace per rank, their "
-			"folder, or a recording of all ranks",
+		.help = "show which ranks wait, and for whom; takes one trace per rank, their folder, or a recording of all ranks",
 		.offset = FIELD(distributed) },
 	{ .name = "group-by-shape",
 		.kind = OPT_FLAG,
-		.help = "with --ops: one row per operator and input shapes; with --kernels: per "
-			"kernel and launch configuration",
+		.help = "with --ops: one row per operator and input shapes; with --kernels: per kernel and launch configuration",
 		.offset = FIELD(by_shape) },
 	{ .name = "group-by-stack",
 		.kind = OPT_U64,
@@ -153,8 +149,7 @@ static const struct opt options_table[] = {
 		.offset = FIELD(n_stack) },
 	{ .name = "places",
 		.kind = OPT_FLAG,
-		.help = "with --ops: below each operator, list the lines and modules that call it, "
-			"with times",
+		.help = "with --ops: below each operator, list the lines and modules that call it, with times",
 		.offset = FIELD(places) },
 	{ .name = "top-level",
 		.kind = OPT_FLAG,
@@ -164,8 +159,7 @@ static const struct opt options_table[] = {
 		.kind = OPT_STRING,
 		.value = "VERSION",
 		.optional_value = true,
-		.help = "with --ops: print what key_averages().table() prints in that version of "
-			"torch",
+		.help = "with --ops: print what key_averages().table() prints in that version of torch",
 		.offset = FIELD(torch_version),
 		.given_offset = FIELD(as_torch) },
 	CHOOSING_ROWS,
@@ -174,8 +168,7 @@ static const struct opt options_table[] = {
 		.name = "sort",
 		.kind = OPT_STRING,
 		.value = "KEY",
-		.help = "sort rows by self, total, name or a pstats key; with --ops: by a "
-			"torch.profiler key",
+		.help = "sort rows by self, total, name or a pstats key; with --ops: by a torch.profiler key",
 		.offset = FIELD(sort) },
 	{ .letter = 'n',
 		.name = "limit",
@@ -324,8 +317,8 @@ static int check_profile(const struct options *o, struct err *e)
 	if (o->line_profiler)
 		return refuse_others(o, SHOWN_LINE_PROFILER, "--line-profiler", e);
 	if (o->tasks_how && strcmp(o->tasks_how, "each") != 0)
-		return err_set(e, ERR_USAGE, "--tasks is --tasks or --tasks=each, not --tasks=%s",
-			o->tasks_how);
+		return err_set(
+			e, ERR_USAGE, "--tasks takes no value or =each, not '%s'", o->tasks_how);
 	if (o->stack && !o->bytecode)
 		return err_set(e, ERR_USAGE, "--stack needs --bytecode F");
 	return refuse_others(o, SHOWN_PROFILE, "the run of a program", e);
@@ -367,8 +360,7 @@ static int check_trace(const struct options *o, struct err *e)
 		return err_set(e, ERR_USAGE, "--callers and --callees of operators need --ops");
 	if ((o->callers || o->callees) && (o->as_torch || o->places || o->n_stack))
 		return err_set(e, ERR_USAGE,
-			"--callers and --callees replace the table of operators: leave out "
-			"--places, --group-by-stack and --torch");
+			"--callers and --callees replace the table of operators: leave out --places, --group-by-stack and --torch");
 	if (o->by_shape && !o->ops && !o->kernels)
 		return err_set(e, ERR_USAGE, "--group-by-shape needs --ops or --kernels");
 	name_pages(o, &pages);
@@ -385,12 +377,10 @@ static int check_figures(const struct options *o, const struct result *r, struct
 {
 	if (o->raw && r->profile && !r->selection->exact)
 		return err_set(e, ERR_USAGE,
-			"--raw does not apply to samples, only to traced calls (leadline run "
-			"--trace)");
+			"--raw does not apply to samples, only to traced calls (leadline run --trace)");
 	if (o->ci && r->profile && r->profile->is_exact)
 		return err_set(e, ERR_USAGE,
-			"--ci does not apply to counted calls: only samples have confidence "
-			"intervals");
+			"--ci does not apply to counted calls: only samples have confidence intervals");
 	return 0;
 }
 
@@ -525,14 +515,13 @@ static int report_trace(struct recording *r, const struct options *o, struct err
 
 	command_tell_missing(r->path, recording_damage_of_records(r));
 	if (!torch)
-		status = r->origin.is_foreign ? err_set(e, ERR_BAD_FILE,
-							"%s: it holds no operators: it comes from "
-							"another tool than torch.profiler (%s)",
-							r->path, r->origin.format)
-					      : err_set(e, ERR_NOT_PREPARED, "%s: %s", r->path,
-							recording_why(r,
-								"it holds no operators; leadline "
-								"run --torch records them"));
+		status = r->origin.is_foreign
+			? err_set(e, ERR_BAD_FILE,
+				  "%s: it holds no operators: it comes from another tool than torch.profiler (%s)",
+				  r->path, r->origin.format)
+			: err_set(e, ERR_NOT_PREPARED, "%s: %s", r->path,
+				  recording_why(r,
+					  "it holds no operators; leadline run --torch records them"));
 	else
 		status = report_ops(torch, r->path, &ops, e);
 	recording_free(r);
@@ -577,7 +566,7 @@ static void parse_limit(struct options *o, struct err *e)
 		return;
 	o->has_limit = true;
 	if (strcmp(o->limit_text, "-1") != 0 && !text_parse_u64(o->limit_text, &o->limit))
-		err_set(e, ERR_USAGE, "report: --limit wants a number, not '%s'", o->limit_text);
+		err_set(e, ERR_USAGE, "report: --limit expects a number, not '%s'", o->limit_text);
 }
 
 static int run(const struct command *self, int argc, char **argv)
@@ -598,13 +587,12 @@ static int run(const struct command *self, int argc, char **argv)
 			: show_ranks(self, argv + first, &o);
 	if (argc - first != 1)
 		err_set(&e, ERR_USAGE,
-			argc == first ? "which recording? For example: leadline report run.lead"
-				      : "one recording at a time; --distributed takes a trace of "
-					"each rank");
+			argc == first
+				? "which recording? For example: leadline report run.lead"
+				: "one recording at a time; --distributed takes a trace of each rank");
 	else if (folder_is(argv[first]))
 		err_set(&e, ERR_USAGE,
-			"%s is a folder: --distributed compares the ranks whose traces it holds, "
-			"leadline view shows everything in it",
+			"%s is a folder: --distributed compares the ranks whose traces it holds, leadline view shows everything in it",
 			argv[first]);
 	if (e.code)
 		return command_fail(self, &e);

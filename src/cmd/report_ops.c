@@ -43,8 +43,7 @@ static const struct ops *count(
 		return ops;
 	err_set(e, ERR_USAGE,
 		"--sort %s: operators can be sorted by count, flops, cpu_time, cuda_time, "
-		"(self_)cpu_time_total, (self_)cuda_time_total, (self_)cpu_memory_usage and "
-		"(self_)cuda_memory_usage",
+		"(self_)cpu_time_total, (self_)cuda_time_total, (self_)cpu_memory_usage and (self_)cuda_memory_usage",
 		o->sort);
 	return NULL;
 }

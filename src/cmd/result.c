@@ -128,8 +128,7 @@ static int find_bytecode(struct result *r, const char *text, struct err *e)
 			p->functions[found[i]].function, &o, &r->n_bytecode);
 	if (!r->n_bytecode)
 		return err_set(e, ERR_USAGE,
-			"the recording holds no bytecode of %s: it keeps that of functions with "
-			"ten or more samples of their own",
+			"the recording holds no bytecode of %s: leadline run keeps it for functions with ten or more samples of their own",
 			p->functions[found[0]].name);
 	return 0;
 }
@@ -164,15 +163,13 @@ static int check_pages(struct result *r, const struct result_choice *c, struct e
 
 	if (s->exact && !s->exact->has_contexts && c->tree)
 		return err_set(e, ERR_USAGE,
-			"--tree needs whole stacks, and this kind of file only says who called "
-			"whom; use --callers or --callees");
+			"--tree needs whole stacks, and this kind of file only says who called whom; use --callers or --callees");
 	if (!c->line_profiler || (s->exact_lines && s->exact_lines->is_timed))
 		return 0;
 	if (recording_is_partial(r->recording))
 		return err_set(e, ERR_BAD_FILE, "no counted lines could be read");
 	return err_set(e, ERR_USAGE,
-		"it holds no timed lines: --line-profiler needs leadline run --lines, or a .lprof "
-		"file");
+		"it holds no timed lines: --line-profiler needs leadline run --lines, or a .lprof file");
 }
 
 /* The rights of who wrote a file, which names others: root reads those as that user. */
@@ -312,8 +309,7 @@ static const char *slowdown_words(const struct fidelity *f, char ret[static SLOW
 	units_format(operators, UNIT_SHARE, f->ops_slowdown);
 	if (units_is_known(f->ops_slowdown))
 		snprintf(ret, SLOWDOWN_TEXT,
-			"collecting operators slowed the program by %s in the thread that ran most "
-			"of them, sampling by %s (both estimated)",
+			"collecting operators slowed the program by %s in the thread that ran most of them, sampling by %s (both estimated)",
 			operators, units_is_known(f->slowdown) ? looks : "an unknown share");
 	else if (!units_is_known(f->slowdown))
 		return "how far that slowed the program is unknown";
@@ -395,8 +391,7 @@ static void print_collector(const struct result *r, const struct result_page *pa
 		return;
 	buf_addc(out, '\n');
 	snprintf(text, sizeof text,
-		"Garbage collection: %s, %s of the sampled time; it counts as time of the "
-		"functions it interrupted.",
+		"Garbage collection: %s, %s of the sampled time; it counts as time of the functions it interrupted.",
 		units_format(seconds, UNIT_SECONDS, sums.s[STRIP_GC]),
 		units_format(share, UNIT_SHARE, sums.s[STRIP_GC] / whole));
 	style_begin(out, STYLE_DIM, page->output.colour);
@@ -410,8 +405,7 @@ static void print_timeline(const struct result *r, const struct result_page *pag
 	char events[UNITS_TEXT], lost[UNITS_TEXT], text[300];
 
 	snprintf(text, sizeof text,
-		"Timeline: %s events, %.1f bytes each, %s lost; to see it: leadline export "
-		"--format perfetto %s",
+		"Timeline: %s events, %.1f bytes each, %s lost; to see it: leadline export --format perfetto %s",
 		units_format(events, UNIT_COUNT, f->timeline_events),
 		f->timeline_events > 0 ? f->timeline_bytes / f->timeline_events : 0,
 		f->timeline_lost > 0 ? units_format(lost, UNIT_COUNT, f->timeline_lost) : "none",
@@ -454,7 +448,7 @@ static void print_origin(const struct result *r, const struct result_page *page,
 		buf_adds(&text, ". ");
 	}
 	buf_adds(&text,
-		"Such a file does not tell CPU time, GIL use, or what the program is bound by.");
+		"Files of this kind do not record CPU time, GIL use, or what the program is bound by.");
 	style_begin(out, STYLE_DIM, page->output.colour);
 	style_wrap(out, buf_str(&text), 0, page->output.width);
 	style_end(out, STYLE_DIM, page->output.colour);

@@ -57,8 +57,7 @@ static void compare_machines(struct arena *a, const struct results *x, const str
 static int not_the_same(const struct results *x, const struct results *y, struct err *e)
 {
 	return err_set(e, ERR_USAGE,
-		"the files share no benchmark: %s holds '%.60s'%s, %s holds '%.60s'%s; --force "
-		"compares them if each holds just one",
+		"the files share no benchmark: %s holds '%.60s'%s, %s holds '%.60s'%s; --force compares them if each holds just one",
 		x->name, x->v[0].series.name, x->n > 1 ? " and others" : "", y->name,
 		y->v[0].series.name, y->n > 1 ? " and others" : "");
 }

@@ -60,8 +60,9 @@ int results_export(const char *path, const char *format, const char *file, struc
 	int status;
 
 	if (!format || !export_find(format))
-		return err_set(e, ERR_USAGE, "%s holds benchmark results: --format wants one of %s",
-			path, export_names());
+		return err_set(e, ERR_USAGE,
+			"%s holds benchmark results: --format expects one of %s", path,
+			export_names());
 	status = open_kept(&k, path, e);
 	if (status == 0)
 		write_as(&k, format, &out);

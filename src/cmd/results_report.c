@@ -45,8 +45,7 @@ static int print(struct arena *a, const struct results *r, struct output output,
 	for (size_t i = 0; i < r->n; i++) {
 		if (r->v[i].unit != UNIT_SECONDS)
 			return err_set(e, ERR_USAGE,
-				"%s: '%.100s' is not in seconds; see it with --json or leadline "
-				"view",
+				"%s: '%.100s' is not in seconds; see it with --json or leadline view",
 				r->name, r->v[i].series.name);
 		series[i] = r->v[i].series;
 		sums[i] = series_summarise(a, &series[i]);

@@ -58,8 +58,7 @@ static const struct opt options_table[] = {
 		.kind = OPT_STRING,
 		.value = "timeline",
 		.optional_value = true,
-		.help = "count and time every call with an agent inside the program, instead of "
-			"sampling; =timeline also keeps every call in order of time",
+		.help = "count and time every call with an agent inside the program, instead of sampling; =timeline also keeps every call in order of time",
 		.offset = FIELD(trace_how),
 		.given_offset = FIELD(trace) },
 	{ .name = "min-duration",
@@ -71,13 +70,11 @@ static const struct opt options_table[] = {
 		.kind = OPT_STRING,
 		.value = "SHARE",
 		.help = "as --trace, but slow the program by at most SHARE, such as 10%: functions "
-			"called too often are estimated, with ranges; all others stay exact "
-			"(Python 3.12 and later)",
+			"called too often are estimated, with ranges; all others stay exact (Python 3.12 and later)",
 		.offset = FIELD(budget) },
 	{ .name = "args",
 		.kind = OPT_FLAG,
-		.help = "as --trace, and show which functions are called with the same arguments "
-			"again and again",
+		.help = "as --trace, and show which functions are called with the same arguments again and again",
 		.offset = FIELD(args) },
 	{ .name = "count",
 		.kind = OPT_STRING,
@@ -91,14 +88,12 @@ static const struct opt options_table[] = {
 		.kind = OPT_STRING,
 		.value = "WHAT",
 		.help = "count and time every line of these functions: FUNCTION, MODULE, "
-			"MODULE:CLASS.METHOD or FILE.py, with * and ?, separated by commas; auto: "
-			"those that sampling finds hot",
+			"MODULE:CLASS.METHOD or FILE.py, with * and ?, separated by commas; auto: those that sampling finds hot",
 		.offset = FIELD(lines) },
 	{ .name = "exclude",
 		.kind = OPT_STRING,
 		.value = "WHAT",
-		.help = "leave these files and functions out of --trace, --count or --budget: "
-			"FILE.py, FUNCTION or paths, with * and ?, separated by commas",
+		.help = "leave these files and functions out of --trace, --count or --budget: FILE.py, FUNCTION or paths, with * and ?, separated by commas",
 		.offset = FIELD(exclude) },
 	{ .name = "sample",
 		.kind = OPT_FLAG,
@@ -109,8 +104,7 @@ static const struct opt options_table[] = {
 		.value = "full",
 		.optional_value = true,
 		.help = "also record every PyTorch operator once the program imports torch; =full, "
-			"=full:all or =full:WAIT,WARMUP,ACTIVE (steps): run torch's own profiler, "
-			"with shapes, memory and stacks",
+			"=full:all or =full:WAIT,WARMUP,ACTIVE (steps): run torch's own profiler, with shapes, memory and stacks",
 		.offset = FIELD(torch),
 		.given_offset = FIELD(has_torch) },
 	{ .name = "torch-daemon",
@@ -171,7 +165,7 @@ static int parse_budget(struct options *o, struct err *e)
 	if (!o->budget)
 		return 0;
 	if (pct < 1 || pct > 100 || (*at && strcmp(at, "%") != 0))
-		return err_set(e, ERR_USAGE, "--budget wants a share from 1%% to 100%%, not '%s'",
+		return err_set(e, ERR_USAGE, "--budget expects a share from 1%% to 100%%, not '%s'",
 			o->budget);
 	if (o->trace_how || o->count || o->lines)
 		return err_set(e, ERR_USAGE,
@@ -208,8 +202,7 @@ static int parse_counts(struct options *o, struct err *e)
 			i++;
 		if (i == 3)
 			return err_set(e, ERR_USAGE,
-				"--count wants calls, lines or opcodes, separated by commas, not "
-				"'%.*s'",
+				"--count expects calls, lines or opcodes, separated by commas, not '%.*s'",
 				(int)n, at);
 		*words[i].flag = true;
 		at += n + (at[n] == ',');
@@ -273,8 +266,8 @@ static bool imports_leadline(char *const *argv)
 static int check_timeline(const struct options *o, struct err *e)
 {
 	if (o->trace_how && strcmp(o->trace_how, "timeline") != 0)
-		return err_set(e, ERR_USAGE,
-			"--trace is --trace or --trace=timeline, not --trace=%s", o->trace_how);
+		return err_set(e, ERR_USAGE, "--trace takes no value or =timeline, not '%s'",
+			o->trace_how);
 	if (o->min_duration_ns && !o->trace_how)
 		return err_set(e, ERR_USAGE, "--min-duration needs --trace=timeline");
 	if (o->min_duration_ns > UINT32_MAX)
@@ -296,8 +289,7 @@ static int check_states(const struct options *o, struct err *e)
 		return err_set(e, ERR_USAGE, "--gil and --idle cannot be combined");
 	if ((o->gil || o->idle) && (o->trace || o->count || o->lines))
 		return err_set(e, ERR_USAGE,
-			"--%s counts samples: leave out --trace, --count, --lines, --args and "
-			"--budget",
+			"--%s counts samples: leave out --trace, --count, --lines, --args and --budget",
 			o->gil ? "gil" : "idle");
 	return 0;
 }
@@ -415,8 +407,7 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE, "which program? For example: leadline run script.py");
 	else if (o.torch && (o.trace || o.count || o.lines || o.args || o.budget))
 		err_set(&e, ERR_USAGE,
-			"--torch=full works with sampling only: leave out --trace, --count, "
-			"--lines, --args and --budget");
+			"--torch=full works with sampling only: leave out --trace, --count, --lines, --args and --budget");
 	else if (check_timeline(&o, &e) == 0 && parse_counts(&o, &e) == 0 &&
 		parse_args(&o, &e) == 0 && parse_budget(&o, &e) == 0 &&
 		check_exclude(&o, &e) == 0 && check_states(&o, &e) == 0 &&

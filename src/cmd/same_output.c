@@ -46,8 +46,7 @@ static int output_of_statement(
 		return -(int)e->code;
 	if (!notes.result[0])
 		return err_set(e, ERR_USAGE,
-			"--same-output: '%s' has no result to compare (a statement, or an object "
-			"without a value)",
+			"--same-output: '%s' has no result to compare (a statement, or an object without a value)",
 			s->name);
 	buf_adds(ret, notes.result);
 	return 0;
@@ -85,8 +84,7 @@ static int differ(const struct buf *x, const struct buf *y, struct err *e)
 	add_line(&a, x, at);
 	add_line(&b, y, at);
 	status = err_set(e, ERR_MEASURED,
-		"A and B give different outputs, first in line %zu: '%s' against '%s'; nothing was "
-		"timed",
+		"A and B give different outputs, first in line %zu: '%s' against '%s'; nothing was timed",
 		line, buf_str(&a), buf_str(&b));
 	buf_done(&a);
 	buf_done(&b);

@@ -70,8 +70,7 @@ static void note_interval(struct browser *b, const struct exact *x)
 
 	if (units_is_known(of.low) && units_is_known(of.high))
 		buf_printf(&b->note,
-			"times exclude the cost of tracing: %.3f seconds, %.3f to %.3f (as stamped "
-			"%.3f)",
+			"times exclude the cost of tracing: %.3f seconds, %.3f to %.3f (as stamped %.3f)",
 			x->self, of.low, of.high, x->raw_self);
 }
 
@@ -90,8 +89,7 @@ static int load(struct browser *b, const char *path, const struct callstats **re
 			e, ERR_BAD_FILE, "%s: no counted calls could be read: %s", path, r.damage);
 	else if (status == 0 && !r.selection->exact && !r.selection->exact_lines)
 		status = err_set(e, ERR_USAGE,
-			"%s: no calls were counted in it; leadline run --trace counts them, "
-			"leadline report shows what else it holds",
+			"%s: no calls were counted in it; leadline run --trace counts them, leadline report shows what else it holds",
 			path);
 	if (status == 0) /* a copy of its own: the rest goes */
 		*ret = callstats_sum(&b->arena,

@@ -54,12 +54,10 @@ int terminal_open(struct terminal *t, struct err *e)
 	*t = (struct terminal){ .in = -1, .out = -1, .colour = !no_color || !*no_color };
 	if (!isatty(STDOUT_FILENO))
 		return err_set(e, ERR_USAGE,
-			"needs a terminal, and standard output is not one; use 'leadline attach' "
-			"or 'leadline run'");
+			"needs a terminal, and standard output is not one; use 'leadline attach' or 'leadline run'");
 	if (!can_place_cursor(term ? term : ""))
 		return err_set(e, ERR_USAGE,
-			"needs a terminal that can place a cursor (TERM is '%s'); use 'leadline "
-			"attach' or 'leadline run'",
+			"needs a terminal that can place a cursor (TERM is '%s'); use 'leadline attach' or 'leadline run'",
 			term ? term : "");
 	in = isatty(STDIN_FILENO) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FIRST_FD)
 				  : open("/dev/tty", O_RDWR | O_CLOEXEC);
@@ -67,8 +65,7 @@ int terminal_open(struct terminal *t, struct err *e)
 		if (in >= 0)
 			close(in);
 		return err_set(e, ERR_USAGE,
-			"there is no keyboard: standard input is not a terminal, and there is no "
-			"other");
+			"there is no keyboard: standard input is not a terminal, and there is no other");
 	}
 	t->in = in;
 	t->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FIRST_FD);

@@ -36,8 +36,7 @@ static const struct opt options_table[] = {
 		.name = "output",
 		.kind = OPT_STRING,
 		.value = "FILE",
-		.help = "keep the recording, with its timeline, in FILE; %p, %h, %r: pid, host, "
-			"rank",
+		.help = "keep the recording, with its timeline, in FILE; %p, %h, %r: pid, host, rank",
 		.offset = FIELD(shared.output) },
 	RECORDER_FORCE,
 	{ .letter = 't',

@@ -329,8 +329,7 @@ static int find_process(struct live_run *r, const char *word, struct err *e)
 		 : top_pick(&r->terminal, &r->program.pid, e) < 0)
 		return e->code == ERR_NO_PROCESS && word && (*word < '0' || *word > '9')
 			? err_set(e, ERR_NO_PROCESS,
-				  "there is no process called '%s'; to start a program: leadline "
-				  "top -- %s",
+				  "there is no process called '%s'; to start a program: leadline top -- %s",
 				  word, word)
 			: -(int)e->code;
 	if (!r->program.pid)

@@ -54,8 +54,7 @@ int torch_full_begin(struct torch_full *t, const char *how, struct err *e)
 		buf_adds(&when, "all\n");
 	else if (strncmp(how, "full:", 5) != 0 || !parse_steps(how + 5, &when))
 		status = err_set(e, ERR_USAGE,
-			"--torch is --torch=full, --torch=full:all or "
-			"--torch=full:WAIT,WARMUP,ACTIVE in steps, as full:1,1,10, not --torch=%s",
+			"--torch takes no value, =full, =full:all or =full:WAIT,WARMUP,ACTIVE in steps (such as full:1,1,10), not '%s'",
 			how);
 	if (status == 0)
 		status = private_dir_make(&t->folder, PRIVATE_LARGE, sizeof t->folder.path, e);
@@ -238,8 +237,7 @@ void torch_full_join(struct torch_full *t, struct writer *w, const char *path, s
 		tell_ranks(path, notes);
 	if (!traces.n && !told.n)
 		buf_adds(notes,
-			"Operators: none, the program did not import torch or did not run to its "
-			"end.\n");
+			"Operators: none, the program did not import torch or did not run to its end.\n");
 	done(&traces);
 	done(&told);
 }

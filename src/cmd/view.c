@@ -54,14 +54,12 @@ static const struct opt options_table[] = {
 	{ .name = "max-size",
 		.kind = OPT_STRING,
 		.value = "SIZE",
-		.help = "size limit of that file: 500KB, 20MB (default: 5MB); what does not fit is "
-			"left out",
+		.help = "size limit of that file: 500KB, 20MB (default: 5MB); what does not fit is left out",
 		.offset = FIELD(max_size) },
 	{ .name = "editor",
 		.kind = OPT_STRING,
 		.value = "NAME",
-		.help = "link source lines to an editor: vscode, vscodium, cursor, zed, pycharm, "
-			"idea, sublime, or a URL with {file} and {line} in it",
+		.help = "link source lines to an editor: vscode, vscodium, cursor, zed, pycharm, idea, sublime, or a URL with {file} and {line} in it",
 		.offset = FIELD(editor) },
 	{ .name = "no-browser",
 		.kind = OPT_FLAG,
@@ -159,7 +157,7 @@ static int find_editor(const char *name, const char **ret, struct err *e)
 		}
 	if (name && !is_address(name))
 		return err_set(e, ERR_USAGE,
-			"--editor wants cursor, idea, pycharm, sublime, vscode, vscodium, zed, or "
+			"--editor expects cursor, idea, pycharm, sublime, vscode, vscodium, zed, or "
 			"a URL such as myeditor://open?file={file}&line={line}, not '%s'",
 			name);
 	*ret = name;
@@ -235,8 +233,7 @@ static void tell_forwarding(const struct server *s)
 	/* client address, client port, server address, server port */
 	if (connection)
 		sscanf(connection, "%*s %*s %127s", server);
-	printf("You are connected over SSH. On your own machine, run this and open the address "
-	       "above there:\n"
+	printf("You are connected over SSH. On your own machine, run this and open the address above there:\n"
 	       "  ssh -N -L %u:127.0.0.1:%u %s%s%s\n",
 		server_port(s), server_port(s), user ? user : "", user ? "@" : "", server);
 }
@@ -255,8 +252,7 @@ static void tell(struct server *s, const struct options *o, struct redirect *way
 	else if (is_remote)
 		tell_forwarding(s);
 	else if (!o->no_browser && open_browser(s, way))
-		printf("A browser was started. If it cannot read %s (browsers from a snap cannot), "
-		       "open the address above in it.\n",
+		printf("A browser was started. If it cannot read %s (browsers from a snap cannot), open the address above in it.\n",
 			way->path);
 	else if (!o->no_browser)
 		printf("No browser could be started here: open the address yourself.\n");
@@ -285,7 +281,7 @@ static int parse_size(const char *text, uint64_t *ret, struct err *e)
 		return 0;
 	}
 	return err_set(
-		e, ERR_USAGE, "--max-size wants a size such as 5MB, up to 1GB, not '%s'", text);
+		e, ERR_USAGE, "--max-size expects a size such as 5MB, up to 1GB, not '%s'", text);
 }
 
 static int write_page(struct library *l, const struct options *o, struct err *e)
@@ -353,7 +349,7 @@ static int run(const struct command *self, int argc, char **argv)
 	if (argc == first)
 		err_set(&e, ERR_USAGE, "which recording? For example: leadline view run.lead");
 	else if (o.has_port && (o.port == 0 || o.port > UINT16_MAX))
-		err_set(&e, ERR_USAGE, "--port wants a number from 1 to 65535");
+		err_set(&e, ERR_USAGE, "--port expects a number from 1 to 65535");
 	else if (o.has_port && o.unix_path)
 		err_set(&e, ERR_USAGE, "--port and --unix cannot be combined");
 	else if (o.max_size && !o.output)

@@ -301,8 +301,7 @@ static bool read_chunks(struct walk *w, const unsigned char *thread)
 				(unsigned long long)at, (unsigned long long)size);
 		if (n == 1 && (top < at + l->chunk_data || top > at + size || limit != at + size))
 			return wrong(w,
-				"the top and limit of the data stack are 0x%llx and 0x%llx, its "
-				"chunk is 0x%llx … 0x%llx",
+				"the top and limit of the data stack are 0x%llx and 0x%llx, its chunk is 0x%llx … 0x%llx",
 				(unsigned long long)top, (unsigned long long)limit,
 				(unsigned long long)at, (unsigned long long)(at + size));
 		vec_push(&w->chunks, (struct chunk){ at, at + size });
@@ -464,8 +463,7 @@ static bool walk_threads(struct walk *w, uint64_t interp)
 		if (u64_at(thread, l->thread_interp) != interp ||
 			u64_at(thread, l->thread_prev) != before)
 			return wrong(w,
-				"the thread state at 0x%llx names the interpreter 0x%llx (not "
-				"0x%llx) and the thread before 0x%llx (not 0x%llx)",
+				"the thread state at 0x%llx names the interpreter 0x%llx (not 0x%llx) and the thread before 0x%llx (not 0x%llx)",
 				(unsigned long long)at,
 				(unsigned long long)u64_at(thread, l->thread_interp),
 				(unsigned long long)interp,

@@ -151,8 +151,7 @@ static void add_box(struct page *p, size_t i)
 		units_format(total, p->s->unit, node->total),
 		units_format(own, p->s->unit, node->self));
 	buf_printf(p->out,
-		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"3\" fill=\"%s\" "
-		"stroke=\"%s\"/>",
+		"<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"3\" fill=\"%s\" stroke=\"%s\"/>",
 		left(b->x), top(b->y), b->width, b->height, p->theme->is_filled ? colour : "#fff",
 		colour);
 	add_line(p, x, y, ink, f->name);
@@ -219,8 +218,7 @@ static void add_arrow(struct page *p, size_t i)
 	if (e->calls)
 		buf_printf(p->out, ", %" PRIu64 "×", e->calls);
 	buf_printf(p->out,
-		"</title><path fill=\"none\" stroke=\"%s\" color=\"%s\" stroke-width=\"%.2f\" "
-		"marker-end=\"url(#a)\" d=\"",
+		"</title><path fill=\"none\" stroke=\"%s\" color=\"%s\" stroke-width=\"%.2f\" marker-end=\"url(#a)\" d=\"",
 		colour, colour, theme_pen(p->theme, weight));
 	add_path(p, i);
 	buf_adds(p->out, "\"/>");
@@ -246,15 +244,13 @@ static void add_head(struct page *p, const struct selection *s, struct graph_poi
 	buf_printf(p->out, "<text class=\"t\" x=\"%d\" y=\"22\">", MARGIN);
 	svg_text(p->out, title, (size_t)fmin(HEAD_CHARACTERS, width / 9));
 	buf_printf(p->out,
-		"</text>\n<text class=\"d\" x=\"%d\" y=\"40\">%s; boxes: total (self); %zu "
-		"functions below %.3g %% left out",
+		"</text>\n<text class=\"d\" x=\"%d\" y=\"40\">%s; boxes: total (self); %zu functions below %.3g %% left out",
 		MARGIN, units_format(total, p->s->unit, p->g->value), p->g->n_left_out,
 		p->graph.node_share * 100);
 	svg_choice(p->out, s);
 	buf_adds(p->out, "</text>\n");
 	buf_adds(p->out,
-		"<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
-		"markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" "
+		"<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"9\" markerHeight=\"9\" markerUnits=\"userSpaceOnUse\" "
 		"orient=\"auto\"><path d=\"M0,0 L8,4 L0,8 z\" fill=\"#444\"/></marker></defs>\n");
 }
 

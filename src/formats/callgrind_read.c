@@ -106,7 +106,7 @@ static int take_name(struct file *f, struct map *names, const char *s, uint32_t 
 		text = intern_adds(&f->texts, s) + 1;
 		map_put(names, number, text);
 	} else if (!map_find(names, number, &text)) {
-		return bad(f, "a name's number was not given to one before");
+		return bad(f, "a name's number was not defined before");
 	}
 	*ret = (uint32_t)text - 1;
 	return 0;
@@ -241,7 +241,7 @@ static int take_cost(struct file *f, const char *s)
 		return -(int)f->e->code;
 	value = strtoull(s, &end, 10);
 	if (end[strspn(end, " \t0123456789")])
-		return bad(f, "a cost is no number");
+		return bad(f, "a cost is not a number");
 	if (f->has_call) {
 		f->has_call = false;
 		add_call(f, value);

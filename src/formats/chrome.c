@@ -155,8 +155,8 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 
 	if (status == 0) {
 		buf_adds(&out->text,
-			"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"exporter\":"
-			"\"leadline " LEADLINE_VERSION "\"");
+			"{\"displayTimeUnit\":\"ns\",\"otherData\":{\"exporter\":\"leadline " LEADLINE_VERSION
+			"\"");
 		if (*sink_damage(out)) /* words of ours: nothing in them needs an escape */
 			buf_printf(&out->text, ",\"damage\":\"%s\"", sink_damage(out));
 		put_choice(s, out);

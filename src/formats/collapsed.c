@@ -225,7 +225,7 @@ static int read(struct input *in, struct foreign *to, struct err *e)
 			continue;
 		if (!count)
 			return err_set(e, ERR_BAD_FILE,
-				"line %" PRIu64 " does not end in a blank and a count",
+				"line %" PRIu64 " does not end in a space and a count",
 				in->n_lines);
 		for (const char *at = count; at < line + n; at++)
 			value = value * 10 + (uint64_t)(*at - '0');

@@ -97,8 +97,7 @@ static void add_edge(struct page *p, const struct callgraph_edge *x)
 
 	theme_colour(p->theme, weight, p->o->skew, colour);
 	buf_printf(p->out,
-		"\t%zu -> %zu [arrowsize=\"%.2f\", color=\"%s\", fontcolor=\"%s\", "
-		"fontsize=\"%.2f\", label=\"%.2f%%",
+		"\t%zu -> %zu [arrowsize=\"%.2f\", color=\"%s\", fontcolor=\"%s\", fontsize=\"%.2f\", label=\"%.2f%%",
 		x->caller, x->callee, 0.5 * sqrt(pen), colour, colour, theme_font(p->theme, weight),
 		weight * 100);
 	if (x->calls)

@@ -374,7 +374,7 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 const struct format format_firefox = {
 	.name = "firefox",
 	.suffixes = { ".firefox.json" },
-	.summary = "for the Firefox Profiler: samples in the order of time, by thread",
+	.summary = "for the Firefox Profiler: samples in time order, by thread",
 	.recognise = firefox_recognise,
 	.read = firefox_read,
 	.write = write,

@@ -109,7 +109,7 @@ static int next_item(struct file *f, double *ret)
 	if (t == JSON_ARRAY_END)
 		return 0;
 	if (t != JSON_NUMBER && t != JSON_NULL)
-		return bad(f, "a column holds what is no number");
+		return bad(f, "a column holds something that is not a number");
 	*ret = t == JSON_NUMBER ? json_number_double(&f->r) : NAN;
 	return 1;
 }
@@ -161,7 +161,7 @@ static int read_strings(struct file *f, struct scope *s)
 	if (next(f, &t) < 0)
 		return -(int)f->e->code;
 	if (t != JSON_ARRAY_BEGIN)
-		return bad(f, "the strings are no array");
+		return bad(f, "the strings are not an array");
 	vec_clear(&s->strings);
 	while (next(f, &t) == 0 && t == JSON_STRING)
 		vec_push(&s->strings,
@@ -169,7 +169,7 @@ static int read_strings(struct file *f, struct scope *s)
 	if (f->e->code)
 		return -(int)f->e->code;
 	s->has_strings = true;
-	return t == JSON_ARRAY_END ? 0 : bad(f, "one of the strings is none");
+	return t == JSON_ARRAY_END ? 0 : bad(f, "one of the strings is not a string");
 }
 
 /* Reads over the value whose first token was just read. */
@@ -185,7 +185,7 @@ static int read_table(struct file *f, struct scope *s, const char *table)
 	if (next(f, &t) < 0)
 		return -(int)f->e->code;
 	if (t != JSON_OBJECT_BEGIN)
-		return bad(f, "a table is no object");
+		return bad(f, "a table is not an object");
 	while (next(f, &t) == 0 && t == JSON_KEY) {
 		struct column *to = NULL;
 
@@ -287,7 +287,7 @@ static int make_rows(struct file *f)
 		if (s->stack_back.v.n)
 			prefix = back > 0 ? (int32_t)i - back : -1;
 		if (prefix >= (int32_t)i || (back > 0 && prefix < 0))
-			status = bad(f, "a stack's caller stands behind it");
+			status = bad(f, "a stack's caller comes after it");
 		else if (prefix >= 0 && depth[prefix] + 1 >= STACKS_DEPTH)
 			status = bad(f, "a stack has too many frames");
 		if (status < 0)
@@ -318,7 +318,7 @@ static int read_samples(struct file *f)
 	if (next(f, &t) < 0)
 		return -(int)f->e->code;
 	if (t != JSON_OBJECT_BEGIN)
-		return bad(f, "the samples are no object");
+		return bad(f, "the samples are not an object");
 	while (next(f, &t) == 0 && t == JSON_KEY) {
 		char key[16];
 		int status = 0;
@@ -355,7 +355,7 @@ static int keep(struct file *f)
 	double t_ms = 0;
 
 	if (x->weights.v.n && x->weights.v.n != x->stacks.v.n)
-		return bad(f, "a thread has other numbers of samples and weights");
+		return bad(f, "a thread has different numbers of samples and weights");
 	if (make_rows(f) < 0)
 		return -(int)f->e->code;
 	thread = foreign_thread(f->to, x->pid, x->tid, x->name);
@@ -465,13 +465,13 @@ static int read_threads(struct file *f)
 	if (next(f, &t) < 0)
 		return -(int)f->e->code;
 	if (t != JSON_ARRAY_BEGIN)
-		return bad(f, "the threads are no array");
+		return bad(f, "the threads are not an array");
 	while (next(f, &t) == 0 && t == JSON_OBJECT_BEGIN)
 		if (read_thread(f) < 0)
 			return -(int)f->e->code;
 	if (f->e->code || t == JSON_ARRAY_END)
 		return -(int)f->e->code;
-	return bad(f, "a thread is no object");
+	return bad(f, "a thread is not an object");
 }
 
 static int read_shared(struct file *f)
@@ -481,7 +481,7 @@ static int read_shared(struct file *f)
 	if (next(f, &t) < 0)
 		return -(int)f->e->code;
 	if (t != JSON_OBJECT_BEGIN)
-		return bad(f, "what threads share is no object");
+		return bad(f, "what threads share is not an object");
 	while (next(f, &t) == 0 && t == JSON_KEY) {
 		char key[20];
 		int status;
@@ -504,7 +504,7 @@ static int read_meta(struct file *f)
 	if (next(f, &t) < 0)
 		return -(int)f->e->code;
 	if (t != JSON_OBJECT_BEGIN)
-		return bad(f, "meta is no object");
+		return bad(f, "meta is not an object");
 	while (next(f, &t) == 0 && t == JSON_KEY) {
 		bool is_from = json_text_is(&f->r, "importedFrom");
 
@@ -553,7 +553,7 @@ static int read_all(struct file *f, struct input *in)
 	if (!f->has_shared)
 		return err_set(f->e, ERR_BAD_FILE, "its threads have no tables of stacks");
 	if (f->n_threads > 1 && f->has_unit) /* some were kept already: nobody writes such files */
-		return err_set(f->e, ERR_BAD_FILE, "some of its threads have tables, others not");
+		return err_set(f->e, ERR_BAD_FILE, "only some of its threads have tables");
 	if (input_rewind(in, f->e) < 0)
 		return -(int)f->e->code;
 	f->is_behind = false;
@@ -575,7 +575,7 @@ int firefox_read(struct input *in, struct foreign *to, struct err *e)
 	if (status == 0 && !f.has_unit)
 		status = err_set(e, ERR_BAD_FILE, "it holds no samples");
 	if (status == 0 && f.n_left_out) {
-		snprintf(note, sizeof note, "%u threads weighed by something else were left out",
+		snprintf(note, sizeof note, "%u threads with another kind of weight were left out",
 			f.n_left_out);
 		foreign_note(to, note);
 	}

@@ -146,7 +146,7 @@ static int read(struct input *in, struct foreign *to, struct err *e)
 	int status = input_load(in, &f.bytes, FILE_MOST, e);
 
 	if (status == 0 && !recognise(buf_str(&f.bytes), f.bytes.n))
-		status = err_set(e, ERR_BAD_FILE, "its head is no CPU profile's");
+		status = err_set(e, ERR_BAD_FILE, "its header is not that of a CPU profile");
 	if (status == 0)
 		status = find_maps(&f, e);
 	if (status == 0) {

@@ -90,8 +90,7 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 
 	if (!l || !l->is_timed)
 		return err_set(e, ERR_USAGE,
-			"a .lprof file counts and times lines, and this recording %s: it needs "
-			"leadline run --lines",
+			"a .lprof file counts and times lines, and this recording %s: it needs leadline run --lines",
 			l ? "has no times" : "has none");
 	if (out->options->filter && pattern_new(&pattern, out->options->filter, e) < 0)
 		return err_note(e, "--filter");
@@ -202,7 +201,7 @@ static int read_stats(
 			timings->items[i + 1]->kind == PICKLE_LIST ? timings->items[i + 1]->n : 0;
 		if (n_lines > n_bytes ||
 			!read_function(to, timings->items[i], timings->items[i + 1], unit_s))
-			return err_set(e, ERR_BAD_FILE, "entry %u is no function with its lines",
+			return err_set(e, ERR_BAD_FILE, "entry %u is not a function with its lines",
 				i / 2 + 1);
 	}
 	return 0;

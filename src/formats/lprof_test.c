@@ -15,21 +15,18 @@
 
 /* LineStats({("a.py", 1, "f"): [(3, 1, 500), (4, 101, 70000)], ("a.py", 7, "g"): [(9, 4, 2)]}, 1e-06) as
  * line_profiler 5 on CPython 3.13 pickles it (protocol 5). */
-static const char recent[] = "\x80\x05\x95\x8d\0\0\0\0\0\0\0\x8c\x1bline_profiler.line_"
-			     "profiler\x94\x8c\tLineStats\x94\x93\x94)"
-			     "\x81\x94}\x94(\x8c\x07timings\x94}\x94(\x8c\x04"
-			     "a.py\x94K\x01\x8c\x01"
-			     "f\x94\x87\x94]\x94(K\x03K\x01M\xf4\x01\x87\x94K\x04"
-			     "KeJp\x11\x01\0\x87\x94"
-			     "eh\x07K\x07\x8c\x01g\x94\x87\x94]\x94K\tK\x04K\x02\x87\x94"
-			     "au\x8c\x04unit\x94G>\xb0\xc6\xf7\xa0\xb5\xed\x8dub.";
+static const char recent[] =
+	"\x80\x05\x95\x8d\0\0\0\0\0\0\0\x8c\x1bline_profiler.line_profiler\x94\x8c\tLineStats\x94\x93\x94)"
+	"\x81\x94}\x94(\x8c\x07timings\x94}\x94(\x8c\x04"
+	"a.py\x94K\x01\x8c\x01"
+	"f\x94\x87\x94]\x94(K\x03K\x01M\xf4\x01\x87\x94K\x04KeJp\x11\x01\0\x87\x94"
+	"eh\x07K\x07\x8c\x01g\x94\x87\x94]\x94K\tK\x04K\x02\x87\x94"
+	"au\x8c\x04unit\x94G>\xb0\xc6\xf7\xa0\xb5\xed\x8dub.";
 
 /* The same shape as versions under Python 2 wrote it: protocol 2, numbered memo, byte strings. */
 static const char old[] =
 	"\x80\x02"
-	"c_line_profiler\nLineStats\nq\x01)\x81q\x02}q\x03(U\x04unitq\x04G>"
-	"\xb0\xc6\xf7\xa0\xb5\xed\x8dU\x07timingsq\x05}q\x06"
-	"U\x04"
+	"c_line_profiler\nLineStats\nq\x01)\x81q\x02}q\x03(U\x04unitq\x04G>\xb0\xc6\xf7\xa0\xb5\xed\x8dU\x07timingsq\x05}q\x06U\x04"
 	"a.pyq\x07K\x01U\x01"
 	"fq\x08\x87q\t]q\n(K\x03K\x01M\xf4\x01\x87q\x0bK\x04KeJp\x11\x01\0\x87q\x0c"
 	"esub.";
@@ -128,13 +125,13 @@ static void nothing_but_data_is_obeyed(void **state)
 	refuse("cx\nLineStats\n)R.", 17, "an instruction that such files do not have");
 	refuse("K\x01"
 	       "b.",
-		4, "a state for what is no object");
+		4, "a state for something that is not an object");
 	refuse("h\x05.", 3, "a reference to nothing");
 	refuse("]K\x01K\x02u.", 7, "needs a mark");
 	refuse("(K\x01"
 	       "e.",
-		5, "no list or dict");
-	refuse("}(K\x01u.", 6, "no list or dict");
+		5, "not a list or dict");
+	refuse("}(K\x01u.", 6, "not a list or dict");
 	refuse("\x87.", 2, "has none");
 	refuse("X\xff\xff\xff\x7f.", 6, "larger than the file");
 	refuse("\x8a\x09\1\2\3\4\5\6\7\1\1.", 12, "too large");

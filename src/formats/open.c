@@ -78,9 +78,9 @@ int format_read_fd(
 static int unknown(const struct opened *o, bool is_empty, struct err *e)
 {
 	return err_set(e, ERR_BAD_FILE,
-		is_empty ? "%s: the file is empty"
-			 : "%s: neither a recording nor another profiler's file that leadline can "
-			   "read",
+		is_empty
+			? "%s: the file is empty"
+			: "%s: neither a recording nor another profiler's file that leadline can read",
 		o->path);
 }
 
@@ -228,8 +228,7 @@ int opened_reader(struct opened *o, struct reader **ret, struct err *e)
 {
 	if (!o->reader && !o->ops)
 		return err_set(e, ERR_USAGE,
-			"%s holds benchmark results, not a profile; leadline report and view show "
-			"them",
+			"%s holds benchmark results, not a profile; leadline report and view show them",
 			o->path);
 	if (!o->reader && op_stacks_open(&o->reader, o->ops, o->path, e) < 0)
 		return -(int)e->code;

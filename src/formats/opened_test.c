@@ -22,10 +22,9 @@
 
 static const char torch[] =
 	"{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,"
-	"\"tid\":1,\"ts\":1,\"dur\":2},{\"ph\":\"X\",\"name\":\"mine\",\"pid\":1,\"tid\":1,"
-	"\"ts\":0,\"dur\":9}]}";
-static const char spans[] = "[{\"ph\":\"B\",\"name\":\"f\",\"pid\":1,\"tid\":1,\"ts\":1},"
-			    "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":3}]";
+	"\"tid\":1,\"ts\":1,\"dur\":2},{\"ph\":\"X\",\"name\":\"mine\",\"pid\":1,\"tid\":1,\"ts\":0,\"dur\":9}]}";
+static const char spans[] =
+	"[{\"ph\":\"B\",\"name\":\"f\",\"pid\":1,\"tid\":1,\"ts\":1},{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":3}]";
 static const char results[] =
 	"{\"benchmarks\":[{\"metadata\":{\"name\":\"a\"},\"runs\":[{\"values\":[1.5]}]}]}";
 
@@ -170,14 +169,14 @@ static void what_is_of_other_tools_must_be_whole(void **state)
 		"read as a chrome file: byte 45: the file ends before its events do");
 	assert_refused("{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"name\":\"a\"}],\"x\":",
 		"byte 50: the file ends before it should");
-	assert_refused(
-		"{\"traceEvents\":[{\"ph\":\"X\" \"ts\":1}]}", "byte 26: an event is no JSON");
+	assert_refused("{\"traceEvents\":[{\"ph\":\"X\" \"ts\":1}]}",
+		"byte 26: an event is not valid JSON");
 	assert_refused("{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1}{\"ph\":\"X\",\"ts\":1}]}",
 		"byte 33: one comma belongs before an event");
 	assert_refused("{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":nan}]}",
-		"byte 16: an event is no JSON");
-	assert_refused("{\"traceEvents\": {}}", "byte 16: traceEvents is no array");
-	assert_refused("{\"traceEvents\":[7]}", "byte 16: an event is no object");
+		"byte 16: an event is not valid JSON");
+	assert_refused("{\"traceEvents\": {}}", "byte 16: traceEvents is not an array");
+	assert_refused("{\"traceEvents\":[7]}", "byte 16: an event is not an object");
 	assert_refused("{\"traceEvents\":[]}", "it holds no spans");
 }
 

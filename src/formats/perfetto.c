@@ -176,6 +176,6 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 const struct format format_perfetto = {
 	.name = "perfetto",
 	.suffixes = { ".perfetto-trace", ".pftrace" },
-	.summary = "a time line for ui.perfetto.dev: what each thread was in, when",
+	.summary = "a timeline for ui.perfetto.dev: which functions each thread was in, when",
 	.write = write,
 };

@@ -33,8 +33,7 @@ static int start_dot(int in, int out, pid_t *ret, struct err *e)
 		return 0;
 	if (status == ENOENT)
 		return err_set(e, ERR_NOT_FOUND,
-			"PNGs are drawn by Graphviz' dot, which is not installed; the format "
-			"callgraph writes an SVG without it");
+			"PNGs are drawn by Graphviz' dot, which is not installed; the format callgraph writes an SVG without it");
 	errno = status;
 	return err_errno(e, ERR_SYSTEM, "dot");
 }
@@ -98,7 +97,7 @@ static int write_png(struct selection *s, struct sink *out, struct err *e)
 const struct format format_png = {
 	.name = "png",
 	.suffixes = { ".png" },
-	.summary = "the call graph as a PNG, where Graphviz is installed",
+	.summary = "the call graph as a PNG, if Graphviz is installed",
 	.takes_totals = true,
 	.is_graph = true,
 	.write = write_png,

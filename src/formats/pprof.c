@@ -256,7 +256,7 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 const struct format format_pprof = {
 	.name = "pprof",
 	.suffixes = { ".pb.gz", ".pprof", ".pprof.gz" },
-	.summary = "for go tool pprof and all that reads profile.proto",
+	.summary = "for go tool pprof and everything that reads profile.proto",
 	.recognise = pprof_recognise,
 	.read = pprof_read,
 	.write = write,

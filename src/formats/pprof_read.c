@@ -126,7 +126,7 @@ static int read_tables(struct file *f)
 		if (m.type == PB_VARINT && m.number == PROFILE_DEFAULT_SAMPLE_TYPE)
 			f->default_type = m.value;
 	}
-	return at.is_bad ? bad(f, "it is cut off, or no profile.proto") : 0;
+	return at.is_bad ? bad(f, "it is cut off, or not a profile.proto") : 0;
 }
 
 /* ---- which value ----------------------------------------------------------------------------- */
@@ -328,7 +328,7 @@ static int add_sample(struct file *f, const struct pb_field *m)
 		at.is_bad |= packed.is_bad;
 	}
 	if (at.is_bad || n_values != f->types.n)
-		return bad(f, "a sample is cut off or has another number of values");
+		return bad(f, "a sample is cut off or has a different number of values");
 	f->n_negative += value < 0;
 	if (value > 0 && f->leaf_first.n)
 		foreign_weight(f->to, thread_of(f, thread_name, thread_id), stack_of(f), 0,

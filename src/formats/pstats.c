@@ -102,8 +102,7 @@ static int write(struct selection *of, struct sink *out, struct err *e)
 	if (!x || x->unit != UNIT_SECONDS)
 		return err_set(e, ERR_USAGE,
 			x ? "a pstats file holds times, and this file has counts of something else"
-			  : "a pstats file counts calls, and this recording has none: it needs "
-			    "leadline run --trace");
+			  : "a pstats file counts calls, and this recording has none: it needs leadline run --trace");
 	if (out->options->filter && choose_rows(&a, &x, out->options->filter, e) < 0)
 		return err_note(e, "--filter");
 	s = callstats_build(&a, x);
@@ -261,8 +260,8 @@ static int read_stats(
 		if (is_mark(stats->items[i]))
 			foreign_note(to, "calls are samples");
 		else if (!read_function(to, stats->items[i], stats->items[i + 1]))
-			return err_set(e, ERR_BAD_FILE, "entry %u is no function with its counts",
-				i / 2 + 1);
+			return err_set(e, ERR_BAD_FILE,
+				"entry %u is not a function with its counts", i / 2 + 1);
 	}
 	for (uint32_t i = 0; i + 1 < stats->n; i += 2) {
 		if (is_mark(stats->items[i]))
@@ -273,8 +272,8 @@ static int read_stats(
 			return err_set(e, ERR_BAD_FILE,
 				"entry %u: more callers than the file can hold", i / 2 + 1);
 		if (!read_callers(to, stats->items[i], stats->items[i + 1]->items[4]))
-			return err_set(
-				e, ERR_BAD_FILE, "entry %u has a caller that is none", i / 2 + 1);
+			return err_set(e, ERR_BAD_FILE,
+				"entry %u has a caller that is not a function", i / 2 + 1);
 	}
 	return 0;
 }

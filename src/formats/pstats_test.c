@@ -132,11 +132,11 @@ static void what_is_written_is_read_back(void **state)
 
 /* marshal.dumps({f: (1, 1, 0.5, 0.5, {f: (1, 1, 0.5, 0.5)})}, 4) of CPython 3.13, f = ("f.py", 3, "g"):
  * parts that come again are references. */
-static const char referring[] = "{\xa9\x03\xfa\x04"
-				"f.py\xe9\x03\0\0\0\xda\x01g)\x05\xe9\x01\0\0\0r\x04\0\0\0"
-				"\xe7\0\0\0\0\0\0\xe0?r\x05\0\0\0{r\0\0\0\0"
-				")\x04r\x04\0\0\0r\x04\0\0\0r\x05\0\0\0r\x05\0\0\0"
-				"00";
+static const char referring[] =
+	"{\xa9\x03\xfa\x04"
+	"f.py\xe9\x03\0\0\0\xda\x01g)\x05\xe9\x01\0\0\0r\x04\0\0\0\xe7\0\0\0\0\0\0\xe0?r\x05\0\0\0{r\0\0\0\0"
+	")\x04r\x04\0\0\0r\x04\0\0\0r\x05\0\0\0r\x05\0\0\0"
+	"00";
 
 static void references_are_followed(void **state)
 {
@@ -194,8 +194,7 @@ static void what_profiles_do_not_hold_is_refused(void **state)
 	refuse("\xa9\x01r\0\0\0\0", 7, "a reference to nothing"); /* to itself */
 	refuse("(\1\0\0\0g12", 8, "middle of a value");
 	refuse("[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0"
-	       "[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0"
-	       "[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0N",
+	       "[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0[\x01\0\0\0N",
 		91, "nested too deeply");
 	refuse("l\xff\xff\xff\x7f\1\0", 7, "a number that is too large");
 	refuse("{N0", 3, "a key without its value");
@@ -206,10 +205,9 @@ static void what_profiles_do_not_hold_is_refused(void **state)
 static void numbers_of_all_versions_are_read(void **state)
 {
 	/* 'l' with 5 digits of 15 bits, negative; 'I'; 'f' as text; Python 2's interned 't' and 'R'. */
-	static const char bytes[] = "(\x06\0\0\0l\xfe\xff\xff\xff\x01\0\x01\0"
-				    "I\0\0\0\0\x01\0\0\0"
-				    "f\x03"
-				    "0.5t\x02\0\0\0abR\0\0\0\0l\x05\0\0\0\0\0\0\0\0\0\0\0\x01\0";
+	static const char bytes[] =
+		"(\x06\0\0\0l\xfe\xff\xff\xff\x01\0\x01\0I\0\0\0\0\x01\0\0\0f\x03"
+		"0.5t\x02\0\0\0abR\0\0\0\0l\x05\0\0\0\0\0\0\0\0\0\0\0\x01\0";
 	const struct marshal_value *v;
 	struct arena a = ARENA_INIT;
 	struct err e = ERR_INIT;

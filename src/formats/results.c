@@ -215,8 +215,7 @@ static int end_benchmark(struct file *f)
 		end_command(f);
 	if (!f->processes.n)
 		return wrong(f,
-			"a benchmark without its values; pytest-benchmark keeps them with "
-			"--benchmark-save-data or --benchmark-json");
+			"a benchmark without its values; pytest-benchmark keeps them with --benchmark-save-data or --benchmark-json");
 	s->n = f->processes.n;
 	s->processes = arena_copy(f->a, f->processes.v, s->n * sizeof *s->processes);
 	s->is_command = f->is_command;
@@ -366,7 +365,7 @@ static void take_text(struct file *f, enum place place)
 static int take_value(struct file *f, numbers *to, double value)
 {
 	if (!(value >= 0) || isinf(value))
-		return wrong(f, "a value that is negative or beyond all measure");
+		return wrong(f, "a value that is negative or far too large");
 	if (++f->n_values > RESULTS_VALUES)
 		return err_set(f->e, ERR_BAD_FILE, "more than %d values", RESULTS_VALUES);
 	vec_push(to, value);
@@ -555,15 +554,14 @@ static int read_input(struct file *f, struct input *in)
 	f->to->format = format_of(head, n);
 	if (!f->to->format)
 		return err_set(f->e, ERR_BAD_FILE,
-			"no results of leadline bench -o, pyperf, pytest-benchmark or hyperfine "
-			"(profiles are compared by leadline diff)");
+			"no results of leadline bench -o, pyperf, pytest-benchmark or hyperfine (profiles are compared by leadline diff)");
 	json_reader_init(&f->r, input_fill, in);
 	status = read_tokens(f);
 	json_reader_done(&f->r);
 	if (status < 0 && input_error(in, &why) < 0)
 		*f->e = why;
 	if (status == 0 && !f->benchmarks.n)
-		status = err_set(f->e, ERR_BAD_FILE, "no benchmark is in it");
+		status = err_set(f->e, ERR_BAD_FILE, "it holds no benchmarks");
 	return status;
 }
 
@@ -643,7 +641,7 @@ int results_of_recording(
 		if (!all->n)
 			status = err_set(e, ERR_BAD_FILE, "%s",
 				damage_describe(&r->damage, damage) ? damage
-								    : "no benchmark is in it");
+								    : "it holds no benchmarks");
 	}
 	if (status == 0) {
 		damage_describe(&r->damage, damage);

@@ -42,13 +42,10 @@ static struct opened opened(const char *text)
 static const char pyperf[] =
 	"{\"benchmarks\":[{\"metadata\":{\"name\":\"a\",\"loops\":8},\"runs\":["
 	"{\"metadata\":{\"date\":\"2026-01-31 12:00:00.500000\"},\"warmups\":[[1,9.0],[2,8.0]]},"
-	"{\"metadata\":{\"mem_max_rss\":4096},\"values\":[1.5,2.5],\"warmups\":[[8,7.0]]},"
-	"{\"values\":[3]}]},"
-	"{\"runs\":[{\"metadata\":{\"loops\":2},\"values\":[0.25]}]}],"
-	"\"metadata\":{\"name\":\"b\",\"loops\":16,\"hostname\":\"h\",\"cpu_model_name\":\"c\","
+	"{\"metadata\":{\"mem_max_rss\":4096},\"values\":[1.5,2.5],\"warmups\":[[8,7.0]]},{\"values\":[3]}]},"
+	"{\"runs\":[{\"metadata\":{\"loops\":2},\"values\":[0.25]}]}],\"metadata\":{\"name\":\"b\",\"loops\":16,\"hostname\":\"h\",\"cpu_model_name\":\"c\","
 	"\"python_implementation\":\"cpython\",\"python_version\":\"3.13.0 (64-bit)\","
-	"\"commit_id\":\"abc\",\"unit\":\"second\",\"timer\":{\"x\":[1,{\"name\":2}]}},"
-	"\"version\":\"1.0\"}";
+	"\"commit_id\":\"abc\",\"unit\":\"second\",\"timer\":{\"x\":[1,{\"name\":2}]}},\"version\":\"1.0\"}";
 
 static void pyperf_runs_are_processes(void **state)
 {
@@ -93,13 +90,9 @@ static void pytest_tests_of_one_name_are_told_apart(void **state)
 {
 	struct opened o = opened(
 		"{\"machine_info\":{\"node\":\"h\",\"cpu\":{\"brand_raw\":\"c\"}},\"benchmarks\":["
-		"{\"name\":\"t\",\"fullname\":\"a.py::t\",\"stats\":{\"data\":[1,2],\"iterations\":"
-		"5}},"
-		"{\"name\":\"t\",\"fullname\":\"b.py::t\",\"stats\":{\"data\":[3],\"iterations\":1}"
-		"},"
-		"{\"name\":\"u\",\"fullname\":\"b.py::u\",\"stats\":{\"data\":[4],\"iterations\":1}"
-		"}],"
-		"\"datetime\":\"2026-01-31T13:00:00+01:00\"}");
+		"{\"name\":\"t\",\"fullname\":\"a.py::t\",\"stats\":{\"data\":[1,2],\"iterations\":5}},"
+		"{\"name\":\"t\",\"fullname\":\"b.py::t\",\"stats\":{\"data\":[3],\"iterations\":1}},"
+		"{\"name\":\"u\",\"fullname\":\"b.py::u\",\"stats\":{\"data\":[4],\"iterations\":1}}],\"datetime\":\"2026-01-31T13:00:00+01:00\"}");
 
 	(void)state;
 	assert_int_equal(o.status, 0);
@@ -150,17 +143,17 @@ static void what_makes_no_sense_is_refused_in_one_line(void **state)
 	(void)state;
 	refused("", "no results of leadline bench");
 	refused("{\"results\":[1]}", "no results of leadline bench");
-	refused("{\"benchmarks\":[]}", "no benchmark is in it");
+	refused("{\"benchmarks\":[]}", "it holds no benchmarks");
 	refused("{\"benchmarks\":[{\"runs\":[]}]}", "byte 26: a benchmark without its values");
 	refused("{\"machine_info\":{},\"benchmarks\":[{\"stats\":{\"min\":1}}]}",
 		"--benchmark-save-data");
 	refused("{\"benchmarks\":[{\"runs\":[{\"values\":[-1]}]}]}", "negative");
-	refused("{\"benchmarks\":[{\"runs\":[{\"values\":[1e999]}]}]}", "beyond");
+	refused("{\"benchmarks\":[{\"runs\":[{\"values\":[1e999]}]}]}", "far too large");
 	refused("{\"benchmarks\":[{\"runs\":[{\"values\":[\"1\",null]}]}]}", "expected a number");
 	refused("{\"benchmarks\":[{\"runs\":[{\"values\":[1", "but the input ends");
 	/* keys that look like paths */
 	refused("{\"benchmarks\":1,\"benchmarks[].name\":\"x\",\"benchmarks[]\":{}}",
-		"no benchmark is in it");
+		"it holds no benchmarks");
 }
 
 static void other_commands_are_told_what_it_is(void **state)

@@ -354,8 +354,8 @@ int spans_build_time(struct spans **ret, struct arena *a, struct selection *of, 
 	if (status < 0 || (*ret)->stacks->unit == UNIT_SECONDS)
 		return status;
 	spans_close(*ret, e);
-	return err_set(
-		e, ERR_USAGE, "a trace in time cannot be made of a file whose values are not time");
+	return err_set(e, ERR_USAGE,
+		"a timeline needs times, and the values of this file are something else");
 }
 
 int spans_close(struct spans *s, struct err *e)

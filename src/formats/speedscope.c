@@ -203,7 +203,7 @@ static int write_evented(struct selection *s, struct sink *out, struct err *e)
 const struct format format_speedscope = {
 	.name = "speedscope",
 	.suffixes = { ".speedscope.json", ".speedscope" },
-	.summary = "for speedscope: samples in the order of time, a profile per thread",
+	.summary = "for speedscope: samples in time order, one profile per thread",
 	.recognise = speedscope_recognise,
 	.read = speedscope_read,
 	.write = write_sampled,

@@ -166,7 +166,7 @@ static int read_shared(struct file *f)
 		if (f->e->code || t != JSON_ARRAY_END)
 			return f->e->code ? -(int)f->e->code
 					  : err_set(f->e, ERR_BAD_FILE,
-						    "byte %" PRIu64 ": a frame is no object",
+						    "byte %" PRIu64 ": a frame is not an object",
 						    json_offset(&f->r));
 		f->has_frames = true;
 	}
@@ -258,7 +258,7 @@ static int read_samples(struct file *f, struct profile *p)
 		return -(int)f->e->code;
 	return t == JSON_ARRAY_END
 		? 0
-		: err_set(f->e, ERR_BAD_FILE, "byte %" PRIu64 ": a sample is no array",
+		: err_set(f->e, ERR_BAD_FILE, "byte %" PRIu64 ": a sample is not an array",
 			  json_offset(&f->r));
 }
 
@@ -345,7 +345,8 @@ static int take_event(struct file *f, struct profile *p, size_t *depth)
 		return -(int)f->e->code;
 	if (at < p->last)
 		return err_set(f->e, ERR_BAD_FILE,
-			"byte %" PRIu64 ": an event lies before the last", json_offset(&f->r));
+			"byte %" PRIu64 ": an event comes before the previous one",
+			json_offset(&f->r));
 	if (*depth && at > p->last) {
 		struct item x = { f->stacks.v[*depth - 1], p->last, at - p->last };
 
@@ -381,7 +382,7 @@ static int read_events(struct file *f, struct profile *p)
 		return -(int)f->e->code;
 	return t == JSON_ARRAY_END
 		? 0
-		: err_set(f->e, ERR_BAD_FILE, "byte %" PRIu64 ": an event is no object",
+		: err_set(f->e, ERR_BAD_FILE, "byte %" PRIu64 ": an event is not an object",
 			  json_offset(&f->r));
 }
 
@@ -466,8 +467,8 @@ static int read_profiles(struct file *f)
 			return -(int)f->e->code;
 	if (f->e->code || t == JSON_ARRAY_END)
 		return -(int)f->e->code;
-	return err_set(
-		f->e, ERR_BAD_FILE, "byte %" PRIu64 ": a profile is no object", json_offset(&f->r));
+	return err_set(f->e, ERR_BAD_FILE, "byte %" PRIu64 ": a profile is not an object",
+		json_offset(&f->r));
 }
 
 /* Returns 1 where profiles stand before the frames they need. */

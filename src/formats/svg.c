@@ -52,14 +52,11 @@ void svg_begin(struct buf *out, double width, double height, const char *title)
 {
 	buf_printf(out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
-		"viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n<title>",
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n<title>",
 		width, height, width, height);
 	svg_text(out, title, SIZE_MAX);
 	buf_adds(out,
-		"</title>\n<style>text{font-family:'DejaVu Sans "
-		"Mono',ui-monospace,Consolas,Menlo,monospace;font-size:11px;fill:#111;pointer-"
-		"events:none}.t{font-size:14px;font-weight:bold}.d{fill:#555}.b{fill:#fff}rect:"
-		"hover{stroke:#000;stroke-width:1.5}</style>\n"
+		"</title>\n<style>text{font-family:'DejaVu Sans Mono',ui-monospace,Consolas,Menlo,monospace;font-size:11px;fill:#111;pointer-"
+		"events:none}.t{font-size:14px;font-weight:bold}.d{fill:#555}.b{fill:#fff}rect:hover{stroke:#000;stroke-width:1.5}</style>\n"
 		"<rect class=\"b\" width=\"100%\" height=\"100%\"/>\n");
 }

@@ -43,8 +43,7 @@ int format_accepts(
 		return 0;
 	return err_set(e, ERR_USAGE,
 		f->choice == FORMAT_OF_LINES
-			? "%s holds counted lines: only --thread, --process and --filter apply to "
-			  "it, not %s"
+			? "%s holds counted lines: only --thread, --process and --filter apply to it, not %s"
 			: "%s covers the whole recording: %s does not apply to it",
 		f->name, option);
 }
@@ -69,13 +68,11 @@ static int check_contents(const struct format *f, struct recording *r, struct er
 		return 0;
 	if (has_ops)
 		return err_set(e, ERR_USAGE,
-			"%s needs stacks, and the recording holds operators; write torch-trace "
-			"instead",
+			"%s needs stacks, and the recording holds operators; write torch-trace instead",
 			f->name);
 	if (has_totals && !f->takes_totals)
 		return err_set(e, ERR_USAGE,
-			"%s needs stacks, and this kind of file only says who called whom; write "
-			"svg, dot or pstats instead",
+			"%s needs stacks, and this kind of file only says who called whom; write svg, dot or pstats instead",
 			f->name);
 	return 0;
 }

@@ -53,7 +53,7 @@ static int parse_state(const struct params *p, enum stacks_state *ret, struct er
 		*ret = (enum stacks_state)i;
 		return 0;
 	}
-	return err_set(e, ERR_USAGE, "state wants wall, cpu, gil or wait, not '%.100s'", word);
+	return err_set(e, ERR_USAGE, "state must be wall, cpu, gil or wait, not '%.100s'", word);
 }
 
 static const char *text_of(const struct params *p, const char *name)

@@ -147,7 +147,7 @@ static void take_tree(
 			return;
 		if (result == TOO_LARGE)
 			continue;
-		snprintf(words, sizeof words, "%s: boxes under %.2g %% of it", what, 50 / w);
+		snprintf(words, sizeof words, "%s: boxes narrower than %.2g %%", what, 50 / w);
 		if (m->is_cut)
 			drop(m, words);
 		return;
@@ -247,8 +247,7 @@ static void take_functions(struct maker *m, const struct profile *p)
 		else
 			n_dropped++;
 	if (n_dropped || n < p->n_functions) {
-		snprintf(words, sizeof words,
-			"callers, callees and bytecode of functions: those of %zu",
+		snprintf(words, sizeof words, "callers, callees and bytecode of %zu functions",
 			n_dropped + (p->n_functions - n));
 		drop(m, words);
 	}
@@ -278,7 +277,7 @@ static void take_torch(struct maker *m)
 
 	for (size_t i = 0; i < sizeof panes / sizeof *panes; i++) {
 		snprintf(key, sizeof key, "&what=%s", panes[i]);
-		snprintf(words, sizeof words, "%s of PyTorch", panes[i]);
+		snprintf(words, sizeof words, "PyTorch %s", panes[i]);
 		if (TAKE(m, "torch", key, 0.5, { "what", panes[i] }) == TOO_LARGE)
 			drop(m, words);
 	}
@@ -286,7 +285,7 @@ static void take_torch(struct maker *m)
 		    { "flows", "1" }) == TOO_LARGE &&
 		TAKE(m, "torch", "&what=timeline", 0.3, { "what", "timeline" }, { "px", "400" }) ==
 			TOO_LARGE)
-		drop(m, "timeline of PyTorch");
+		drop(m, "PyTorch timeline");
 }
 
 /* What is needed to look at anything; false when not even that fits. */
@@ -318,7 +317,7 @@ static int take_recording(struct maker *m, struct err *e)
 
 	if (!take_first(m))
 		return err_set(e, ERR_USAGE,
-			"--max-size is too small: not even an overview fits; 1MB is a good least");
+			"--max-size is too small for even the overview: allow at least 1MB");
 	if (!m->library->recordings.v[m->r]->usage)
 		return 0;
 	snprintf(number, sizeof number, "%zu", m->r);
@@ -339,7 +338,7 @@ static int take_recording(struct maker *m, struct err *e)
 			{ "direction", "inverted" }, { "only_mine", "1" });
 		take_table(m, "functions", true);
 		take_table(m, "lines", true);
-		TAKE_TREE(m, "&direction=time", "order of time", { "direction", "time" });
+		TAKE_TREE(m, "&direction=time", "time order", { "direction", "time" });
 		take_functions(m, &copy);
 		take_threads(m, n_threads);
 		arena_done(&a);
@@ -479,9 +478,9 @@ int onefile_make(
 	if (!n && take(&m, "overview", "", NULL, 0, 1) != TAKEN)
 		status = err_set(e, ERR_USAGE, "--max-size is too small");
 	if (status == 0 && has_ranks(l) && take(&m, "ranks", "", NULL, 0, 1) == TOO_LARGE)
-		buf_adds(dropped, "ranks of PyTorch\n");
+		buf_adds(dropped, "PyTorch ranks\n");
 	if (status == 0 && l->results.n && take(&m, "bench", "", NULL, 0, 1) != TAKEN)
-		buf_adds(dropped, "results of benchmarks\n");
+		buf_adds(dropped, "benchmark results\n");
 	if (status == 0)
 		write_file(&m, out);
 	buf_done(&m.answers);

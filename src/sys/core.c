@@ -271,7 +271,7 @@ static int read_headers(struct core *c, const char *path, struct err *e)
 	if (!read_at(c->fd, 0, &head, sizeof head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
 		return err_set(e, ERR_BAD_CORE, "%s is not a core file", path);
 	if (head.e_ident[EI_CLASS] != ELFCLASS64)
-		return err_set(e, ERR_BAD_CORE, "%s is of a 32-bit program", path);
+		return err_set(e, ERR_BAD_CORE, "%s is from a 32-bit program", path);
 	if (head.e_type != ET_CORE || head.e_phentsize != sizeof(Elf64_Phdr))
 		return err_set(
 			e, ERR_BAD_CORE, "%s is not a core file but a program or library", path);

@@ -44,8 +44,7 @@ static const char question[] =
 	/* torch's version, which importing would take seconds to tell; site is off */
 	"below = '/lib/python%d.%d%s/site-packages' % (sys.version_info[:2] +\n"
 	"    ('t' if 't' in getattr(sys, 'abiflags', '') else '',))\n"
-	"for p in (sys.executable or '').rpartition('/bin/')[0] + below, sys.prefix + below, "
-	"'/usr/lib/python3/dist-packages':\n"
+	"for p in (sys.executable or '').rpartition('/bin/')[0] + below, sys.prefix + below, '/usr/lib/python3/dist-packages':\n"
 	"    try:\n"
 	"        lines = open(p + '/torch/version.py').read(4096).split('\\n')\n"
 	"        found = [x for x in lines if x.startswith('__version__')][0]\n"
@@ -371,8 +370,7 @@ void interpreters_ask(struct interpreter *v, size_t n)
 				continue;
 			if (!who->is_trusted)
 				refuse(who,
-					"not run: it belongs to another user, or anyone may change "
-					"it");
+					"not run: it belongs to another user, or anyone may change it");
 			else if (now_ns >= end_ns)
 				refuse(who, "not run: the others took too long");
 			else

@@ -38,9 +38,8 @@ static void an_answer_is_taken_apart(void **state)
 {
 	char exe[64];
 	struct interpreter i = { 0 };
-	static const char said[] = "a "
-				   "warning\nleadline-torch\t2.13.0+cpu\nleadline-answer\t3.13."
-				   "5\tcpython\t1\t1\t/opt/a b/python3\nbye\n";
+	static const char said[] =
+		"a warning\nleadline-torch\t2.13.0+cpu\nleadline-answer\t3.13.5\tcpython\t1\t1\t/opt/a b/python3\nbye\n";
 
 	(void)state;
 	interpreter_parse(&i, said, strlen(said), exe, sizeof exe);

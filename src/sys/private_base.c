@@ -195,7 +195,7 @@ static const char *why_not_ours(int fd, char *room, size_t size)
 	struct stat st;
 
 	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
-		return "is no folder, or a symbolic link to one";
+		return "is not a folder, or is a symbolic link to one";
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		snprintf(room, size, "cannot be opened (%s)", strerror(errno));
 		return room;
@@ -265,8 +265,7 @@ static int descend(
 	if (fd >= 0)
 		close(fd);
 	return err_set(e, ERR_SYSTEM,
-		"%s %s, but must be a folder of yours alone (mode 0700): remove it, or name a "
-		"folder of your own in XDG_RUNTIME_DIR",
+		"%s %s, but must be a folder of yours alone (mode 0700): remove it, or name a folder of your own in XDG_RUNTIME_DIR",
 		b->path, why);
 }
 

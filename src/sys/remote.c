@@ -166,11 +166,10 @@ int remote_explain(pid_t pid, struct err *e)
 	if (privilege_has(&own, CAP_SYS_PTRACE)) {
 		if (!is_same_namespace(pid, "user"))
 			return err_set(e, ERR_NO_PERMISSION,
-				"may not read the memory of process %d: it is of another user "
-				"namespace, where our CAP_SYS_PTRACE does not count",
+				"may not read the memory of process %d: it is in another user namespace, where leadline's CAP_SYS_PTRACE does not count",
 				(int)pid);
 		return err_set(e, ERR_NO_PERMISSION,
-			"may not read the memory of process %d although we have CAP_SYS_PTRACE: %s",
+			"may not read the memory of process %d although leadline has CAP_SYS_PTRACE: %s",
 			(int)pid,
 			own.seccomp == SECCOMP_FILTERED
 				? "a seccomp filter of this container may forbid it"
@@ -178,26 +177,22 @@ int remote_explain(pid_t pid, struct err *e)
 	}
 	if (target.uid != own.uid)
 		return err_set(e, ERR_NO_PERMISSION,
-			"may not read the memory of process %d: it is of uid %u, we are uid %u, "
-			"and CAP_SYS_PTRACE is missing",
+			"may not read the memory of process %d: it belongs to uid %u, leadline runs as uid %u, and CAP_SYS_PTRACE is missing",
 			(int)pid, target.uid, own.uid);
 	if (!is_dumpable(pid, own.uid))
 		return err_set(e, ERR_NO_PERMISSION,
-			"may not read the memory of process %d: its program may not be dumped "
-			"(set-uid, or only executable), and CAP_SYS_PTRACE is missing",
+			"may not read the memory of process %d: its program may not be dumped (set-uid, or only executable), and CAP_SYS_PTRACE is missing",
 			(int)pid);
 	if (own.yama_scope > 0)
 		return err_set(e, ERR_NO_PERMISSION,
-			"may not read the memory of process %d: kernel.yama.ptrace_scope is %d "
-			"(%s); start it with \"leadline run\", or get CAP_SYS_PTRACE",
+			"may not read the memory of process %d: kernel.yama.ptrace_scope is %d (%s); start it with \"leadline run\", or get CAP_SYS_PTRACE",
 			(int)pid, own.yama_scope, privilege_yama_meaning(own.yama_scope));
 	if (target.capabilities & ~own.capabilities)
 		return err_set(e, ERR_NO_PERMISSION,
-			"may not read the memory of process %d: it has capabilities that we do not "
-			"have, and CAP_SYS_PTRACE is missing",
+			"may not read the memory of process %d: it has capabilities that leadline lacks, and CAP_SYS_PTRACE is missing",
 			(int)pid);
 	return err_set(e, ERR_NO_PERMISSION,
-		"may not read the memory of process %d of our own user: %s", (int)pid,
+		"may not read the memory of process %d, which has the same user: %s", (int)pid,
 		own.seccomp == SECCOMP_FILTERED ? "a seccomp filter may forbid it"
 						: "a security module may forbid it");
 }

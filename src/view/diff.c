@@ -224,8 +224,7 @@ static void print_legend(const struct diff *d, const struct diff_view *v, struct
 	buf_printf(&text,
 		"self: change in self time from A to B; total: including what it calls; ·: within "
 		"the noise; ±: 95 %% interval, from %s and the %s by which runs differ anyway "
-		"(--noise). ▲ ▼ stand out: by chance, 1 in 100 comparisons of equal programs shows "
-		"any.",
+		"(--noise). ▲ ▼ stand out: by chance, 1 in 100 comparisons of equal programs shows any.",
 		d->is_timed ? "samples by blocks of time" : "the number of samples",
 		units_format(noise, UNIT_SHARE, v->noise));
 	buf_addc(out, '\n');

@@ -82,11 +82,11 @@ static void print_one(
 	print_head(f, number, colour, width, out);
 	print_place(f, out);
 	add_sentence(&text, f->evidence);
-	buf_printf(&text, "To do: %s. ", f->change);
+	buf_printf(&text, "Change: %s. ", f->change);
 	add_saving(&text, &f->saving);
 	style_wrap(out, buf_str(&text), INDENT, width);
 	buf_clear(&text);
-	buf_printf(&text, "Shown by: %s", f->proof.shows);
+	buf_printf(&text, "See it: %s", f->proof.shows);
 	style_wrap(out, buf_str(&text), INDENT, width);
 	buf_done(&text);
 }

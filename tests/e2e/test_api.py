@@ -150,9 +150,9 @@ s.save("x.lead")
 """)
     lines = out.splitlines()
     assert lines[0] == "7 nothing was recorded yet: call start(), or use it with 'with'"
-    assert lines[1].startswith("2 --rate wants a number")
+    assert lines[1].startswith("2 --rate expects a number")
     assert lines[2] == "5 cannot create /no/such/folder/x.lead: No such file or directory"
-    assert lines[3] == "7 this recorder records already"
+    assert lines[3] == "7 this recorder is already recording"
     assert lines[4] == "5 cannot write /no/such/folder/x.lead: No such file or directory"
     assert lines[5].startswith("2 report: ") and "samples" in lines[5] and "/proc/" not in lines[5]
     assert lines[6] == "2 report: unknown option --nonsense"
@@ -278,7 +278,7 @@ sys.setprofile(lambda *args: None)
 says(leadline.Tracer().enable)
 sys.setprofile(None)
 """)
-    assert out.splitlines() == ["another tracer is active", "leadline reads its own clock: it takes no timer",
+    assert out.splitlines() == ["another tracer is active", "leadline uses its own clock: timer is not supported",
                                 "calls cannot be traced: the program has set a profile function of its own"]
 
 
@@ -425,7 +425,7 @@ for wrong in ((), (len,)):
     assert [[6, 1], [7, 6], [8, 5], [9, 1]] == json.loads(lines[-5])
     assert json.loads(lines[-4]) == [["total", 2], ["twice", 1]]
     assert [line for line, _ in json.loads(lines[-3])][:2] == [17, 18]
-    assert lines[-2] == lines[-1] == "lines() wants Python functions, methods or classes of which to count the lines"
+    assert lines[-2] == lines[-1] == "lines() expects Python functions, methods or classes"
 
 
 # ---- a leadline of another version ------------------------------------------------------------------------------

@@ -182,7 +182,7 @@ def test_the_parent_of_all_that_have_the_name(tool, python, tmp_path):
     (["0"], 5, "there is no process 0"),
     (["999999999"], 5, "there is no process 999999999"),
     (["99999999999999999999"], 5, "there is no process"),
-    (["--rate=0", "1"], 2, "--rate wants"),
+    (["--rate=0", "1"], 2, "--rate expects"),
     (["--single", "--tree", "1"], 2, "cannot be combined"),
     (["--duration", "soon", "1"], 2, "--duration wants"),
 ])

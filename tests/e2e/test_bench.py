@@ -97,7 +97,7 @@ def test_a_function_is_imported_from_here(tool):
     r, (b,) = bench(tool, "--processes", 2, "--time", 0.1, "mine:work", cwd=tool.tmp)
     assert b["metadata"]["name"] == "mine:work"
     r = tool("bench", "mine:other", cwd=tool.tmp)
-    assert r.returncode == 8 and "wants arguments" in r.stderr and "mine:other cannot be called" in r.stderr
+    assert r.returncode == 8 and "needs arguments" in r.stderr and "mine:other cannot be called" in r.stderr
     r = tool("bench", "mine:nothing", cwd=tool.tmp)
     assert r.returncode == 8 and "cannot be imported" in r.stderr
 
@@ -360,7 +360,7 @@ def test_a_command_that_fails_in_a_later_run_keeps_the_earlier_ones(tool):
     (["-n", "0", "pass"], 2, "at least 1"),
     (["--pin", "4000", "pass"], 2, "CPUs that can be used here"),
     ([], 2, "nothing to time"),
-    (["-L", "n"], 2, "-L wants a value: -L NAME VALUES"),
+    (["-L", "n"], 2, "-L expects a value: -L NAME VALUES"),
     (["-P", "n", "5", "1", "-c", "true"], 2, "the range is empty"),
     (["-P", "n", "a", "b", "-c", "true"], 2, "LOW and HIGH must be numbers"),
     (["-D", "2", "-c", "true"], 2, "-D needs -P"),
@@ -756,7 +756,7 @@ def test_two_revisions_run_in_checkouts_of_their_own(tool):
     (["-c", "true", "-c", "false"], 8, "'false' exited with status 1"),
     (["1/0", "pass"], 8, "A: the statement failed"),
     (["pass", "1/0"], 8, "B: the statement failed"),
-    (["--fail-if-slower", "much", "a", "b"], 2, "wants a percentage"),
+    (["--fail-if-slower", "much", "a", "b"], 2, "expects a percentage"),
     (["--rev", "x", "true"], 2, "given twice"),
 ])
 def test_bad_comparisons_get_a_line_and_a_status(tool, args, status, words):
@@ -907,7 +907,7 @@ except leadline.Error as e:
     r = subprocess.run(require(label).command("-c", code), capture_output=True, text=True,
                        env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "LEADLINE_BINARY": tool.binary})
     assert r.returncode == 0, r.stderr
-    assert r.stdout.startswith("refused: they take no time")
+    assert r.stdout.startswith("refused: they are too short")
 
 
 @pytest.mark.parametrize("label", IN_PLACE)

@@ -132,7 +132,7 @@ def test_instructions_of_chosen_functions_with_timed_lines(label):
 def test_what_it_wants_is_said():
     for what in ("--count=opcode", "--count=lines,,", "--count=calls;lines"):
         r = subprocess.run([LEADLINE, "run", what, "x.py"], capture_output=True, text=True, check=False, timeout=SECONDS)
-        assert r.returncode == 125 and "--count wants calls, lines or opcodes" in r.stderr, r
+        assert r.returncode == 125 and "--count expects calls, lines or opcodes" in r.stderr, r
 
 
 SHOWN = """

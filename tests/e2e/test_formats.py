@@ -357,9 +357,9 @@ def test_perf_script(tool, tmp_path):
 
 
 @pytest.mark.parametrize("text, words", [
-    ('{"traceEvents": [{"ph": "X", "ts": 1', "read as a chrome file: byte"), ('{"traceEvents": 5}', "traceEvents is no array"),
-    ('{"traceEvents": []}', "it holds no spans"), ('{"traceEvents": [7]}', "an event is no object"),
-    ("# callgrind format\nfn=(1)\n", "line 2: a name's number was not given"),
+    ('{"traceEvents": [{"ph": "X", "ts": 1', "read as a chrome file: byte"), ('{"traceEvents": 5}', "traceEvents is not an array"),
+    ('{"traceEvents": []}', "it holds no spans"), ('{"traceEvents": [7]}', "an event is not an object"),
+    ("# callgrind format\nfn=(1)\n", "line 2: a name's number was not defined"),
     ("# callgrind format\nevents: Ir\n", "it holds no functions"),
     ("# callgrind format\nevents: Ir\nfn=f\nwhat\n", "line 4: neither a cost nor"),
     ("# callgrind format\nevents: Ir\nfn=f\ncfn=g\ncalls=1 2\n", "it ends within a call"),
@@ -576,7 +576,7 @@ def test_dot_of_a_part(tool, tmp_path):
     assert tool("export", "--force", ORDERS, "-o", path, "--leaf", "*.encode").returncode == 0
     assert "JSONEncoder.encode" in path.read_text() and "_iterencode" not in path.read_text()
     assert consumers.output("dot", "-Tplain", path).startswith("graph ")
-    assert "wants a number" in tool("export", "--force", ORDERS, "-o", path, "-n", "x").stderr
+    assert "expects a number" in tool("export", "--force", ORDERS, "-o", path, "-n", "x").stderr
 
 
 # ---- callgrind -----------------------------------------------------------------------------------------------

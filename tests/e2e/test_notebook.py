@@ -128,15 +128,15 @@ def test_prun_s_limits_are_taken(notebook):
     page = shown(cells[first + 1], "text/html")
     assert page.count("<tr>") == 2 and "slow  In [2]:1" in page
     wrong = [shown(c).strip() for c in cells[first + 2:first + 6]]
-    for text, words in zip(wrong, ("-n and -l mean the same", "not '1.5'", "-l (: no pattern", "-l wants a number of rows, not 'many'")):
+    for text, words in zip(wrong, ("-n and -l mean the same", "not '1.5'", "-l (: no pattern", "-l expects a number of rows, not 'many'")):
         assert words in text, wrong
 
 
 def test_what_is_wrong_is_one_line(notebook):
     cells, _ = notebook
     assert "UsageError: which statement?" in shown(cells[7])
-    assert "UsageError: -n wants a number of rows, not 'many'" in shown(cells[8])
-    assert shown(cells[9]).strip().startswith("leadline: --rate wants a number")
+    assert "UsageError: -n expects a number of rows, not 'many'" in shown(cells[8])
+    assert shown(cells[9]).strip().startswith("leadline: --rate expects a number")
     assert "ZeroDivisionError" in shown(cells[10])
     assert "UsageError: -s: there is no sort key 'nonsense'; there are: " in shown(cells[-2])
     assert shown(cells[-1]).strip() == "False"  # said before the statement runs
@@ -148,7 +148,7 @@ def test_statements_and_cells_are_timed(notebook):
     assert re.fullmatch(r"[\d.]+ \S+ ± [\d.]+ \S+ per loop \(mean ± std. dev. of 3 runs, 10 loops each\)", text[0])
     assert text[1] == "10 3 3 True"
     assert "ran 1" in shown(cells[15])  # the magic's own line is the set-up, -q prints nothing
-    assert "UsageError: -n, -r and -p want a number" in shown(cells[16])
+    assert "UsageError: -n, -r and -p expect a number" in shown(cells[16])
 
 
 def test_the_page_shows_inline(notebook):

@@ -143,7 +143,7 @@ def test_a_code_is_good_once(alice):
         assert v.ask("POST", "/api/token", X_Leadline_Code=v.token)[0] == 403
         assert v.ask("POST", "/api/token", X_Leadline_Code=code) == (200, {"token": v.token})
         status, answer = v.ask("POST", "/api/token", X_Leadline_Code=code)
-        assert status == 403 and "one use" in answer["error"]
+        assert status == 403 and "works only once" in answer["error"]
         assert v.ask("POST", "/api/token", X_Leadline_Code="")[0] == 403
         assert v.ask("GET", "/api/overview", X_Leadline_Token=code)[0] == 403
         assert v.ask("GET", "/api/overview", X_Leadline_Token=v.token)[0] == 200

@@ -316,9 +316,9 @@ def test_settings_reach_the_measuring(project):
 
 @pytest.mark.parametrize("flags, words", [
     (["--benchmark-sort=size"], "invalid choice"), (["--benchmark-columns=min,size"], "no column 'size'"), (["--benchmark-group-by=size"], "cannot group by 'size'"),
-    (["--benchmark-save=a/b"], "cannot be part of a file name"), (["--benchmark-timer=clock"], "wants a clock"), (["--benchmark-min-rounds=0"], "at least 1"),
-    (["--benchmark-compare-fail=median"], "median:5%"), (["--benchmark-storage=elasticsearch+http://x"], "in folders"), (["--benchmark-max-time=-1"], "wants seconds"),
-    (["--benchmark-only", "--benchmark-disable"], "nothing that is timed"), (["--benchmark-compare-fail=min:1%", "--benchmark-compare"], "nothing to compare with")])
+    (["--benchmark-save=a/b"], "cannot be part of a file name"), (["--benchmark-timer=clock"], "expects a clock"), (["--benchmark-min-rounds=0"], "at least 1"),
+    (["--benchmark-compare-fail=median"], "median:5%"), (["--benchmark-storage=elasticsearch+http://x"], "in folders"), (["--benchmark-max-time=-1"], "expects seconds"),
+    (["--benchmark-only", "--benchmark-disable"], "would time nothing"), (["--benchmark-compare-fail=min:1%", "--benchmark-compare"], "nothing to compare with")])
 def test_bad_options_get_a_line(project, flags, words):
     done = project.run(*OURS, *flags)
     assert done.returncode == 4 and words in done.stderr and "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr

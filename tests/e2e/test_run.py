@@ -148,12 +148,12 @@ def test_every_view_and_its_json(draw, tool, script, python, tmp_path):
 
 @pytest.mark.parametrize("args, words", [
     (["--sort=ncalls"], "leadline run --trace does"),
-    (["--sort=size"], "--sort wants self, total, calls, name"),
+    (["--sort=size"], "--sort expects self, total, calls, name"),
     (["--filter=("], "'(' is not a regular expression"),
     (["--callers=nobody_here"], "no function matches 'nobody_here'"),
     (["--thread=99999999"], "no sampled thread is '99999999'"),
     (["--from=2s", "--to=1s"], "--to must be later than --from"),
-    (["--from=soon"], "--from wants a time"),
+    (["--from=soon"], "--from expects a time"),
 ])
 def test_mistakes_of_report_get_one_clear_line(tool, args, words):
     r = tool("report", *args, conftest.ROOT / "tests" / "data" / "orders.lead")
@@ -239,8 +239,8 @@ def test_forked_children_are_sampled(tool, label, tmp_path):
 
 @pytest.mark.parametrize("args, status, words", [
     (["run"], 125, "which program?"),
-    (["run", "--rate=0", "true"], 125, "--rate wants"),
-    (["run", "--rate=fast", "true"], 125, "--rate wants"),
+    (["run", "--rate=0", "true"], 125, "--rate expects"),
+    (["run", "--rate=fast", "true"], 125, "--rate expects"),
     (["run", "no-such-program-here"], 127, "command not found"),
     (["run", "missing.py"], 127, "missing.py: no such file"),
     (["run", "--trace", "folder/missing.py", "x"], 127, "folder/missing.py: no such file"),

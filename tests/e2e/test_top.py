@@ -165,7 +165,7 @@ def test_quitting_asks_what_becomes_of_the_program(script, tmp_path):
     with top("-o", tmp_path / "x.%r.lead", "--python", require("3.12").exe, script, "120", cwd=tmp_path) as t:
         pid = int(t.wait_for("alpha").split()[2 + t.text().split().index("leadline")])
         t.keys("q")
-        t.wait_for("The program still runs")
+        t.wait_for("The program is still running")
         t.keys("\x1b")
         t.wait_for("q quit")
         t.keys("qn")
@@ -176,7 +176,7 @@ def test_quitting_asks_what_becomes_of_the_program(script, tmp_path):
     with top("--python", require("3.12").exe, script, "120", cwd=tmp_path) as t:
         t.wait_for("alpha")
         t.keys("q")
-        t.wait_for("The program still runs")
+        t.wait_for("The program is still running")
         t.keys("y")
         t.wait_for("Save the recording")
         t.keys("n")
@@ -261,7 +261,7 @@ def test_a_process_by_its_name(script, tmp_path):
 @pytest.mark.parametrize("args, status, words", [
     (["999999999"], 5, "there is no process 999999999"),
     (["no-such-name-at-all"], 5, "leadline top -- no-such-name-at-all"),
-    (["--rate", "fast", "1"], 2, "--rate wants a number"),
+    (["--rate", "fast", "1"], 2, "--rate expects a number"),
     (["--"], 2, "which program?"),
     (["--pid", "1", "x.py"], 2, "cannot be combined"),
     (["-o", "x.folded", "--", "true"], 2, "leadline export converts a recording to it"),

@@ -191,7 +191,7 @@ def test_a_trace_of_the_device_alone_has_kernels_and_no_operators(tool, tmp_path
 
 def test_usage_is_checked(tool):
     for options, why in ((["--ops", "--sort=speed"], "--sort speed"), (["--ops", "--torch=abc"], "not a release of torch"), (["--torch"], "need --ops"), (["--ops", "--torch", "--group-by-stack=2"], "leave out --torch"),
-                         (["--ops", "--limit=x"], "--limit wants a number")):
+                         (["--ops", "--limit=x"], "--limit expects a number")):
         done = tool("report", *options, trace("mlp_plain"))
         assert done.returncode == 2 and why in done.stderr, done.stderr
 

@@ -323,7 +323,7 @@ def test_where_it_was_asked_for_is_told_where_python_functions_are(tool, tmp_pat
     path = events.write(tmp_path / "t.json")
     found = page(tool, path, "--overview")["overview"]["advice"][0]
     assert "train.py(40): log" in found["evidence"] and (found["file"], found["line"]) == ("train.py", 40)
-    assert "1. Waiting for values of the device (sync, bound)\n   train.py:40\n   The host waited 3 times" in tool("report", "--overview", path).stdout
+    assert "1. The host waits for values from the device (sync, bound)\n   train.py:40\n   The host waited 3 times" in tool("report", "--overview", path).stdout
 
 
 def test_a_finding_points_at_no_line_that_has_less_than_half_of_its_time(tool, tmp_path):

@@ -145,7 +145,7 @@ def test_the_line_that_takes_long_in_a_sample_is_named(tmp_path):
     assert found["file"].endswith("flaws/loader.py") and found["line"] in lines_of("loader", "the loop that takes long")
     assert "of loading is at" in found["evidence"] and "(distort)" in found["evidence"]
     if len(os.sched_getaffinity(0)) > 1:
-        assert "give DataLoader num_workers" in found["change"] and found["saving"]["estimate"] > 0
+        assert "give the DataLoader num_workers" in found["change"] and found["saving"]["estimate"] > 0
 
 
 def test_workers_without_a_cpu_are_not_told_to_be_more(tmp_path, draw):

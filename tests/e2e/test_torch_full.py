@@ -109,7 +109,7 @@ def test_operators_have_the_clock_of_the_samples(tool, trained, tmp_path):
 def test_a_profiler_of_the_programs_own_goes_first(tool, tmp_path):
     out, error = record(tmp_path, TRAIN.replace("range(8)", "range(3)") + OWN, "full")
     assert out[-2:] == ["2", "4"]
-    assert "Operators: the program's own profiler began after 4 steps: ours made way for it, and records no more." in error
+    assert "Operators: the program started a profiler of its own after 4 steps, so leadline's stopped there." in error
     assert rows(tool, tmp_path / "x.lead")["aten::addmm"]["calls"] == 2 * 2
 
 
@@ -129,7 +129,7 @@ for prof in (plain, warm):
 
 def test_ours_begins_after_a_profiler_of_the_programs_own(tool, tmp_path):
     out, error = record(tmp_path, TRAIN.replace("range(8)", "range(1)") + EARLIER, "full:2,1,3")
-    assert out[-2:] == ["4", "2"] and "made way" not in error
+    assert out[-2:] == ["4", "2"] and "stopped there" not in error
     seen = rows(tool, tmp_path / "x.lead")
     assert {name: seen[name]["calls"] for name in ("ProfilerStep*", "forward", "aten::addmm")} == {"ProfilerStep*": 3, "forward": 3, "aten::addmm": 6}
 
@@ -185,7 +185,7 @@ def test_without_torch_there_are_samples_and_a_word(tool, tmp_path, text):
 
 
 @pytest.mark.parametrize("options, words", [
-    (["--torch=fast"], "--torch is --torch=full, --torch=full:all or --torch=full:WAIT,WARMUP,ACTIVE in steps, as full:1,1,10, not --torch=fast"),
+    (["--torch=fast"], "--torch takes no value, =full, =full:all or =full:WAIT,WARMUP,ACTIVE in steps (such as full:1,1,10), not 'fast'"),
     (["--torch=full:1,2"], "not --torch=full:1,2"), (["--torch=full:1,2,0"], "not --torch=full:1,2,0"), (["--torch=full:-1,2,3"], "not --torch=full:-1,2,3"),
     (["--torch=full", "--trace"], "--torch=full works with sampling only")])
 def test_options_that_do_not_fit(tool, tmp_path, options, words):

@@ -140,14 +140,14 @@ def test_collectives_of_gloo_on_the_cpu(tool):
 def test_ranks_that_do_not_match_are_told_in_one_line(tool, tmp_path):
     paths, _ = job(tmp_path, seq=False)
     twice = tool("report", "--distributed", paths[0], paths[0])
-    assert twice.returncode == 2 and "are both of rank 0" in twice.stderr
+    assert twice.returncode == 2 and "are both from rank 0" in twice.stderr
     alone = tool("report", "--distributed", paths[0])
     assert alone.returncode == 2 and "two or more" in alone.stderr
     other = json.loads(paths[2].read_text())
     other["distributedInfo"]["world_size"] = 8
     (tmp_path / "other.json").write_text(json.dumps(other))
     done = tool("report", "--distributed", paths[0], tmp_path / "other.json")
-    assert done.returncode == 2 and "is of a job of 8 ranks, the others of one of 3" in done.stderr and done.stdout == ""
+    assert done.returncode == 2 and "is from a job of 8 ranks, the others from one of 3" in done.stderr and done.stdout == ""
     fewer = json.loads(paths[1].read_text())
     fewer["traceEvents"] = [e for e in fewer["traceEvents"] if e["ts"] < 7000 + 2000]
     (tmp_path / "fewer.json").write_text(json.dumps(fewer))

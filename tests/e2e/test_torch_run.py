@@ -321,7 +321,7 @@ OWN = "3.11"
 def test_a_torch_that_is_too_old(tmp_path):
     r = standin(OWN, tmp_path, STANDIN_VERSION="1.12.1")
     assert r.run.returncode == r.plain.returncode
-    assert "No operators: torch 1.12.1 has no ITT ranges, they come with 1.13.\n" in r.report
+    assert "No operators: torch 1.12.1 has no ITT ranges; they came with 1.13.\n" in r.report
 
 
 def test_an_import_that_fails(tmp_path):

@@ -59,7 +59,7 @@ def test_steps_that_torchs_profiler_saw_whole(tmp_path):
     assert run.overview()["steps"] == 4 and run.overview()["steps_found"] == "marked"
     assert run.phases()["unseen"]["total_s"] > 0 and "4 steps in" in " ".join(run.text("--overview").stdout.split())
     few = Run(tmp_path, "--torch=full", "lm.py", 2)
-    assert "the optimizer made 2 steps, and recording begins after 2: --torch=full:all records all of the run" in few.error
+    assert "the optimizer made 2 steps, and recording begins after 2: --torch=full:all records the whole run" in few.error
     assert few.text("--overview").returncode == 6
     one = Run(tmp_path, "--torch=full", "lm.py", 3)
     assert one.overview()["steps"] == 1 and "1 step in" in one.text("--overview").stdout
@@ -151,7 +151,7 @@ def test_a_phase_that_is_not_there_is_refused(cnn, tmp_path):
     (tmp_path / "x.py").write_text("sum(range(3000000))\n")
     subprocess.run([LEADLINE, "run", "--python", sys.executable, "-o", tmp_path / "y.lead", "--report=/dev/null", tmp_path / "x.py"], check=True, capture_output=True)
     done = subprocess.run([LEADLINE, "report", tmp_path / "y.lead", "--phase", "training"], capture_output=True, text=True, check=False)
-    assert done.returncode != 0 and done.stdout == "" and "its phases are unknown: PyTorch operators tell them (leadline run --torch)" in done.stderr
+    assert done.returncode != 0 and done.stdout == "" and "its phases are unknown: they come from PyTorch operators (leadline run --torch)" in done.stderr
 
 
 # ---- ranks

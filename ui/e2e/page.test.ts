@@ -328,7 +328,7 @@ test("the token leaves the address at once, and a reload finds it again", async 
 	expect(again.page.url()).not.toContain(token);
 	const stranger = await browser.newPage();
 	await stranger.goto(page.url());
-	await stranger.waitForSelector(".notice >> text=lacks the token");
+	await stranger.waitForSelector(".notice >> text=the token is missing");
 	// The whole address, put into that very tab.
 	await stranger.goto(at("#/table"));
 	await stranger.waitForSelector(READY.table);
@@ -359,7 +359,7 @@ test("a browser that is started comes by a private file and leaves nothing to us
 	await page.waitForSelector(READY.overview);
 	const late = await browser.newPage();
 	await late.goto(new URL(`#code=${code}`, page.url()).href);
-	await late.waitForSelector(".notice >> text=lacks the token");
+	await late.waitForSelector(".notice >> text=the token is missing");
 	await late.context().close();
 	await page.context().close();
 	const ended = new Promise((done) => view.on("exit", done));

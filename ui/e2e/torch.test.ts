@@ -374,7 +374,7 @@ test("what the training reached, what all advice saves together, and the page of
 		expect(await item.locator(".proof code").allTextContents()).toEqual([one.proof.shows, one.proof.proves].map((command: string) => command.replace("FILE", trace("h200_conv"))));
 		expect(await item.locator(".place").allTextContents()).toEqual(one.file === null ? [] : [one.line === null ? one.file : `${one.file}:${one.line}`]);
 		await item.locator("summary").click();
-		await item.locator(".prose >> text=It speaks when").waitFor();
+		await item.locator(".prose >> text=Reported when").waitFor();
 	}
 	expect([errors, await seriousIn(page, false)]).toEqual([[], []]);
 	await page.context().close();

@@ -110,12 +110,11 @@ static bool check_batching(const struct op_facts *f, double threshold, struct fi
 	to->saving.estimate = TOGETHER * to->saving.value;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64 " of %" PRIu64
-		" products of matrices had one row, in %zu steps without training%s; they took %s",
+		" matrix products had one row, in %zu steps without training%s; they took %s",
 		r.n_alone, r.n_products, f->steps->n, op_mostly_from(f),
 		op_of_steps(f, (double)r.alone_ns / 1e9));
-	to->change = arena_printf(f->a,
-		"answer requests that wait together: stack %d of them and call the model once",
-		MANY);
+	to->change = arena_printf(
+		f->a, "batch waiting requests: stack %d of them and call the model once", MANY);
 	return true;
 }
 
@@ -316,7 +315,7 @@ static bool check_overhead(const struct op_facts *f, double threshold, struct fi
 		small > 0 ? seconds * (double)(all.calls_ns + all.pauses_ns) / small : NAN;
 	to->evidence = arena_printf(f->a,
 		"each step calls %" PRIu64
-		" small operators in a loop (%s each with the Python around them)%s; with the way back they take %s",
+		" small operators in a loop (%s each with the Python around them)%s; with the backward pass they take %s",
 		all.n / f->steps->n, units_format(each, UNIT_SECONDS, seconds / (double)all.n),
 		op_mostly_from(f), op_of_steps(f, seconds));
 	return true;
@@ -350,8 +349,8 @@ static bool check_select_backward(const struct op_facts *f, double threshold, st
 	to->saving.estimate = (double)sum / 1e9;
 	to->saving.value = fmin(SLICED * to->saving.estimate, f->steps->seconds);
 	to->evidence = arena_printf(f->a,
-		"%" PRIu64
-		" slices in each step%s were gone back through, and each filled a tensor of the whole's size, for %s",
+		"the backward pass went through %" PRIu64
+		" slices in each step%s, and each filled a tensor as large as the whole, for %s",
 		n / f->steps->n, op_mostly_from(f), op_of_steps(f, to->saving.estimate));
 	return true;
 }
@@ -419,9 +418,9 @@ static bool check_optimizer_loop(const struct op_facts *f, double threshold, str
 	to->saving.value = seconds;
 	to->saving.estimate = f->n_device ? NAN : FUSED * seconds;
 	if (!f->n_device)
-		to->change = "make the optimizer with fused=True";
+		to->change = "create the optimizer with fused=True";
 	to->evidence = arena_printf(f->a,
-		"%" PRIu64 " calls of %s went through the parameters one by one, with %" PRIu64
+		"%" PRIu64 " calls of %s updated the parameters one by one, with %" PRIu64
 		" operators each, for %s",
 		all.n, all.name, all.n_operators / all.n, op_of_steps(f, seconds));
 	return true;
@@ -486,7 +485,7 @@ const struct op_rule op_rules_cpu[] = {
 		.saves = SAVES_HOST,
 		.confidence = FINDING_BOUND,
 		.check = check_optimizer_loop,
-		.change = "make the optimizer with fused=True or foreach=True",
+		.change = "create the optimizer with fused=True or foreach=True",
 		.proof = BY_OPS,
 	},
 	{
@@ -496,7 +495,7 @@ const struct op_rule op_rules_cpu[] = {
 		.confidence = FINDING_BOUND,
 		.check = check_overhead,
 		.change =
-			"make one call of the loop: give the layer the whole batch, stack what is independent, use nn.LSTM or nn.GRU for loops of cells; where it is a whole model, larger batches or torch.compile",
+			"replace the loop by one call: give the layer the whole batch, stack independent tensors, use nn.LSTM or nn.GRU for loops of cells; for a whole model, use larger batches or torch.compile",
 		.proof = BY_OPS,
 	},
 	{
@@ -506,7 +505,7 @@ const struct op_rule op_rules_cpu[] = {
 		.confidence = FINDING_BOUND,
 		.check = check_select_backward,
 		.change =
-			"take the tensor apart once, with unbind() or split(), instead of indexing it in the loop",
+			"split the tensor once, with unbind() or split(), instead of indexing it in the loop",
 		.proof = BY_OPS,
 	},
 	{
@@ -516,7 +515,7 @@ const struct op_rule op_rules_cpu[] = {
 		.confidence = FINDING_BOUND,
 		.check = check_copies,
 		.change =
-			"make the copy once, before the loop, or leave it out: most operators take tensors in any order of memory",
+			"copy once, before the loop, or not at all: most operators accept tensors in any memory order",
 		.proof = BY_OPS,
 	},
 	{
@@ -525,7 +524,7 @@ const struct op_rule op_rules_cpu[] = {
 		.saves = SAVES_HOST,
 		.confidence = FINDING_HEURISTIC,
 		.check = check_batching,
-		.change = "answer requests that wait together in one call",
+		.change = "answer waiting requests in one call",
 		.proof = BY_SHAPES,
 	},
 	{ 0 },

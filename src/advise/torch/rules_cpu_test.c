@@ -376,7 +376,7 @@ static void requests_one_by_one(void **state)
 	(void)state;
 	speaks("batching", one_by_one,
 		(struct expected){ STEPS * 9e-3, 0.75 * STEPS * 9e-3, "train.py:40",
-			"40 of 40 products of matrices had one row", "stack 8 of them" });
+			"40 of 40 matrix products had one row", "stack 8 of them" });
 	is_silent("batching", eight_at_once);
 	is_silent("batching", trained_one_by_one);
 	is_silent("batching", of_unknown_shape);
@@ -419,7 +419,7 @@ static void float64_counts_what_is_between_the_products(void **state)
 	(void)state;
 	speaks("float64", in_float64,
 		(struct expected){ most, 0.55 * most, "train.py:40",
-			"20 products of matrices worked on float64", "float32" });
+			"20 matrix products ran in float64", "float32" });
 	is_silent("float64", a_little_in_float64);
 }
 
@@ -462,7 +462,7 @@ static void an_evaluation_beside_the_training(void **state)
 	(void)state;
 	/* the last number of all is not known to keep anything */
 	speaks("no-grad", evaluates,
-		(struct expected){ NAN, NAN, "train.py:40", "119 of 199 operators noted",
+		(struct expected){ NAN, NAN, "train.py:40", "119 of 199 operators recorded",
 			"torch.inference_mode()" });
 	is_silent("no-grad", evaluates_without_notes);
 	is_silent("no-grad", a_metric_beside_it);
@@ -581,8 +581,8 @@ static void a_late_rank_comes_before_sending_less(void **state)
 			"find out why process 8 comes last" });
 	second_rank_us = 2900; /* both are there at about the same time */
 	speaks("communication", reduces,
-		(struct expected){ exposed, NAN, "", "communication that no computation covers",
-			"accumulate gradients" });
+		(struct expected){ exposed, NAN, "",
+			"communication that did not overlap computation", "accumulate gradients" });
 }
 
 int main(void)

@@ -101,7 +101,7 @@ static bool check_sync(const struct op_facts *f, double threshold, struct findin
 	to->saving.value = (double)asking.idle_ns / 1e9;
 	to->evidence = arena_printf(f->a,
 		"the host waited %" PRIu64
-		" times for a value of the device (%s in all, longest in %s%s), and after it the device had nothing to do for %s",
+		" times for a value from the device (%s in all, longest in %s%s), and then the device was idle for %s",
 		asking.n, units_format(waited, UNIT_SECONDS, (double)asking.waited_ns / 1e9),
 		op_events_name(f->x, asking.name), op_mostly_from(f),
 		op_of_steps(f, to->saving.value));
@@ -162,7 +162,7 @@ static bool check_made_on_cpu(const struct op_facts *f, double threshold, struct
 	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64
-		" tensors were made on the CPU (%s) and copied to the device at once, for %s%s",
+		" tensors were made on the CPU (%s) and copied to the device right away, for %s%s",
 		n, op_events_name(f->x, name), op_of_steps(f, to->saving.value), op_mostly_from(f));
 	return true;
 }
@@ -199,8 +199,8 @@ static bool check_allocator(const struct op_facts *f, double threshold, struct f
 		return false;
 	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
-		"after the first step there were %" PRIu64
-		" calls that allocate or release memory of the device (cudaMalloc, cudaFree …), for %s",
+		"after the first step, %" PRIu64
+		" calls allocated or released device memory (cudaMalloc, cudaFree …), for %s",
 		n, op_of_steps(f, to->saving.value));
 	return true;
 }
@@ -213,9 +213,9 @@ static bool check_lazy_loading(const struct op_facts *f, double threshold, struc
 	if (!op_is_over(f, (double)sum / 1e9, threshold))
 		return false;
 	to->saving.value = (double)sum / 1e9;
-	to->evidence = arena_printf(f->a,
-		"kernels were loaded when they were first used, %" PRIu64 " times, for %s", n,
-		op_of_steps(f, to->saving.value));
+	to->evidence =
+		arena_printf(f->a, "kernels were loaded on first use, %" PRIu64 " times, for %s", n,
+			op_of_steps(f, to->saving.value));
 	return true;
 }
 
@@ -233,7 +233,7 @@ static bool check_launch_bound(const struct op_facts *f, double threshold, struc
 		return false;
 	to->saving.value = fmin(s->v[0].host_wait_s, f->steps->seconds);
 	to->evidence = arena_printf(f->a,
-		"%s of what was launched took less time than its launch; stream %s had nothing queued for %s of its time, and waited %s for the host",
+		"%s of what was launched took less time than its launch; stream %s had an empty queue for %s of its time, and waited %s for the host",
 		units_format(share, UNIT_SHARE, is_short), s->v[0].stream,
 		units_format(empty, UNIT_SHARE, s->v[0].empty_share),
 		units_format(wait, UNIT_SECONDS, s->v[0].host_wait_s));
@@ -281,7 +281,7 @@ static bool check_small_kernels(const struct op_facts *f, double threshold, stru
 	to->saving.value = idle;
 	add_small_kernels(f);
 	to->evidence = arena_printf(f->a,
-		"kernels with fewer blocks than the device has multiprocessors left the rest of them without work, together as long as %s; most of it in %s (%s blocks per multiprocessor)",
+		"kernels with fewer blocks than the device has multiprocessors left the others idle, which adds up to %s; most of it in %s (%s blocks per multiprocessor)",
 		op_of_steps(f, idle), most->name,
 		units_format(blocks, UNIT_RATIO, most->blocks_per_sm));
 	return true;
@@ -339,9 +339,8 @@ static bool check_pointwise(const struct op_facts *f, double threshold, struct f
 		return false;
 	to->saving.value = (double)all.saved_ns / 1e9;
 	to->evidence = arena_printf(f->a,
-		"%" PRIu64
-		" times three or more elementwise kernels ran one after the other (%" PRIu64
-		" of them); all but the longest of each took %s",
+		"three or more elementwise kernels ran back to back %" PRIu64 " times (%" PRIu64
+		" kernels); all but the longest of each run took %s",
 		all.n, all.n_kernels, op_of_steps(f, to->saving.value));
 	return true;
 }
@@ -355,7 +354,7 @@ static bool check_layout(const struct op_facts *f, double threshold, struct find
 		return false;
 	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
-		"%" PRIu64 " kernels only brought tensors from NCHW to NHWC or back, for %s", n,
+		"%" PRIu64 " kernels only converted tensors between NCHW and NHWC, for %s", n,
 		op_of_steps(f, to->saving.value));
 	return true;
 }
@@ -384,7 +383,8 @@ static bool check_backend(const struct op_facts *f, double threshold, struct fin
 		!op_find_row(f, "DistributedDataParallel.forward"))
 		return false;
 	to->evidence = arena_printf(f->a,
-		"the ranks of a DistributedDataParallel model talk through %s", f->x->backend);
+		"the ranks of a DistributedDataParallel model communicate through %s",
+		f->x->backend);
 	return true;
 }
 
@@ -395,8 +395,7 @@ static bool check_idle_device(const struct op_facts *f, double threshold, struct
 	if (!f->kernels->n || f->steps->busy_s >= threshold * f->steps->seconds)
 		return false;
 	to->saving.value = idle;
-	to->evidence =
-		arena_printf(f->a, "the device had nothing to do for %s", op_of_steps(f, idle));
+	to->evidence = arena_printf(f->a, "the device was idle for %s", op_of_steps(f, idle));
 	return true;
 }
 
@@ -408,7 +407,7 @@ const struct op_rule op_rules_device[] = {
 		.saves = SAVES_HOST,
 		.confidence = FINDING_HEURISTIC,
 		.check = check_data_parallel,
-		.change = "use DistributedDataParallel with a process for each device",
+		.change = "use DistributedDataParallel, with one process per device",
 		.proof = BY_OPS,
 	},
 	{
@@ -426,7 +425,7 @@ const struct op_rule op_rules_device[] = {
 		.confidence = FINDING_BOUND,
 		.check = check_idle_device,
 		.change =
-			"use larger batches; where the host cannot launch fast enough, torch.compile or CUDA graphs",
+			"use larger batches; if the host cannot launch fast enough, use torch.compile or CUDA graphs",
 		.proof = BY_STREAMS,
 	},
 	{
@@ -436,7 +435,7 @@ const struct op_rule op_rules_device[] = {
 		.confidence = FINDING_BOUND,
 		.check = check_sync,
 		.change =
-			"ask for values of the device less often: keep sums as tensors, log every n-th step, and avoid .item(), .cpu() and conditions on tensors in the loop",
+			"ask the device for values less often: keep sums as tensors, log every n-th step, and avoid .item(), .cpu() and conditions on tensors in the loop",
 		.proof = BY_OPS,
 	},
 	{
@@ -454,7 +453,7 @@ const struct op_rule op_rules_device[] = {
 		.saves = SAVES_HOST,
 		.confidence = FINDING_BOUND,
 		.check = check_made_on_cpu,
-		.change = "make tensors where they are needed: torch.zeros(..., device=device)",
+		.change = "create tensors where they are needed: torch.zeros(..., device=device)",
 		.proof = BY_OPS,
 	},
 	{
@@ -464,7 +463,7 @@ const struct op_rule op_rules_device[] = {
 		.confidence = FINDING_MEASURED,
 		.check = check_allocator,
 		.change =
-			"keep shapes the same from step to step, leave out torch.cuda.empty_cache(), or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+			"keep shapes the same from step to step, remove torch.cuda.empty_cache(), or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
 		.proof = BY_OPS,
 	},
 	{
@@ -474,7 +473,7 @@ const struct op_rule op_rules_device[] = {
 		.confidence = FINDING_MEASURED,
 		.check = check_lazy_loading,
 		.change =
-			"profile after some steps of warm-up, or load kernels at the start with CUDA_MODULE_LOADING=EAGER",
+			"profile after a few warm-up steps, or load kernels at the start with CUDA_MODULE_LOADING=EAGER",
 		.proof = BY_OPS,
 	},
 	{
@@ -484,7 +483,7 @@ const struct op_rule op_rules_device[] = {
 		.confidence = FINDING_BOUND,
 		.check = check_launch_bound,
 		.change =
-			"let torch.compile(mode=\"reduce-overhead\") or CUDA graphs launch it all at once, or use larger batches",
+			"launch everything at once with torch.compile(mode=\"reduce-overhead\") or CUDA graphs, or use larger batches",
 		.proof = BY_STREAMS,
 	},
 	{
@@ -493,7 +492,7 @@ const struct op_rule op_rules_device[] = {
 		.saves = SAVES_BUSY,
 		.confidence = FINDING_HEURISTIC,
 		.check = check_small_kernels,
-		.change = "use larger batches, or put what is independent into one call",
+		.change = "use larger batches, or put independent work into one call",
 		.proof = BY_KERNELS,
 	},
 	{
@@ -502,7 +501,7 @@ const struct op_rule op_rules_device[] = {
 		.saves = SAVES_BUSY,
 		.confidence = FINDING_BOUND,
 		.check = check_pointwise,
-		.change = "let torch.compile make one kernel of them, or use a fused operator",
+		.change = "fuse them with torch.compile, or use a fused operator",
 		.proof = BY_KERNELS,
 	},
 	{

@@ -45,8 +45,8 @@ static bool check_pageable(const struct op_facts *f, double threshold, struct fi
 			op_add_line(f, (uint32_t)i, f->x->v.v[i].duration_ns);
 	to->saving.value = seconds;
 	to->evidence = arena_printf(f->a,
-		"%" PRIu64 " copies of %s in all came from memory that is not pinned, and took %s",
-		n, units_format(size, UNIT_BYTES, (double)bytes), op_of_steps(f, seconds));
+		"%" PRIu64 " copies, %s in all, came from unpinned memory and took %s", n,
+		units_format(size, UNIT_BYTES, (double)bytes), op_of_steps(f, seconds));
 	return true;
 }
 
@@ -75,7 +75,7 @@ static bool check_fragmentation(const struct op_facts *f, double threshold, stru
 		.whole = (double)f->x->device_bytes,
 	};
 	to->evidence = arena_printf(f->a,
-		"the allocator held %s of the device's %s while %s of it were in use",
+		"the allocator held %s of the device's %s, of which %s was in use",
 		units_format(reserved, UNIT_BYTES, (double)worst->reserved_bytes),
 		units_format(all, UNIT_BYTES, (double)f->x->device_bytes),
 		units_format(used, UNIT_BYTES, (double)worst->total_bytes));
@@ -101,7 +101,7 @@ const struct op_rule op_rules_memory[] = {
 		.confidence = FINDING_BOUND,
 		.check = check_pageable,
 		.change =
-			"give DataLoader pin_memory=True and copy with .to(device, non_blocking=True)",
+			"give the DataLoader pin_memory=True and copy with .to(device, non_blocking=True)",
 		.proof = BY_KERNELS,
 	},
 	{

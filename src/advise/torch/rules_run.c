@@ -195,12 +195,11 @@ static bool tell_starts(const struct op_facts *f, double waited, struct finding 
 	to->saving.value = s.seconds;
 	to->saving.estimate = STARTS * s.later_s;
 	to->evidence = arena_printf(f->a,
-		"workers of the DataLoader were started %" PRIu64
-		" times, and each time the first batch came after %s: %s",
+		"the DataLoader's workers were started %" PRIu64
+		" times, and each time the first batch took %s: %s",
 		s.n, units_format(each, UNIT_SECONDS, s.seconds / (double)s.n),
 		op_of_steps(f, s.seconds));
-	to->change = "keep the workers from epoch to epoch: DataLoader(..., "
-		     "persistent_workers=True)";
+	to->change = "keep the workers between epochs: DataLoader(..., persistent_workers=True)";
 	return true;
 }
 
@@ -212,8 +211,8 @@ static double moved(const struct op_facts *f, double waited, double n_workers)
 	return waited - fmax(waited / n_workers - rest, 0);
 }
 
-static const char *const cheaper = "make loading a sample cheaper: decode or resize once and store "
-				   "it; more num_workers would only share the CPUs there are";
+static const char *const cheaper =
+	"make loading a sample cheaper: decode or resize once and store it; more num_workers would only share the same CPUs";
 
 static bool check_dataloader(const struct op_facts *f, double threshold, struct finding *to)
 {
@@ -234,8 +233,8 @@ static bool check_dataloader(const struct op_facts *f, double threshold, struct 
 	if (free_n < FREE) {
 		to->change = cheaper;
 	} else if (is_single) {
-		to->change = "it loads in the training process: give DataLoader num_workers (and "
-			     "persistent_workers=True)";
+		to->change =
+			"samples are loaded in the training process: give the DataLoader num_workers (and persistent_workers=True)";
 		if (!isnan(free_n))
 			to->saving.estimate = moved(f, waited, fmax(floor(free_n), 1));
 	}
@@ -254,7 +253,7 @@ static bool check_threads(const struct op_facts *f, double threshold, struct fin
 		!(load.queue > (threshold - 1) * f->host->cpus))
 		return false;
 	to->evidence = arena_printf(f->a,
-		"%s threads of the program wanted a CPU at a time, of %s it may use; %s of them had none",
+		"%s threads of the program wanted a CPU at a time, and it may use %s; %s of the threads had none",
 		units_format(wanted, UNIT_RATIO, load.cpu + load.queue),
 		units_format(cpus, UNIT_COUNT, f->host->cpus),
 		units_format(queue, UNIT_RATIO, load.queue));
@@ -341,7 +340,7 @@ static bool check_growth(const struct op_facts *f, double threshold, struct find
 		.whole = NAN,
 	};
 	to->evidence = arena_printf(f->a,
-		"memory grew by %s a step and never went back, by %s in the second half of the steps alone",
+		"memory grew by %s per step and never shrank, by %s in the second half of the steps alone",
 		units_format(step, UNIT_BYTES, each),
 		units_format(all, UNIT_BYTES, grown * QUARTERS / (QUARTERS - 1)));
 	return true;
@@ -447,8 +446,8 @@ static bool check_communication(const struct op_facts *f, double threshold, stru
 		return false;
 	late = find_late(f, &waited);
 	to->saving.value = exposed;
-	to->evidence = arena_printf(
-		f->a, "communication that no computation covers took %s", op_of_steps(f, exposed));
+	to->evidence = arena_printf(f->a, "communication that did not overlap computation took %s",
+		op_of_steps(f, exposed));
 	if (late && waited > 0.5 * exposed) {
 		to->evidence = arena_printf(f->a,
 			"%s; the other ranks waited %s of it for %s, which came last", to->evidence,
@@ -470,7 +469,7 @@ const struct op_rule op_rules_run[] = {
 		.confidence = FINDING_BOUND,
 		.check = check_dataloader,
 		.change =
-			"give DataLoader more num_workers as far as CPUs are free, or make loading a sample cheaper",
+			"give the DataLoader more num_workers while CPUs are free, or make loading a sample cheaper",
 		.proof = BY_STEPS,
 	},
 	{
@@ -480,7 +479,7 @@ const struct op_rule op_rules_run[] = {
 		.confidence = FINDING_BOUND,
 		.check = check_communication,
 		.change =
-			"first look whether one rank is late (report --distributed); else accumulate gradients over several batches (no_sync), compress them, or give each device more to compute",
+			"first check whether one rank is late (report --distributed); otherwise accumulate gradients over several batches (no_sync), compress them, or give each device more work",
 		.proof = BY_STEPS,
 	},
 	{
@@ -490,7 +489,7 @@ const struct op_rule op_rules_run[] = {
 		.confidence = FINDING_HEURISTIC,
 		.check = check_threads,
 		.change =
-			"let all processes together have as many threads as there are CPUs: torch.set_num_threads(), OMP_NUM_THREADS, fewer num_workers",
+			"give all processes together no more threads than there are CPUs: torch.set_num_threads(), OMP_NUM_THREADS, fewer num_workers",
 		.proof = BY_HOST,
 	},
 	{

@@ -96,8 +96,8 @@ static bool check_conv_bias(const struct op_facts *f, double threshold, struct f
 		return false;
 	to->saving.value = (double)sum / 1e9;
 	to->evidence = arena_printf(f->a,
-		"%" PRIu64
-		" times a convolution added a bias, and the batch norm after it took it away again, for %s",
+		"a convolution added a bias %" PRIu64
+		" times, and the batch norm after it cancelled that, for %s",
 		n, op_of_steps(f, to->saving.value));
 	return true;
 }
@@ -160,7 +160,8 @@ static bool check_no_grad(const struct op_facts *f, double threshold, struct fin
 		return false;
 	if (!trains) {
 		to->evidence = arena_printf(f->a,
-			"%" PRIu64 " operators were noted for autograd, and nothing went backward",
+			"%" PRIu64
+			" operators were recorded for autograd, and there was no backward pass",
 			all.n_unused);
 		return true;
 	}
@@ -168,7 +169,7 @@ static bool check_no_grad(const struct op_facts *f, double threshold, struct fin
 		return false;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64 " of %" PRIu64
-		" operators noted for autograd were never gone back through%s",
+		" operators recorded for autograd took no part in the backward pass%s",
 		all.n_unused, all.n_forward, op_mostly_from(f));
 	return true;
 }
@@ -195,7 +196,7 @@ static bool check_no_sync(const struct op_facts *f, double threshold, struct fin
 	to->saving.value = share * exposed;
 	to->evidence = arena_printf(f->a,
 		"gradients of %" PRIu64 " batches were sent %" PRIu64 " times for %" PRIu64
-		" steps of the optimizer; communication that no computation covers took %s",
+		" steps of the optimizer; communication that did not overlap computation took %s",
 		n_forward, n_reduced, n_steps, op_of_steps(f, exposed));
 	return true;
 }
@@ -276,8 +277,8 @@ static bool check_recompiles(const struct op_facts *f, double threshold, struct 
 		to->confidence = FINDING_BOUND;
 	tell_compiled_again(f, to);
 	to->evidence = arena_printf(f->a,
-		"torch.compile was at work in %zu steps after the first, for %s, and compiled %" PRIu64
-		" frames that it had compiled before",
+		"after the first step, torch.compile compiled in %zu more, for %s, and recompiled %" PRIu64
+		" frames",
 		n, units_format(took, UNIT_SECONDS, later), f->compile->n_again);
 	return true;
 }
@@ -290,7 +291,7 @@ static bool check_graph_breaks(const struct op_facts *f, double threshold, struc
 		return false;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64 " of %" PRIu64
-		" calls of compiled code only went on after a graph break%s%s",
+		" calls of compiled code only continued after a graph break%s%s",
 		c->n_breaks, c->n_calls, c->n_places ? ", the first at " : "",
 		c->n_places ? c->breaks[0].where : "");
 	tell_break(c->told, to);
@@ -315,7 +316,7 @@ const struct op_rule op_rules_training[] = {
 		.saves = SAVES_BUSY,
 		.confidence = FINDING_MEASURED,
 		.check = check_conv_bias,
-		.change = "make the convolution with bias=False",
+		.change = "create the convolution with bias=False",
 		.proof = BY_SHAPES,
 	},
 	{
@@ -334,7 +335,7 @@ const struct op_rule op_rules_training[] = {
 		.confidence = FINDING_HEURISTIC,
 		.check = check_no_sync,
 		.change =
-			"put model.no_sync() around all batches but the last before a step of the optimizer",
+			"put model.no_sync() around all batches but the last before each step of the optimizer",
 		.proof = BY_OPS,
 	},
 	{
@@ -344,7 +345,7 @@ const struct op_rule op_rules_training[] = {
 		.confidence = FINDING_MEASURED,
 		.check = check_recompiles,
 		.change =
-			"keep shapes, types and flags the same, or tell which dimensions vary (torch._dynamo.mark_dynamic, dynamic=True); TORCH_LOGS=recompiles says why",
+			"keep shapes, types and flags the same, or mark the dimensions that vary (torch._dynamo.mark_dynamic, dynamic=True); TORCH_LOGS=recompiles says why",
 		.proof = BY_COMPILE,
 	},
 	{
@@ -353,7 +354,7 @@ const struct op_rule op_rules_training[] = {
 		.confidence = FINDING_HEURISTIC,
 		.check = check_graph_breaks,
 		.change =
-			"take out what breaks the graph (.item(), print, unknown calls); TORCH_LOGS=graph_breaks says what and why",
+			"move what breaks the graph (.item(), print, unknown calls) out of the compiled function; TORCH_LOGS=graph_breaks says what and why",
 		.proof = BY_COMPILE,
 	},
 	{ 0 },

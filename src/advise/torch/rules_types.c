@@ -91,9 +91,8 @@ static bool check_float64(const struct op_facts *f, double threshold, struct fin
 		to->saving.estimate = HALVED * to->saving.value;
 	}
 	to->evidence = arena_printf(f->a,
-		"%" PRIu64 " products of matrices worked on float64 for %s, longest %s of %s%s",
-		p.n, op_of_steps(f, seconds), op_events_name(f->x, p.name), p.shapes,
-		op_mostly_from(f));
+		"%" PRIu64 " matrix products ran in float64 for %s, the longest %s of %s%s", p.n,
+		op_of_steps(f, seconds), op_events_name(f->x, p.name), p.shapes, op_mostly_from(f));
 	return true;
 }
 
@@ -129,7 +128,7 @@ static bool check_float32(const struct op_facts *f, double threshold, struct fin
 	to->saving.value = (double)p.device_ns / 1e9;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64
-		" products of matrices worked on float32, without tensor cores for %s, longest %s of %s%s",
+		" matrix products ran in float32, without tensor cores for %s, the longest %s of %s%s",
 		p.n, op_of_steps(f, to->saving.value), op_events_name(f->x, p.name), p.shapes,
 		op_mostly_from(f));
 	return true;
@@ -144,7 +143,7 @@ static bool check_odd_sizes(const struct op_facts *f, double threshold, struct f
 	to->saving.value = (double)p.device_ns / 1e9;
 	to->evidence = arena_printf(f->a,
 		"%" PRIu64
-		" products of float16 or bfloat16 matrices with a size that is no multiple of 8 ran for %s, longest %s of %s%s",
+		" products of float16 or bfloat16 matrices with a size that is not a multiple of 8 ran for %s, the longest %s of %s%s",
 		p.n, op_of_steps(f, to->saving.value), op_events_name(f->x, p.name), p.shapes,
 		op_mostly_from(f));
 	return true;
@@ -180,7 +179,7 @@ static bool check_tensor_cores(const struct op_facts *f, double threshold, struc
 			op_add_line(f, (uint32_t)i, f->device_ns[i]);
 	to->saving.value = eligible;
 	to->evidence = arena_printf(f->a,
-		"matrix products and convolutions ran for %s on the device, and none on its tensor cores",
+		"matrix products and convolutions ran for %s on the device, and none on tensor cores",
 		units_format(time, UNIT_SECONDS, eligible));
 	return true;
 }
@@ -203,7 +202,7 @@ const struct op_rule op_rules_types[] = {
 		.confidence = FINDING_BOUND,
 		.check = check_float64,
 		.change =
-			"make tensors float32 (dtype=torch.float32, .float()); NumPy's arrays are float64 unless told otherwise",
+			"use float32 tensors (dtype=torch.float32, .float()); NumPy makes float64 arrays by default",
 		.proof = BY_SHAPES,
 	},
 	{
@@ -213,7 +212,7 @@ const struct op_rule op_rules_types[] = {
 		.confidence = FINDING_HEURISTIC,
 		.check = check_float32,
 		.change =
-			"put it under torch.autocast, too, or use torch.set_float32_matmul_precision(\"high\")",
+			"put these under torch.autocast, too, or use torch.set_float32_matmul_precision(\"high\")",
 		.proof = BY_SHAPES,
 	},
 	{

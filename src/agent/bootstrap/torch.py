@@ -251,13 +251,13 @@ def _begin(torch, is_named):
         return agent.torch_state(False, "INTEL_LIBITTNOTIFY64 names another collector already: unset it", 0)
     profiler = getattr(torch.autograd, "profiler", None)
     if not hasattr(profiler, "emit_itt"):
-        return agent.torch_state(False, "torch %s has no ITT ranges, they come with 1.13" % version, 0)
+        return agent.torch_state(False, "torch %s has no ITT ranges; they came with 1.13" % version, 0)
     ranges = getattr(torch._C, "_itt", None)
     if ranges and ranges.is_available():
         ranges.rangePush("")  # the first range makes torch look for its collector
         ranges.rangePop()
     if not ranges or not agent.torch_open(torch.__file__.rpartition("/")[0], _switch_off):
-        return agent.torch_state(False, "this build of torch %s is without ITT ranges; --torch=full does without" % version, 0)
+        return agent.torch_state(False, "this build of torch %s has no ITT ranges; --torch=full does not need them" % version, 0)
     native = torch._C._autograd
     _arguments = _take_arguments(profiler)
     if len(_arguments) == 2:  # a configuration and what to watch; torch means all scopes

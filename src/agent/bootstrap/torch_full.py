@@ -152,7 +152,7 @@ def _yield_to():
         _call(_state.prof.stop)
         _state.prof, _state.is_discarded, _state.n_steps = None, False, 0
         return
-    _note("the program's own profiler began after %d steps: ours made way for it, and records no more" % _state.n_steps)
+    _note("the program started a profiler of its own after %d steps, so leadline's stopped there" % _state.n_steps)
     _end()
 
 
@@ -285,7 +285,7 @@ def _begin(torch):
     global _first, _warm_up, _last, _is_enabled, _profile, _plan, _version
     version = _version = str(getattr(torch, "__version__", "?"))
     if not hasattr(getattr(torch, "profiler", None), "schedule"):
-        return _note("torch %s has no profiler of this kind, which came with 1.8.1" % version)
+        return _note("torch %s has no such profiler; it came with 1.8.1" % version)
     from torch.optim import optimizer
 
     register = getattr(optimizer, "register_optimizer_step_post_hook", None)
@@ -296,7 +296,7 @@ def _begin(torch):
         _plan = _call(torch.profiler.schedule, wait=_first, warmup=_warm_up, active=active, repeat=1)
         _last = _first + _warm_up + active
         if register is None:
-            return _note("torch %s does not tell when an optimizer steps: --torch=full:all records all of the run" % version)
+            return _note("torch %s does not report optimizer steps: --torch=full:all records the whole run" % version)
     _is_enabled = torch.autograd._profiler_enabled
     _profile = torch.profiler.profile
     _wrap(torch.autograd.profiler, "_prepare_profiler")
@@ -317,7 +317,7 @@ def _at_exit():
         if _state.n_steps <= _first + _warm_up:
             _state.is_discarded = True  # what follows the last step is none
             own = ", not counting %d under the program's own profiler" % _state.n_own if _state.n_own else ""
-            _note("the optimizer made %d steps%s, and recording begins after %d: --torch=full:all records all of the run" % (_state.n_steps, own, _first + _warm_up))
+            _note("the optimizer made %d steps%s, and recording begins after %d: --torch=full:all records the whole run" % (_state.n_steps, own, _first + _warm_up))
     _end()
 
 

@@ -121,8 +121,7 @@ static bool set_budget(unsigned percent, const struct trace_cost *cost)
 	if (!percent)
 		return true;
 	if (!COMPAT_HAS_BLOCKS) {
-		note("--budget needs Python 3.12 or later, so calls are not traced: --trace counts "
-		     "them all, and without either the program is sampled");
+		note("--budget needs Python 3.12 or later, so calls are not traced: --trace counts them all, and without either the program is sampled");
 		return false;
 	}
 	budget_set(percent, cost);

@@ -42,8 +42,7 @@ static PyObject *at_exit(PyObject *self, PyObject *unused)
 {
 	static const char text[] =
 		"the program has set a trace function of its own (sys.settrace: coverage, "
-		"debuggers): from then on lines were not counted; CPython 3.12 and later count "
-		"beside it";
+		"debuggers): from then on lines were not counted; CPython 3.12 and later count beside it";
 
 	(void)self;
 	(void)unused;

@@ -197,9 +197,9 @@ static bool has_losses(struct tables *t)
 
 const char *exact_lines_note(const struct exact_lines *l)
 {
-	return l->has_own && !l->has_all_callees ? "own time includes callees whose lines were not "
-						   "counted; add --trace to tell them apart"
-						 : "";
+	return l->has_own && !l->has_all_callees
+		? "own time includes callees whose lines were not counted; add --trace to tell them apart"
+		: "";
 }
 
 const struct exact_lines *exact_lines_build(struct arena *a, struct tables *t, struct frames *f,

@@ -45,8 +45,7 @@ int pattern_new(struct pattern **ret, const char *text, struct err *e)
 
 	if (!is_modest(text))
 		return err_set(e, ERR_USAGE,
-			"'%.100s' is too large a regular expression: up to %d characters, repeated "
-			"up to %d times",
+			"'%.100s' is too large a regular expression: up to %d characters, repeated up to %d times",
 			text, LENGTH_MOST, REPEATS_MOST);
 	p = xcalloc(1, sizeof *p);
 	status = regcomp(&p->regex, text, REG_EXTENDED | REG_NOSUB);

@@ -36,8 +36,7 @@ static int side_of(
 {
 	if (!s->profile)
 		return err_set(e, ERR_USAGE,
-			"%s: holds no samples and no calls, only what the run used; compare what "
-			"leadline report prints",
+			"%s: holds no samples and no calls, only what the run used; compare what leadline report prints",
 			s->name);
 	*ret = (struct diff_side){ .stacks = s->stacks,
 		.profile = s->profile,
@@ -95,8 +94,7 @@ static int find_units(const struct diff_source sources[2], const char *name,
 		name = sources[0].regions->v[0].name;
 	if (!name)
 		return err_set(e, ERR_USAGE,
-			"--normalize unit needs --unit: a region's name, a traced function, or a "
-			"count, such as 500 or 500:1000");
+			"--normalize unit needs --unit: a region's name, a traced function, or a count, such as 500 or 500:1000");
 	if (parse_units(name, sides))
 		return 0;
 	for (int i = 0; i < 2; i++) {

@@ -73,14 +73,13 @@ int threads_choose(struct arena *a, struct tables *t, const char *threads, const
 			rows[n++] = s->threads[i].row;
 	if (wrong_thread)
 		status = err_set(e, ERR_USAGE,
-			"no sampled thread is '%s': --thread wants a tid, a number such as #1, or "
-			"a name; leadline report --threads --idle FILE lists them",
+			"no sampled thread is '%s': --thread expects a tid, a number such as #1, or a name; leadline report --threads --idle FILE lists them",
 			wrong_thread);
 	else if (wrong_process)
 		status = err_set(
-			e, ERR_USAGE, "no sampled thread is of a process '%s'", wrong_process);
+			e, ERR_USAGE, "no sampled thread belongs to a process '%s'", wrong_process);
 	else if (!n)
-		status = err_set(e, ERR_USAGE, "no such thread is of such a process");
+		status = err_set(e, ERR_USAGE, "none of these threads belongs to these processes");
 	else
 		*ret = (struct thread_rows){ rows, n };
 	arena_done(&own);

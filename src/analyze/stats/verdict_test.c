@@ -251,8 +251,7 @@ static void recorded_blocks_are_hardly_ever_told_apart(void **state)
 			pyperf += pyperf_tells_apart(&m, &recorded[k]);
 			hyperfine += hyperfine_tells_apart(&m, &recorded[k]);
 		}
-		printf("%s: A told apart from A in %zu of %d; pyperf's procedure %zu, hyperfine's "
-		       "%zu\n",
+		printf("%s: A told apart from A in %zu of %d; pyperf's procedure %zu, hyperfine's %zu\n",
 			recorded[k].name, wrong, RESAMPLED, pyperf, hyperfine);
 		if (wrong > RESAMPLED / 20)
 			fail_msg("%s: %zu of %d wrong", recorded[k].name, wrong, RESAMPLED);

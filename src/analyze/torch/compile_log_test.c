@@ -26,12 +26,9 @@ static void rows_are_read(void **state)
 {
 	struct arena a = ARENA_INIT;
 	const struct op_compile_log *t = told(&a,
-		"{\"compilations\": [{\"id\": \"0/0\", \"function\": \"f\", \"file\": \"x.py\", "
-		"\"line\": 3},"
-		" {\"id\": \"0/1\", \"reason\": \"size\", \"more\": [1, {\"id\": \"9\"}]}, "
-		"{\"function\": \"g\"}],"
-		" \"breaks\": [{\"reason\": \"print\", \"line\": 4, \"times\": 2}], \"explained\": "
-		"[]}");
+		"{\"compilations\": [{\"id\": \"0/0\", \"function\": \"f\", \"file\": \"x.py\", \"line\": 3},"
+		" {\"id\": \"0/1\", \"reason\": \"size\", \"more\": [1, {\"id\": \"9\"}]}, {\"function\": \"g\"}],"
+		" \"breaks\": [{\"reason\": \"print\", \"line\": 4, \"times\": 2}], \"explained\": []}");
 
 	(void)state;
 	assert_int_equal(t->n_frames, 2); /* one has no number */

@@ -54,8 +54,7 @@ static void what_does_not_fit_is_not_known(void **state)
 	assert_int_equal(WORK("aten::conv2d", "[[2, 3, 8, 8], [4, 3, 3, 3]]"), 0);
 	assert_int_equal(
 		WORK("aten::conv2d",
-			"[[2, 3, 8, 8], [4, 3, 3, 3], [4]]\0[\"\", \"\", \"\", \"[1, 1]\", "
-			"\"same\", \"[1, 1]\", \"1\"]"),
+			"[[2, 3, 8, 8], [4, 3, 3, 3], [4]]\0[\"\", \"\", \"\", \"[1, 1]\", \"same\", \"[1, 1]\", \"1\"]"),
 		0); /* what it calls knows */
 	assert_int_equal(WORK("aten::add", "[[8, 16], [8, 16]]"), 0);
 	assert_int_equal(WORK("aten::matmul", "[[8, 16], [16, 4]]"), 0);
@@ -83,22 +82,19 @@ static void convolutions(void **state)
 		once);
 	assert_int_equal(
 		WORK("aten::conv2d",
-			"[[2, 3, 8, 8], [4, 3, 3, 3], [4]]\0[\"\", \"\", \"\", \"[2, 1]\", \"[1, "
-			"0]\", \"[1, 2]\", \"1\"]"),
+			"[[2, 3, 8, 8], [4, 3, 3, 3], [4]]\0[\"\", \"\", \"\", \"[2, 1]\", \"[1, 0]\", \"[1, 2]\", \"1\"]"),
 		once);
 	assert_int_equal(
 		WORK("mkldnn::_convolution_pointwise",
-			"[[2, 3, 8, 8], [4, 3, 3, 3], [4]]\0[\"\", \"\", \"\", \"[1, 0]\", \"[2, "
-			"1]\", \"[1, 2]\", \"1\"]"),
+			"[[2, 3, 8, 8], [4, 3, 3, 3], [4]]\0[\"\", \"\", \"\", \"[1, 0]\", \"[2, 1]\", \"[1, 2]\", \"1\"]"),
 		once);
-	assert_int_equal(WORK("aten::conv1d",
-				 "[[3, 8], [4, 3, 5], []]\0[\"\", \"\", \"\", \"[1]\", \"[2]\", "
-				 "\"[1]\", \"1\"]"),
+	assert_int_equal(
+		WORK("aten::conv1d",
+			"[[3, 8], [4, 3, 5], []]\0[\"\", \"\", \"\", \"[1]\", \"[2]\", \"[1]\", \"1\"]"),
 		2 * 8 * 4 * 3 * 5); /* one image, without a batch */
-	assert_int_equal(WORK("aten::conv3d",
-				 "[[2, 3, 4, 4, 4], [6, 3, 1, 1, 1], []]\0[\"\", \"\", \"\", "
-				 "\"[1]\", \"[0]\", "
-				 "\"[1]\", \"1\"]"),
+	assert_int_equal(
+		WORK("aten::conv3d",
+			"[[2, 3, 4, 4, 4], [6, 3, 1, 1, 1], []]\0[\"\", \"\", \"\", \"[1]\", \"[0]\", \"[1]\", \"1\"]"),
 		2 * 2 * 64 * 6 * 3);
 	assert_int_equal(WORK("aten::conv_transpose2d", "[[2, 3, 8, 8], [3, 4, 3, 3]]"),
 		2 * 2 * 64 * 3 * 4 * 9);
@@ -108,24 +104,20 @@ static void convolutions(void **state)
 		2 * 2 * 8 * 3 * 4);
 	/* Depthwise: a kernel of one channel each. */
 	assert_int_equal(WORK("aten::convolution_backward",
-				 "[[2, 8, 6, 6], [2, 8, 8, 8], [8, 1, 3, 3]]" BACKWARD("False",
-					 "[True, True, "
-					 "False]")),
+				 "[[2, 8, 6, 6], [2, 8, 8, 8], [8, 1, 3, 3]]" BACKWARD(
+					 "False", "[True, True, False]")),
 		2 * 2 * 2 * 36 * 8 * 9);
 	assert_int_equal(WORK("aten::convolution_backward",
-				 "[[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3]]" BACKWARD("False",
-					 "[True, True, "
-					 "True]")),
+				 "[[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3]]" BACKWARD(
+					 "False", "[True, True, True]")),
 		2 * back);
 	assert_int_equal(WORK("aten::convolution_backward",
-				 "[[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3]]" BACKWARD("False",
-					 "[False, True, "
-					 "True]")),
+				 "[[2, 4, 6, 6], [2, 3, 8, 8], [4, 3, 3, 3]]" BACKWARD(
+					 "False", "[False, True, True]")),
 		back); /* the first layer */
 	assert_int_equal(WORK("aten::convolution_backward",
-				 "[[2, 4, 8, 8], [2, 3, 6, 6], [3, 4, 3, 3]]" BACKWARD("True",
-					 "[True, True, "
-					 "True]")),
+				 "[[2, 4, 8, 8], [2, 3, 6, 6], [3, 4, 3, 3]]" BACKWARD(
+					 "True", "[True, True, True]")),
 		2 * 2 * 2 * 36 * 3 * 4 * 9);
 }
 

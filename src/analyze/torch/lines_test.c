@@ -35,10 +35,8 @@ static void events_are_found_by_when_they_begin(void **state)
 
 	(void)state;
 	take(&x,
-		"{\"places\":[\"a.py(1): f\",\"a.py(2): g\",\"a.py(3): "
-		"h\"],\"calls\":[1000010,1,10,0],"
-		"\"ops\":[1000020,2],\"names\":[1000030,\"gr\\u00f6\\u00dfe\\t\\n\"],"
-		"\"modules\":{\"Linear_0\":\"layers.0\"},\"later\":{\"a\":[1]}}");
+		"{\"places\":[\"a.py(1): f\",\"a.py(2): g\",\"a.py(3): h\"],\"calls\":[1000010,1,10,0],"
+		"\"ops\":[1000020,2],\"names\":[1000030,\"gr\\u00f6\\u00dfe\\t\\n\"],\"modules\":{\"Linear_0\":\"layers.0\"},\"later\":{\"a\":[1]}}");
 	assert_string_equal(source(&x, f), "a.py(2): g");
 	assert_string_equal(source(&x, g), "a.py(1): f");
 	assert_string_equal(source(&x, add), "a.py(3): h");

@@ -191,13 +191,11 @@ static int add_one(struct op_ranks *r, const char *path, struct op_events *x, st
 	vec_each (&r->v, other)
 		if (other->rank == to.rank)
 			return err_set(e, ERR_USAGE,
-				"%s and %s are both of rank %" PRId64
-				": one trace of each rank, please",
+				"%s and %s are both from rank %" PRId64 ": give one trace per rank",
 				other->path, path, to.rank);
 	if (r->world_size && x->world_size && r->world_size != x->world_size)
 		return err_set(e, ERR_USAGE,
-			"%s is of a job of %u ranks, the others of one of %u: they do not belong "
-			"together",
+			"%s is from a job of %u ranks, the others from one of %u: they do not belong together",
 			path, x->world_size, r->world_size);
 	if (*op_events_missing(x))
 		vec_push(&r->notes, arena_printf(r->a, "%s: %s", path, op_events_missing(x)));
@@ -439,8 +437,7 @@ int op_ranks_compare(struct op_ranks *r, struct err *e)
 {
 	if (r->v.n < 2)
 		return err_set(e, ERR_USAGE,
-			"--distributed compares ranks: give the traces of two or more, their "
-			"folder, or a recording that holds them (run --torch)");
+			"--distributed compares ranks: give the traces of two or more, their folder, or a recording that holds them (run --torch)");
 	if (r->world_size > r->v.n)
 		vec_push(&r->notes,
 			arena_printf(r->a, "these are %zu of the job's %u ranks", r->v.n,

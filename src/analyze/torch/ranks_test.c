@@ -140,7 +140,7 @@ static void what_does_not_belong_together_is_refused_or_said(void **state)
 	op_rig_span(&three, OP_ANNOTATION, "gloo:all_reduce", OP_RIG_OTHER_THREAD, 600, 10);
 	assert_int_equal(op_ranks_add(&r, "x/host_rank-3.json", &one, &e), 0);
 	assert_int_equal(op_ranks_add(&r, "two", &two, &e), -ERR_USAGE);
-	assert_non_null(strstr(e.text, "both of rank 3"));
+	assert_non_null(strstr(e.text, "both from rank 3"));
 	two.rank = 2;
 	two.world_size = 4;
 	assert_int_equal(op_ranks_add(&r, "two", &two, &e), -ERR_USAGE);

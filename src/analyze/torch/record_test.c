@@ -43,15 +43,12 @@ static void an_event_is_a_form_and_numbers(void **state)
 {
 	(void)state;
 	take_and_fill(
-		"{ \"name\": \"x\", \"pid\": 7, \"ts\": 1.5, \"dur\": 9,\n \"args\": { \"Ev Idx\": "
-		"1003, "
+		"{ \"name\": \"x\", \"pid\": 7, \"ts\": 1.5, \"dur\": 9,\n \"args\": { \"Ev Idx\": 1003, "
 		"\"Dims\": [[64, 3], []], \"x\": 0.25, \"y\": -12, \"z\": null, \"w\": \"1 2\" } }",
 		true,
-		"{\"name\":\001,\"pid\":7,\"ts\":\002,\"dur\":\003,\"args\":{\"Ev "
-		"Idx\":\004,\"Dims\":[[64,3],[]],"
+		"{\"name\":\001,\"pid\":7,\"ts\":\002,\"dur\":\003,\"args\":{\"Ev Idx\":\004,\"Dims\":[[64,3],[]],"
 		"\"x\":\005,\"y\":\004,\"z\":null,\"w\":\"1 2\"}}",
-		"{\"name\":\"a \\\"b\\\"\",\"pid\":7,\"ts\":1234.567,\"dur\":0.005,\"args\":{\"Ev "
-		"Idx\":1003,\"Dims\":["
+		"{\"name\":\"a \\\"b\\\"\",\"pid\":7,\"ts\":1234.567,\"dur\":0.005,\"args\":{\"Ev Idx\":1003,\"Dims\":["
 		"[64,3],[]],\"x\":0.25,\"y\":-12,\"z\":null,\"w\":\"1 2\"}}");
 	take_and_fill("{\"ph\": \"s\", \"id\": 1001, \"ts\": 3, \"name\": \"f\", \"dur\": 1.5}",
 		false, NULL,
@@ -111,9 +108,7 @@ static void operators_of_a_program_stand_next_to_its_samples(void **state)
 	x.v.v[1].start_ns = 2500;
 	op_event_json_print(&x, 1, &out);
 	assert_string_equal(buf_str(&out),
-		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":10,\"tid\":11,"
-		"\"ts\":2.500,\"dur\":1.000,"
-		"\"args\":{}}");
+		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":10,\"tid\":11,\"ts\":2.500,\"dur\":1.000,\"args\":{}}");
 	assert_int_equal(rig_profile_of(&m, (struct stacks_options){ 0 })->n_samples, 1);
 	buf_done(&out);
 	op_events_done(&x);

@@ -115,8 +115,7 @@ int torch_phase_find(struct torch *t, const char *phase, struct arena *a,
 			"its phases are not known: no steps were found among its operators");
 	if (!op_phases_find(p, phase, &which))
 		return err_set(e, ERR_USAGE,
-			"phase '%.40s': there are imports, set-up, %s, validation, saving and "
-			"other",
+			"phase '%.40s': there are imports, set-up, %s, validation, saving and other",
 			phase, p->is_training ? "training" : "steps (nothing ran backward)");
 	v = arena_new_n(a, struct stretch, p->n);
 	*ret_n = 0;

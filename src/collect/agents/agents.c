@@ -79,8 +79,7 @@ static bool agents_folder(struct buf *ret)
 static int refuse_folder(const struct buf *folder, struct err *e)
 {
 	return err_set(e, ERR_SYSTEM,
-		"%s: other users could put agents there, so leadline would use none of them; name "
-		"a folder of your own in XDG_CACHE_HOME",
+		"%s: other users could put agents there, so leadline would use none of them; name a folder of your own in XDG_CACHE_HOME",
 		buf_str(folder));
 }
 

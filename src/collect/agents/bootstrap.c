@@ -161,13 +161,11 @@ static void tell_missing(const char *path, const char *tag, bool is_refused, str
 		buf_printf(out, "%.40s cannot be traced, only CPython; it can be sampled\n", tag);
 	else if (is_refused)
 		buf_printf(out,
-			"the agent for %.40s cannot be loaded: %.*s; leadline doctor --build-agent "
-			"%s builds one that can\n",
+			"the agent for %.40s cannot be loaded: %.*s; leadline doctor --build-agent %s builds one that can\n",
 			tag, (int)strcspn(why, "\n"), why, python);
 	else
 		buf_printf(out,
-			"leadline has no agent for %.40s: leadline doctor --build-agent %s builds "
-			"one\n",
+			"leadline has no agent for %.40s: leadline doctor --build-agent %s builds one\n",
 			tag, python);
 	buf_done(&text);
 }
@@ -229,13 +227,11 @@ static bool tell_limit(const char *dir, const char *file, uint64_t map_bytes, st
 	if (is_good && why == ENOMEM)
 		buf_printf(out,
 			"the address space of process %d is limited to %llu MiB, and the agent "
-			"reserves %llu MiB, most of which is never used: raise the limit (ulimit "
-			"-v unlimited)",
+			"reserves %llu MiB, most of which is never used: raise the limit (ulimit -v unlimited)",
 			pid, value >> 20, (unsigned long long)(map_bytes >> 20));
 	else if (is_good)
 		buf_printf(out,
-			"process %d is limited to %llu open files, and the agent opens three when "
-			"it starts: raise the limit (ulimit -n %llu)",
+			"process %d is limited to %llu open files, and the agent opens three when it starts: raise the limit (ulimit -n %llu)",
 			pid, value, value + 16);
 	buf_done(&path);
 	buf_done(&text);

@@ -400,8 +400,7 @@ static int take_options(struct session *s, const struct session_options *o, stru
 	if (!session_layout_init(&s->layout, or_default(o->n_slots, 256),
 		    or_default(o->ring_bytes, 1 << 20), or_default(o->sparse_bytes, 64 << 20)))
 		return err_set(e, ERR_USAGE,
-			"session sizes out of bounds: %u threads, rings of %u bytes, %llu bytes of "
-			"sparse area",
+			"session sizes out of bounds: %u threads, rings of %u bytes, %llu bytes of sparse area",
 			o->n_slots, o->ring_bytes, (unsigned long long)o->sparse_bytes);
 	if (s->o.n_processes_max > 65536 || s->o.wait_max_ns > 10000000000u)
 		return err_set(e, ERR_USAGE,
@@ -413,8 +412,7 @@ static int take_options(struct session *s, const struct session_options *o, stru
 	/* Growing a memfd beyond it would kill us with SIGXFSZ. */
 	if (getrlimit(RLIMIT_FSIZE, &files) == 0 && files.rlim_cur < s->layout.map_bytes)
 		return err_set(e, ERR_SYSTEM,
-			"the file size limit (ulimit -f, %llu bytes) is below the %llu bytes of "
-			"shared memory a process needs",
+			"the file size limit (ulimit -f, %llu bytes) is below the %llu bytes of shared memory a process needs",
 			(unsigned long long)files.rlim_cur,
 			(unsigned long long)s->layout.map_bytes);
 	return 0;

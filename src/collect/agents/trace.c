@@ -184,18 +184,15 @@ static void note_losses(struct trace *t, const struct traced *p)
 
 	if (threads)
 		add_note_f(t, p,
-			"incomplete: there was no room to count %llu threads; %llu of their calls "
-			"and all their lines are missing",
+			"incomplete: there was no room to count %llu threads; %llu of their calls and all their lines are missing",
 			threads, events);
 	if (records)
 		add_note_f(t, p,
-			"incomplete: %llu records of the agent were lost; some functions may lack "
-			"names, some lines counts",
+			"incomplete: %llu records of the agent were lost; some functions may lack names, some lines counts",
 			records);
 	if (counts_lines(t) && rooms)
 		add_note_f(t, p,
-			"incomplete: there was no room to count lines %llu times; those lines are "
-			"missing",
+			"incomplete: there was no room to count lines %llu times; those lines are missing",
 			rooms);
 	if (folded)
 		add_note_f(t, p,
@@ -205,8 +202,7 @@ static void note_losses(struct trace *t, const struct traced *p)
 			threads || records || p->n_nonsense ? "complete but for that" : "exact");
 	if (c->n_threads > c->n_trees)
 		add_note_f(t, p,
-			"%llu threads were traced; those after the first %llu share rows with "
-			"threads that had ended, so a row may stand for several threads",
+			"%llu threads were traced; those after the first %llu share rows with threads that had ended, so a row may stand for several threads",
 			(unsigned long long)c->n_threads, (unsigned long long)c->n_trees);
 }
 
@@ -524,8 +520,8 @@ static void trace_enough(void *state)
 static void write_no_process(struct trace *t, const char *limit)
 {
 	static const struct agent_options only_torch = { .wants_torch = 1 };
-	static const char why[] = "no interpreter loaded the agent; python -I, -E and -S, and "
-				  "launchers that reset PYTHONPATH, keep it out",
+	static const char why[] =
+		"no interpreter loaded the agent; python -I, -E and -S, and launchers that reset PYTHONPATH, keep it out",
 			  sampled[] =
 				  "Such programs are sampled from outside after their first second";
 	struct buf text = BUF_INIT;
@@ -549,8 +545,7 @@ static void tell_processes(struct trace *t)
 	n_limited = bootstrap_limited(session_dir(t->session), l.map_bytes, &limit);
 	if (!limit.n && stats->n_other_version)
 		buf_adds(&limit,
-			"the program had loaded the agent of another leadline version, which was "
-			"refused: restart it");
+			"the program had loaded the agent of another leadline version, which was refused: restart it");
 	if (stats->n_processes <= n_limited) {
 		write_no_process(t, buf_str(&limit));
 	} else {
@@ -635,8 +630,7 @@ static void trace_stop(void *state)
 const struct collector collector_trace = {
 	.name = "trace",
 	.what = COLLECT_CALLS | COLLECT_LINES | COLLECT_OPS,
-	.sees = "every call of Python and C functions, and PyTorch's operators, by agents inside "
-		"the program",
+	.sees = "every call of Python and C functions, and PyTorch's operators, by agents inside the program",
 	.probe = trace_probe,
 	.start = trace_start,
 	.drain = trace_drain,

@@ -107,7 +107,6 @@ void untraced_tell(const struct untraced *u, struct buf *out)
 	if (u->n > UNTRACED_NAMED)
 		buf_printf(out, " and %u more", u->n - UNTRACED_NAMED);
 	buf_printf(out,
-		" kept the agent out (PYTHONPATH reset, or python -I, -E, -S): nothing of %s is "
-		"counted; 'leadline run' without --trace samples %s\n",
+		" kept the agent out (PYTHONPATH reset, or python -I, -E, -S): nothing of %s is counted; 'leadline run' without --trace samples %s\n",
 		u->n > 1 ? "them" : "it", u->n > 1 ? "them" : "it");
 }

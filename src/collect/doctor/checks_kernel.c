@@ -120,14 +120,12 @@ static void judge_refused_child(const struct privilege *p, int child_errno, stru
 		check_remedy(ret, "set kernel.yama.ptrace_scope=1 in /etc/sysctl.d and reboot");
 	} else if (p->yama_scope == 2 && !has_ptrace) {
 		check_say(ret, PROBE_NO,
-			"leadline cannot read its own child: Yama scope 2 (%s), which uid %u does "
-			"not have",
+			"leadline cannot read its own child: Yama scope 2 (%s), which uid %u does not have",
 			privilege_yama_meaning(2), p->uid);
 		check_remedy(ret, "sudo sysctl kernel.yama.ptrace_scope=1");
 	} else if (p->seccomp == SECCOMP_FILTERED) {
 		check_say(ret, PROBE_NO,
-			"leadline cannot read its own child (%s): most likely the seccomp filter, "
-			"since %s",
+			"leadline cannot read its own child (%s): most likely the seccomp filter, since %s",
 			strerror(child_errno),
 			has_ptrace ? "CAP_SYS_PTRACE is present" : "a child needs no capability");
 		check_remedy(ret, "start the container with %s",
@@ -152,23 +150,20 @@ void check_judge_remote_memory(const struct privilege *p, int child_errno, struc
 			p->is_initial_user_ns ? "" : " of this user namespace", limits);
 	} else if (p->yama_scope >= 1) {
 		check_say(ret, PROBE_PARTLY,
-			"programs leadline starts, but none that already run: CAP_SYS_PTRACE is "
-			"missing; %s",
+			"programs leadline starts, but none that already run: CAP_SYS_PTRACE is missing; %s",
 			limits);
 		check_remedy(ret,
-			is_confined(p) ? "start it with \"leadline run\", or the container with "
-					 "--cap-add SYS_PTRACE"
-				       : "start it with \"leadline run\", or use sudo to attach, "
-					 "or: sudo sysctl kernel.yama.ptrace_scope=0");
+			is_confined(p)
+				? "start it with \"leadline run\", or the container with --cap-add SYS_PTRACE"
+				: "start it with \"leadline run\", or use sudo to attach, or: sudo sysctl kernel.yama.ptrace_scope=0");
 	} else {
 		check_say(ret, PROBE_PARTLY,
-			"programs leadline starts and those of uid %u, but not other users': "
-			"CAP_SYS_PTRACE is missing; %s",
+			"programs leadline starts and those of uid %u, but not other users': CAP_SYS_PTRACE is missing; %s",
 			p->uid, limits);
 		check_remedy(ret,
-			is_confined(p) ? "for other users' processes, start the container with "
-					 "--cap-add SYS_PTRACE"
-				       : "for another user's process: sudo leadline attach PID");
+			is_confined(p)
+				? "for other users' processes, start the container with --cap-add SYS_PTRACE"
+				: "for another user's process: sudo leadline attach PID");
 	}
 }
 
@@ -247,12 +242,10 @@ static void judge_refused_bpf(
 		check_remedy(ret,
 			is_confined(p)
 				? "start the container with --cap-add BPF --cap-add PERFMON"
-				: "use sudo, or: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep "
-				  "\"$(command -v leadline)\"");
+				: "use sudo, or: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep \"$(command -v leadline)\"");
 	} else if (!p->is_initial_user_ns) {
 		check_say(ret, PROBE_NO,
-			"the capabilities count only in this user namespace; bpf() needs them in "
-			"the initial one (%s)",
+			"the capabilities count only in this user namespace; bpf() needs them in the initial one (%s)",
 			strerror(failed));
 		check_remedy(ret, "run leadline on the host as root: sudo leadline attach PID");
 	} else {
@@ -344,8 +337,7 @@ static void judge_refused_event(
 		return;
 	}
 	check_say(ret, PROBE_NO,
-		"a clock event on leadline itself fails: %s; kernel.perf_event_paranoid = %d "
-		"(%s)%s",
+		"a clock event on leadline itself fails: %s; kernel.perf_event_paranoid = %d (%s)%s",
 		strerror(f->clock_errno), f->paranoid, paranoid_meaning(f->paranoid),
 		p->seccomp == SECCOMP_FILTERED ? "; a seccomp filter is active" : "");
 	if (p->seccomp == SECCOMP_FILTERED)
@@ -381,8 +373,7 @@ void check_judge_perf_events(
 				: strerror(f->instructions_errno),
 			scope);
 		check_remedy(ret,
-			"give the virtual machine a virtual PMU (libvirt: <pmu state='on'/>); "
-			"times can be measured without");
+			"give the virtual machine a virtual PMU (libvirt: <pmu state='on'/>); times can be measured without");
 	} else {
 		check_say(ret, sees_kernel ? PROBE_YES : PROBE_PARTLY,
 			"software events and hardware counters; %s", scope);
@@ -452,13 +443,11 @@ void check_process_tree(struct probe *ret)
 		check_remedy(ret, "use a kernel with CONFIG_PROC_CHILDREN, and mount /proc");
 	} else if (why) {
 		check_say(ret, PROBE_PARTLY,
-			"/proc is checked now and then, so processes that live only a few ms can "
-			"be missed; no proc connector: %s",
+			"/proc is checked now and then, so processes that live only a few ms can be missed; no proc connector: %s",
 			why);
 		check_remedy(ret, "as root on the host, none is missed: sudo leadline");
 	} else {
 		check_say(ret, PROBE_YES,
-			"the kernel reports every fork and exit (proc connector); orphans are "
-			"kept");
+			"the kernel reports every fork and exit (proc connector); orphans are kept");
 	}
 }

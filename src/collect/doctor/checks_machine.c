@@ -42,8 +42,7 @@ void check_clock(struct probe *ret)
 		return;
 	}
 	check_say(ret, PROBE_PARTLY,
-		"clock source %s: %s; time stamps come from clock_gettime, at about three times "
-		"the cost",
+		"clock source %s: %s; time stamps come from clock_gettime, at about three times the cost",
 		source, reason);
 	if (proc_read(available, sizeof available, "%s", CLOCKSOURCE "available_clocksource") > 0 &&
 		strstr(available, "tsc") && clock_has_steady_ticks())
@@ -139,8 +138,7 @@ void check_cgroup(struct probe *ret)
 	}
 	if (!is_v2 && access("/sys/fs/cgroup/cpu", F_OK) != 0) {
 		check_say(ret, PROBE_PARTLY,
-			"/sys/fs/cgroup is not mounted, limits are unknown; %d of %d CPUs by "
-			"affinity",
+			"/sys/fs/cgroup is not mounted, limits are unknown; %d of %d CPUs by affinity",
 			c.affinity, c.online);
 		check_remedy(ret, "sudo mount -t cgroup2 none /sys/fs/cgroup");
 		return;
@@ -306,8 +304,7 @@ void check_gpu(struct probe *ret)
 			"%zu NVIDIA GPU%s, driver %s, %s; no libcupti outside Python's packages", n,
 			n == 1 ? "" : "s", driver, cuda);
 		check_remedy(ret,
-			"torch brings its own; else: pip install nvidia-cuda-cupti-cu12, or set "
-			"CUDA_HOME");
+			"torch brings its own; else: pip install nvidia-cuda-cupti-cu12, or set CUDA_HOME");
 	} else {
 		check_say(ret, PROBE_YES, "%zu NVIDIA GPU%s, driver %s, %s, %s", n,
 			n == 1 ? "" : "s", driver, cuda, cupti);
@@ -355,8 +352,7 @@ void check_session_folder(struct probe *ret)
 	if (session_open(&session, &defaults, &e) < 0) {
 		check_say(ret, PROBE_NO, "%s", e.text);
 		check_remedy(ret,
-			"name a folder that is yours alone, with a short path: export "
-			"TMPDIR=FOLDER");
+			"name a folder that is yours alone, with a short path: export TMPDIR=FOLDER");
 		return;
 	}
 	snprintf(folder, sizeof folder, "%s", session_dir(session));
@@ -365,8 +361,7 @@ void check_session_folder(struct probe *ret)
 	*strrchr(folder, '/') = '\0';
 	if (fs.f_flag & ST_NOEXEC) {
 		check_say(ret, PROBE_PARTLY,
-			"%s takes folders and sockets, but is mounted noexec: agents cannot be "
-			"loaded from it",
+			"%s takes folders and sockets, but is mounted noexec: agents cannot be loaded from it",
 			folder);
 		check_remedy(ret, "name another folder: export TMPDIR=$HOME");
 		return;

@@ -714,8 +714,7 @@ static void sample_stop(void *state)
 const struct collector collector_sample = {
 	.name = "sample/remote",
 	.what = COLLECT_SAMPLES,
-	.sees = "Python stacks of every thread, by reading the program's memory without stopping "
-		"it",
+	.sees = "Python stacks of every thread, by reading the program's memory without stopping it",
 	.probe = sample_probe,
 	.start = sample_start,
 	.drain = sample_drain,

@@ -463,12 +463,11 @@ int py_target_open_core(struct py_target *t, struct core *core, struct err *e)
 	s.mem = &t->mem;
 	t->executable = xstrdup(core->executable);
 	if (!*core->executable)
-		return err_set(e, ERR_BAD_CORE, "it does not tell which program it is of");
+		return err_set(e, ERR_BAD_CORE, "it does not say which program it belongs to");
 	result = search_and_verify(t, &s, e);
 	if (result < 0 && e->code == ERR_NO_FILE)
 		return err_set(e, ERR_NO_FILE,
-			"its program %.160s is not here; --root names the folder where its files "
-			"are",
+			"its program %.160s is not here; --root names the folder where its files are",
 			core->executable);
 	return result > 0 ? err_set(e, ERR_BAD_LAYOUT, "it died before it ran Python code")
 			  : result;

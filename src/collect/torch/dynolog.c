@@ -50,7 +50,7 @@ static int read_pids(struct json_reader *r, struct dynolog_answer *to, bool is_t
 		return err_set(e, ERR_BAD_FILE, "processes are no list");
 	while (status == 0 && (status = json_next(r, &t, e)) == 0 && t != JSON_ARRAY_END) {
 		if (t != JSON_NUMBER || !json_number_i64(r, &pid) || pid <= 0 || pid > INT32_MAX)
-			return err_set(e, ERR_BAD_FILE, "what is no number of a process");
+			return err_set(e, ERR_BAD_FILE, "something that is not a process number");
 		if (!is_told)
 			to->n_known++;
 		else if (to->told.n < DYNOLOG_PROCESSES)

@@ -22,8 +22,7 @@ static void the_question_is_json(void **state)
 		&(struct dynolog_wish){ .config = &config, .job = 99, .pids = pids, .n_pids = 2 });
 	assert_string_equal(buf_str(&out),
 		"{\"fn\":\"setKinetOnDemandRequest\",\"config\":\"ACTIVITIES_LOG_FILE=/tmp/a "
-		"\\\"b\\\".json\\nACTIVITIES_ITERATIONS=3\\n\",\"job_id\":99,\"pids\":[17,4711],"
-		"\"process_limit\":4096}");
+		"\\\"b\\\".json\\nACTIVITIES_ITERATIONS=3\\n\",\"job_id\":99,\"pids\":[17,4711],\"process_limit\":4096}");
 	buf_done(&config);
 	buf_done(&out);
 }
@@ -40,9 +39,9 @@ static void an_answer_names_who_was_told(void **state)
 	struct dynolog_answer a;
 
 	(void)state;
-	assert_int_equal(parse("{\"activityProfilersBusy\":1,\"activityProfilersTriggered\":[7,8],"
-			       "\"eventProfilersTriggered\":[],\"processesMatched\":[7,8,9]}",
-				 &a),
+	assert_int_equal(
+		parse("{\"activityProfilersBusy\":1,\"activityProfilersTriggered\":[7,8],\"eventProfilersTriggered\":[],\"processesMatched\":[7,8,9]}",
+			&a),
 		0);
 	assert_int_equal(a.told.n, 2);
 	assert_int_equal(a.told.v[1], 8);

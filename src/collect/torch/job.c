@@ -120,8 +120,7 @@ static int look_at_job(const struct torch_wish *wish, struct look *ret, struct e
 	if (!ret->is_prepared && !ret->is_unknown)
 		return err_set(e, ERR_NOT_PREPARED,
 			"process %d was not started for traces on demand: set KINETO_USE_DAEMON=1 "
-			"before it starts (leadline run --torch-daemon, or eval \"$(leadline env "
-			"--torch)\" in the job script)",
+			"before it starts (leadline run --torch-daemon, or eval \"$(leadline env --torch)\" in the job script)",
 			(int)wish->pid);
 	return 0;
 }
@@ -235,8 +234,7 @@ static int check_told(const struct torch_job *j, const struct dynolog_answer *a,
 		return 0;
 	return a->n_known
 		? err_set(e, ERR_NOT_PREPARED,
-			  "dynolog, which answers jobs here, is already tracing process %d; try "
-			  "again when that trace is written",
+			  "dynolog, which answers jobs here, is already tracing process %d; try again when that trace is written",
 			  (int)j->wish.pid)
 		: err_set(e, ERR_NOT_PREPARED,
 			  "dynolog, which answers jobs here, has not heard from process %d yet; it "
@@ -277,8 +275,7 @@ static int ask_dynolog(struct torch_job *j, pid_t prepared, struct err *e)
 	status = dynolog_ask(&wish, &answer, e);
 	if (status < 0)
 		status = err_note(e,
-			"another program already answers jobs on this machine, and it is not a "
-			"dynolog that leadline could ask (stop it, or wait for it)");
+			"another program already answers jobs on this machine, and it is not a dynolog that leadline could ask (stop it, or wait for it)");
 	add_told(j, &answer, all, n);
 	if (status == 0)
 		status = check_told(j, &answer, e);
@@ -303,8 +300,7 @@ int torch_job_begin(struct torch_job *j, const struct torch_wish *wish, struct e
 	status = look_at_job(wish, &look, e);
 	if (status == 0 && look.is_prepared && !look.has_torch)
 		status = err_set(e, ERR_NOT_PREPARED,
-			"process %d has not loaded torch, nor has any process it started; try "
-			"again once it has",
+			"process %d has not loaded torch, nor has any process it started; try again once it has",
 			(int)wish->pid);
 	if (status == 0)
 		status = take_place(j, &look, e);
@@ -475,8 +471,7 @@ int torch_job_wait(struct torch_job *j, struct err *e)
 	if (!j->parts.n && !j->is_interrupted)
 		return err_set(e, ERR_NOT_PREPARED,
 			"process %d did not look for requests within 15 s: was it started with "
-			"KINETO_USE_DAEMON=1, in this network namespace, and has it imported torch "
-			"(2.7 or later)?",
+			"KINETO_USE_DAEMON=1, in this network namespace, and has it imported torch (2.7 or later)?",
 			(int)j->wish.pid);
 	return 0;
 }

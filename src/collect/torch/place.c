@@ -253,8 +253,7 @@ static bool ask(struct torch_place *p, const struct asked *q, const struct buf *
 int torch_place_tell_lost(struct err *e)
 {
 	return err_set(e, ERR_SYSTEM,
-		"the folder of the job's traces can no longer be reached: it does not respond, or "
-		"the process that read it was killed");
+		"the folder of the job's traces can no longer be reached: it does not respond, or the process that read it was killed");
 }
 
 /* Root goes where the job is; others have no more rights than it has, and see its root from here. */

@@ -117,7 +117,7 @@ static bool extend(struct machine *m, size_t from, size_t target, enum pickle_ki
 
 	if (!to || to->kind != kind || from > m->stack.n ||
 		(kind == PICKLE_DICT && (m->stack.n - from) % 2))
-		return fail(m, "items for what is no list or dict");
+		return fail(m, "items for something that is not a list or dict");
 	for (size_t i = from; i < m->stack.n; i++) {
 		if (m->stack.v[i]->kind == PICKLE_MARK)
 			return fail(m, "a mark among values");
@@ -133,7 +133,7 @@ static bool extend_marked(struct machine *m, enum pickle_kind kind)
 
 	return from != SIZE_MAX && from >= 2 && extend(m, from, from - 2, kind)
 		? true
-		: fail(m, "items for what is no list or dict");
+		: fail(m, "items for something that is not a list or dict");
 }
 
 static bool make_tuple(struct machine *m, size_t n, bool is_marked)
@@ -243,7 +243,7 @@ static bool build_object(struct machine *m)
 			    *object = m->stack.n ? m->stack.v[m->stack.n - 1] : NULL;
 
 	if (!state || !object || object->kind != PICKLE_OBJECT || object->n)
-		return fail(m, "a state for what is no object");
+		return fail(m, "a state for something that is not an object");
 	append(m, object, state);
 	return true;
 }

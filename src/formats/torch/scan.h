@@ -21,7 +21,7 @@ enum { TORCH_SCAN_ITEM = 64 << 20 }; /* longest item, bytes */
 enum scan_status {
 	SCAN_OK,
 	SCAN_MORE, /* the window ends within the item */
-	SCAN_BAD,  /* this is no JSON */
+	SCAN_BAD,  /* this is not JSON */
 };
 
 struct scan {

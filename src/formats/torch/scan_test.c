@@ -134,8 +134,7 @@ static void events_are_whole_wherever_the_window_ends(void **state)
 	for (unsigned i = 0; i < N; i++)
 		buf_printf(&text,
 			"%s\n{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": %s, \"pid\": 1, "
-			"\"tid\": \"t\", \"ts\": %u.5, \"dur\": 0.25, \"args\": {\"External id\": "
-			"%u}}",
+			"\"tid\": \"t\", \"ts\": %u.5, \"dur\": 0.25, \"args\": {\"External id\": %u}}",
 			i ? "," : "", i % 1000 == 7 ? "\"broken\" x y" : "\"aten::add\"", i, i + 1);
 	buf_adds(&text, "], \"traceName\": \"x\"}");
 	assert_int_equal(read_text(&text, &x, &e), 0);

@@ -516,7 +516,7 @@ static int next_event(struct trace *t, struct torch_event *f, bool is_first)
 		if (next == '{' && torch_event_scan(&s, f)) {
 			t->to->n_repaired += s.n_forgiven > 0;
 			if (s.n_forgiven)
-				note_flaw(t, byte_of(t, begin), "an event is no JSON");
+				note_flaw(t, byte_of(t, begin), "an event is not valid JSON");
 			else if (n_commas != 1)
 				note_flaw(
 					t, byte_of(t, begin), "one comma belongs before an event");
@@ -536,9 +536,9 @@ static int next_event(struct trace *t, struct torch_event *f, bool is_first)
 			return 0;
 		}
 		note_flaw(t, at,
-			next != '{'                     ? "an event is no object"
+			next != '{'                     ? "an event is not an object"
 				: s.status == SCAN_MORE ? "an event is too long"
-							: "an event is no JSON");
+							: "an event is not valid JSON");
 		if (!is_careful) {
 			is_careful = true;
 		} else if (skip_event(t)) {
@@ -576,7 +576,7 @@ static int read_property(struct trace *t, bool *is_first)
 			if (is_events)
 				return read_events(t) < 0 ? -(int)t->e->code : 1;
 			if (scan_is(&key, "traceEvents"))
-				note_flaw(t, byte_of(t, value.p), "traceEvents is no array");
+				note_flaw(t, byte_of(t, value.p), "traceEvents is not an array");
 			torch_facts_take(t->to, &key, &value);
 			keep_property(t, &key, &value);
 			return 1;
@@ -587,7 +587,7 @@ static int read_property(struct trace *t, bool *is_first)
 		if (s.status == SCAN_MORE && scan_window_more(&t->w))
 			continue;
 		note_flaw(t, at,
-			s.status != SCAN_MORE    ? "this is no JSON"
+			s.status != SCAN_MORE    ? "this is not JSON"
 				: t->w.has_ended ? "the file ends before it should"
 						 : "a value is too long");
 		t->to->is_cut = true;
@@ -607,9 +607,9 @@ static int read_all(struct trace *t)
 	next = scan_peek(&s);
 	if (next != '[' && next != '{')
 		return err_set(t->e, ERR_BAD_FILE,
-			s.at == s.end ? "the file is empty"
-				      : "byte 0: neither an object nor an array, as a trace of "
-					"torch.profiler is");
+			s.at == s.end
+				? "the file is empty"
+				: "byte 0: neither an object nor an array, as a trace of torch.profiler is");
 	t->w.at = (size_t)(s.at + 1 - t->w.data);
 	t->to->is_array = next == '[';
 	if (next == '[')
@@ -626,7 +626,7 @@ int torch_trace_check(const struct op_events *x, struct err *e)
 	if (x->others.n_foreign)
 		return err_set(e, ERR_BAD_FILE,
 			"it holds %" PRIu64
-			" spans, but none that torch.profiler writes: it is of another tool",
+			" spans, but none that torch.profiler writes: it is from another tool",
 			x->others.n_foreign);
 	return err_set(e, ERR_BAD_FILE,
 		x->is_cut || x->n_lost ? "it ends before its first event"

@@ -42,8 +42,7 @@ static void write_names(const struct op_events *x, struct list *l)
 			continue;
 		begin_event(l);
 		buf_printf(&l->out->text,
-			"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%s,\"tid\":0,\"args\":{"
-			"\"name\":\"python\"}}",
+			"{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%s,\"tid\":0,\"args\":{\"name\":\"python\"}}",
 			pid);
 	}
 	intern_done(&pids);

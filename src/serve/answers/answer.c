@@ -106,8 +106,7 @@ int answer_profile(struct library *l, struct params *p, struct selection **ret, 
 	if (!s->profile)
 		return err_set(e, ERR_UNSUPPORTED, "%s",
 			recording_why(s->recording,
-				"nothing was sampled or counted in it: leadline run records what "
-				"fills this"));
+				"nothing was sampled or counted in it: leadline run records what fills this"));
 	*ret = s;
 	return 0;
 }
@@ -121,8 +120,7 @@ int answer_stacks(struct library *l, struct params *p, struct selection **ret, s
 	if (!s->profile)
 		return err_set(e, ERR_UNSUPPORTED, "%s",
 			recording_why(s->recording,
-				"nothing was sampled or traced in it: leadline run records what "
-				"fills this"));
+				"nothing was sampled or traced in it: leadline run records what fills this"));
 	*ret = s;
 	return 0;
 }

@@ -138,7 +138,7 @@ static int build(struct comparison *c, struct library *l, struct params *p, stru
 		select_other(l, p, &s[1], e) < 0)
 		return -(int)e->code;
 	if (s[0]->recording == s[1]->recording)
-		return err_set(e, ERR_USAGE, "that is the same recording on both sides");
+		return err_set(e, ERR_USAGE, "both sides are the same recording");
 	for (int i = 0; i < 2; i++) {
 		sources[i] = diff_source_of(s[i], s[i]->recording->name);
 		c->names[i] = name_of(&c->arena, &sources[i], s[i]->recording);
@@ -190,7 +190,7 @@ static int compare(struct library *l, struct params *p, struct comparison **ret,
 	c->key = key;
 	/* Large recordings are compared when a user asks for it, not by the way. */
 	if (params_is_set(p, "quick") && comparison_is_large(l, p))
-		err_set(e, ERR_UNSUPPORTED, "comparing them takes a while: ask for the diff");
+		err_set(e, ERR_UNSUPPORTED, "comparing these takes a while: open the Diff tab");
 	else
 		build(c, l, p, e);
 	if (!c->diff) {

@@ -77,7 +77,7 @@ static int parse_order(const struct params *p, enum order *ret, struct err *e)
 			*ret = words[i].order;
 			return 0;
 		}
-	return err_set(e, ERR_USAGE, "sort wants self, total, hits, name, file or line");
+	return err_set(e, ERR_USAGE, "sort must be self, total, hits, name, file or line");
 }
 
 size_t answer_n_counted(const struct exact_lines *l)

@@ -39,7 +39,7 @@ static int find_side(const struct library *l, const struct params *p, struct ops
 		return -(int)e->code;
 	if (!r->torch)
 		return err_set(e, ERR_UNSUPPORTED, "%.200s: %s", r->name,
-			recording_why(r, "no operators of PyTorch are in it"));
+			recording_why(r, "it has no PyTorch operators"));
 	*ret = *torch_side(r->torch, r->path);
 	*ret_recording = r;
 	return 0;
@@ -58,7 +58,7 @@ int answer_ops_diff(struct library *l, struct params *p, struct json_writer *w, 
 	if (status == 0 && find_side(l, p, &sides[0], &r[0], e) == 0 &&
 		find_side(l, &other, &sides[1], &r[1], e) == 0) {
 		if (r[0] == r[1])
-			err_set(e, ERR_USAGE, "that is the same recording on both sides");
+			err_set(e, ERR_USAGE, "both sides are the same recording");
 		else
 			ops_diff_json(ops_diff_build(&a, sides, scale), w);
 	}

@@ -119,7 +119,7 @@ static bool has_time_order(const struct selection *s, const struct thread_states
 /* What can be filled is ""; else why not, and what to type. */
 static void write_views(struct selection *s, bool has_results, struct json_writer *w)
 {
-	static const char *const none = "nothing was sampled: record with leadline run";
+	static const char *const none = "it has no samples: record with leadline run SCRIPT.py";
 	struct recording *r = s->recording;
 	bool has_profile = s->profile != NULL, is_foreign = r->origin.is_foreign;
 	bool has_stacks = has_profile && (selection_is_parted(s) || s->stacks->n);
@@ -130,31 +130,31 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 		{ "overview", !has_profile && r->torch ? none : "" },
 		{ "flame",
 			has_stacks            ? ""
-				: has_profile ? "there are no stacks in it"
+				: has_profile ? "it has no call stacks"
 					      : none },
 		{ "source",
 			has_profile && answer_n_lines(s, s->profile) ? ""
-				: has_profile ? "no lines were recorded: leadline run samples "
-						"them, run --lines counts them"
-					      : none },
+				: has_profile
+				? "no lines were recorded: leadline run samples them, and leadline run --lines counts them"
+				: none },
 		{ "bytecode",
-			count_bytecode(r) ? ""
-					  : "the recording holds no bytecode: leadline run keeps "
-					    "that of functions that ten samples or more ended in" },
+			count_bytecode(r)
+				? ""
+				: "the recording holds no bytecode: leadline run keeps it for functions with ten or more samples of their own" },
 		{ "timeline",
 			t->n_threads || r->usage->n_ticks ? ""
-				: is_foreign              ? "such a file tells no times"
-							  : "there is nothing in it with a time" },
+				: is_foreign ? "this format does not say when things happened"
+					     : "nothing in it has a time" },
 		{ "time_order",
-			has_time_order(s, t) ? ""
-					     : "there is no order of time in it: run "
-					       "--trace=timeline keeps that of calls" },
+			has_time_order(s, t)
+				? ""
+				: "it does not keep the order of calls: record with leadline run --trace=timeline" },
 		{ "graph", has_profile ? "" : none },
 		{ "table", has_profile ? "" : none },
 		{ "torch",
-			r->torch ? ""
-				 : "no operators of PyTorch are in it: leadline view takes traces "
-				   "of torch.profiler" },
+			r->torch
+				? ""
+				: "it has no PyTorch operators: record with leadline run --torch, or open a trace of torch.profiler" },
 	};
 
 	json_key(w, "views");
@@ -164,11 +164,11 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 	json_kv_string(w, "native", "native frames are not recorded yet");
 	json_kv_string(w, "kernel", "kernel frames are not recorded yet");
 	json_kv_string(w, "gpu", "GPU activity is not recorded yet");
-	json_kv_string(w, "memory", "memory is not recorded yet");
+	json_kv_string(w, "memory", "memory allocations are not recorded yet");
 	json_kv_string(w, "bench",
-		has_results ? ""
-			    : "results of benchmarks can stand beside: leadline view FILE "
-			      "results.json");
+		has_results
+			? ""
+			: "to open benchmark results beside it: leadline view FILE results.json");
 	json_object_end(w);
 }
 
@@ -227,7 +227,7 @@ static void write_without_records(const struct library *l, const char *name, con
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
 		json_kv_string(w, views[i], why);
 	json_kv_string(w, "torch", has_torch ? "" : why);
-	json_kv_string(w, "bench", l->results.n ? "" : "no results of benchmarks are open");
+	json_kv_string(w, "bench", l->results.n ? "" : "no benchmark results are open");
 	json_object_end(w);
 }
 
@@ -246,8 +246,7 @@ int answer_overview(struct library *l, struct params *p, struct json_writer *w, 
 		return -(int)e->code;
 	if (!r->usage) {
 		write_without_records(l, r->name, "torch",
-			recording_why(r, "of such a trace of PyTorch only its operators are shown"),
-			true, w);
+			recording_why(r, "this PyTorch trace has operators only"), true, w);
 		return 0;
 	}
 	if (library_select(l, p, LIBRARY_ROWS, &s, e) < 0 ||

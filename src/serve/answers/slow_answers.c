@@ -180,7 +180,7 @@ static void on_end(struct bufferevent *link, short what, void *ctx)
 {
 	(void)link;
 	(void)what;
-	fail(ctx, "the process that compares has ended, maybe for want of memory: ask again");
+	fail(ctx, "the comparison stopped, perhaps because memory ran out: try again");
 }
 
 static bool start(struct slow_answers *b)
@@ -222,7 +222,7 @@ void slow_answers_ask(struct slow_answers *b, const char *name, const char *quer
 
 	vec_push(&b->asked, (struct question){ done, ctx });
 	if (!b->link && !start(b)) {
-		fail(b, "no process could be started to compare them");
+		fail(b, "cannot start a process for the comparison");
 		return;
 	}
 	buf_add(&text, name, strlen(name) + 1);
@@ -237,7 +237,7 @@ void slow_answers_free(struct slow_answers *b)
 {
 	if (!b)
 		return;
-	fail(b, "the server ends");
+	fail(b, "the server is shutting down");
 	vec_done(&b->asked);
 	free(b);
 }

@@ -216,7 +216,7 @@ int answer_source(struct library *l, struct params *p, struct json_writer *w, st
 	if (answer_profile(l, p, &s, e) < 0 || params_u32(p, "first", INT32_MAX, &x.first, e) < 0)
 		return -(int)e->code;
 	if (!x.file || !*x.file)
-		return err_set(e, ERR_USAGE, "file: whose source?");
+		return err_set(e, ERR_USAGE, "file needs a name");
 	x.s = s;
 	x.first += x.first == 0;
 	x.last = x.first + LINES - 1;
@@ -261,7 +261,7 @@ int answer_bytecode(struct library *l, struct params *p, struct json_writer *w, 
 		return err_set(e, ERR_UNSUPPORTED, "the recording holds no bytecode of %.200s: %s",
 			frames_function(s->recording->frames, function)->name,
 			recording_why(s->recording,
-				"it is kept of functions that ten samples or more ended in"));
+				"leadline run keeps it for functions with ten or more samples of their own"));
 	}
 	json_kv_u64(w, "function_id", function);
 	answer_total(s, w);

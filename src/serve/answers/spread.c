@@ -126,7 +126,7 @@ int answer_spread(struct library *l, struct params *p, struct json_writer *w, st
 		return -(int)e->code;
 	if (!s->profile || !s->stacks->n)
 		return err_set(e, ERR_UNSUPPORTED, "%s",
-			recording_why(s->recording, "there are no stacks in it"));
+			recording_why(s->recording, "it has no call stacks"));
 	x.s = s->stacks;
 	x.scale = 1 - selection_lost_share(s);
 	x.has = xcalloc(x.s->n + 1, sizeof *x.has);

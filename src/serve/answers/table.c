@@ -103,7 +103,7 @@ int answer_table(struct library *l, struct params *p, struct json_writer *w, str
 		return table_of_rows(s, p, *what == 'l', first, limit, w, e);
 	if (strcmp(what, "callers") == 0 || strcmp(what, "callees") == 0)
 		return table_of_neighbours(s, p, strcmp(what, "callers") == 0, limit, w, e);
-	return err_set(e, ERR_USAGE, "what wants functions, lines, callers or callees");
+	return err_set(e, ERR_USAGE, "what must be functions, lines, callers or callees");
 }
 
 /* ---- search ---------------------------------------------------------------------------------- */
@@ -116,7 +116,7 @@ static int search_pattern(const struct params *p, struct pattern **ret, struct e
 	int status;
 
 	if (!text || !*text)
-		return err_set(e, ERR_USAGE, "q: what is searched for?");
+		return err_set(e, ERR_USAGE, "q needs a text to search for");
 	for (const char *c = text; *c; c++) {
 		if (strchr("\\^$.[]|()*+?{}", *c) && !params_is_set(p, "regex"))
 			buf_addc(&escaped, '\\');

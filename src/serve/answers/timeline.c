@@ -250,7 +250,7 @@ static int parse_window(const struct recording *r, const struct thread_states *t
 		return -(int)e->code;
 	v->pixels += v->pixels == 0;
 	if (v->to_s < v->from_s)
-		return err_set(e, ERR_USAGE, "to must lie behind from");
+		return err_set(e, ERR_USAGE, "to must be later than from");
 	return 0;
 }
 

@@ -64,12 +64,12 @@ static int write_neighbours(
 	struct arena a = ARENA_INIT;
 
 	if (!name || !*name)
-		return err_set(e, ERR_USAGE, "operator: its name is missing");
+		return err_set(e, ERR_USAGE, "operator needs a name");
 	n = op_neighbours_build(&a, &t->x, name);
 	if (n->n_calls)
 		op_neighbours_json(n, OP_NEIGHBOURS_CALLERS | OP_NEIGHBOURS_CALLEES, ROWS, w);
 	else
-		err_set(e, ERR_USAGE, "operator: there is no '%.100s'", name);
+		err_set(e, ERR_USAGE, "there is no operator '%.100s'", name);
 	arena_done(&a);
 	return -(int)e->code;
 }
@@ -166,12 +166,12 @@ static const char *with_shapes(struct torch *t)
 {
 	return t->x.has_shapes
 		? ""
-		: "no shapes were recorded: profile with record_shapes=True, or run --torch=full";
+		: "no shapes were recorded: profile with record_shapes=True, or use leadline run --torch=full";
 }
 
 static const char *with_device(struct torch *t)
 {
-	return t->x.device.n ? "" : "nothing ran on a device, or it was not profiled";
+	return t->x.device.n ? "" : "nothing ran on a device, or the device was not profiled";
 }
 
 static const char *with_launches(struct torch *t)
@@ -183,21 +183,21 @@ static const char *with_modules(struct torch *t)
 {
 	return torch_modules(t)->n
 		? ""
-		: "no modules were recorded: profile with with_stack=True, or run --torch=full";
+		: "no modules were recorded: profile with with_stack=True, or use leadline run --torch=full";
 }
 
 static const char *with_compile(struct torch *t)
 {
 	const struct op_compile *c = torch_compile(t);
 
-	return c->n || c->n_frames ? "" : "nothing of torch.compile is in the trace";
+	return c->n || c->n_frames ? "" : "torch.compile did not run in this trace";
 }
 
 static const char *with_memory(struct torch *t)
 {
 	return t->x.memory.n
 		? ""
-		: "no memory was recorded: profile with profile_memory=True, or run --torch=full";
+		: "no memory was recorded: profile with profile_memory=True, or use leadline run --torch=full";
 }
 
 static const struct {
@@ -285,8 +285,7 @@ int answer_torch(struct library *l, struct params *p, struct json_writer *w, str
 	if (!r->torch)
 		return err_set(e, ERR_UNSUPPORTED, "%s",
 			recording_why(r,
-				"no operators of PyTorch are in it: leadline view takes traces of "
-				"torch.profiler (trace.json)"));
+				"it has no PyTorch operators: record with leadline run --torch, or open a trace of torch.profiler"));
 	t = r->torch;
 	if (phase && *phase && torch_in_phase(r->torch, phase, &t, e) < 0)
 		return -(int)e->code;
@@ -304,5 +303,5 @@ int answer_torch(struct library *l, struct params *p, struct json_writer *w, str
 			write_begin(r, t, w);
 		return panes[i].write(t, p, w, e);
 	}
-	return err_set(e, ERR_USAGE, "what: there is no '%.100s'", what);
+	return err_set(e, ERR_USAGE, "there is no pane '%.100s'", what);
 }

@@ -201,7 +201,7 @@ int torch_span_pane(
 	if (params_u32(p, "event", UINT32_MAX, &event, e) < 0)
 		return -(int)e->code;
 	if (event >= torch->x.v.n)
-		return err_set(e, ERR_NO_FILE, "the trace has no such event");
+		return err_set(e, ERR_NO_FILE, "the trace has no such span");
 	n = op_flows_of(f, &torch->x, event, LINKS, found);
 	write_where(torch, t, event, w);
 	write_details(&torch->x, &torch->x.v.v[event], w);

@@ -146,7 +146,7 @@ static int parse_node(
 	if (text && strlen(text) == 16) {
 		key = strtoull(text, &end, 16);
 		if (*end)
-			return err_set(e, ERR_USAGE, "node wants a number or a key");
+			return err_set(e, ERR_USAGE, "node must be a number or a key");
 		x->node = x->turned ? inverted_tree_find(x->turned, s->stacks, key)
 				    : flametree_find(x->tree, s->stacks, key);
 		x->tree = x->turned ? inverted_tree_nodes(x->turned) : x->tree;
@@ -235,9 +235,7 @@ static int answer_by_time(struct library *l, struct params *p, struct json_write
 	if (!x.tree)
 		return err_set(e, ERR_UNSUPPORTED, "%s",
 			recording_why(s->recording,
-				"there is no order of time in it: samples have one, run "
-				"--trace=timeline keeps that of calls; other tools' sums have "
-				"none"));
+				"it does not keep the order of calls: samples do, and so does leadline run --trace=timeline; other tools' totals do not"));
 	x.has_calls = s->stacks->nodes->n > 0;
 	if (parse_node(s, &x, p, e) < 0)
 		return -(int)e->code;
@@ -265,7 +263,7 @@ int answer_tree(struct library *l, struct params *p, struct json_writer *w, stru
 	if (direction && strcmp(direction, "time") == 0)
 		return answer_by_time(l, p, w, e);
 	if (direction && *direction && !is_inverted && strcmp(direction, "left-heavy") != 0)
-		return err_set(e, ERR_USAGE, "direction wants left-heavy, inverted or time");
+		return err_set(e, ERR_USAGE, "direction must be left-heavy, inverted or time");
 	if (answer_stacks(l, p, &s, e) < 0 || parse_width(p, &width, e) < 0)
 		return -(int)e->code;
 	x.turned = is_inverted ? selection_inverted(s) : NULL;

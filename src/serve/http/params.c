@@ -53,10 +53,10 @@ int params_parse(struct params *p, const char *query, struct err *e)
 			n_name < n ? decode(&p->arena, query + n_name + 1, n - n_name - 1) : "" };
 
 		if (!x.name || !x.value)
-			return err_set(e, ERR_USAGE, "the request is not escaped as it should be");
+			return err_set(e, ERR_USAGE, "the request is not escaped correctly");
 		if (p->n == PARAMS_MOST)
-			return err_set(
-				e, ERR_USAGE, "the request has over %d parameters", PARAMS_MOST);
+			return err_set(e, ERR_USAGE, "the request has more than %d parameters",
+				PARAMS_MOST);
 		if (n)
 			p->v[p->n++] = x;
 		query += n;
@@ -116,8 +116,8 @@ int params_number(const struct params *p, const char *name, double low, double h
 		return 0;
 	value = strtod(text, &end);
 	if (end == text || *end || !(value >= low && value <= high))
-		return err_set(e, ERR_USAGE, "%s wants a number from %g to %g, not '%.100s'", name,
-			low, high, text);
+		return err_set(e, ERR_USAGE, "%s must be a number from %g to %g, not '%.100s'",
+			name, low, high, text);
 	*ret = value;
 	return 0;
 }

@@ -232,8 +232,7 @@ static void give_token(struct server *s, struct evhttp_request *request, const c
 
 	if (!guard_code(&s->guard, code)) {
 		reply_error(s, request, 403,
-			"this address was good for one use: open the one that leadline view "
-			"printed");
+			"this address works only once: open the one that leadline view printed");
 		return;
 	}
 	json_init(&w, &text, false);
@@ -267,10 +266,9 @@ static void ask(
 	} else if (!is_page &&
 		!guard_token(&s->guard, evhttp_find_header(headers, "X-Leadline-Token"))) {
 		reply_error(s, request, 403,
-			"this address lacks the token: open the whole one that leadline view "
-			"printed");
+			"the token is missing from this address: open the full address that leadline view printed");
 	} else if (is_post != (is_quit || is_code)) {
-		reply_error(s, request, 405, "no such method here");
+		reply_error(s, request, 405, "this method is not allowed here");
 	} else if (is_quit) {
 		quit(s, request);
 	} else if (is_page) {
@@ -296,12 +294,11 @@ static void on_request(struct evhttp_request *request, void *ctx)
 
 	if (!guard_host(&s->guard, host)) {
 		reply_error(s, request, 403,
-			"this server answers to localhost alone; --allow-host NAME lets other "
-			"names in");
+			"this server answers only to localhost; --allow-host NAME allows another name");
 		return;
 	}
 	if (!guard_origin(&s->guard, evhttp_find_header(headers, "Origin"), host)) {
-		reply_error(s, request, 403, "pages from elsewhere may not ask this server");
+		reply_error(s, request, 403, "pages from other sites may not use this server");
 		return;
 	}
 	if (params_parse(&p, uri ? evhttp_uri_get_query(uri) : NULL, &e) < 0)
@@ -393,8 +390,7 @@ static int listen_port(uint16_t port, struct err *e)
 		return fd;
 	if (errno == EADDRINUSE)
 		err_set(e, ERR_SYSTEM,
-			"port %u is in use: choose another with --port, or leave it out for one "
-			"that is free",
+			"port %u is in use: choose another with --port, or omit --port to get a free one",
 			port);
 	else
 		err_errno(e, ERR_SYSTEM, "127.0.0.1 port %u", port);
@@ -425,7 +421,8 @@ static int listen_unix(const char *path, struct err *e)
 	int fd, status;
 
 	if (strlen(path) >= sizeof address.sun_path)
-		return err_set(e, ERR_USAGE, "%s: a socket's path has at most %zu characters", path,
+		return err_set(e, ERR_USAGE,
+			"%s: the path of a socket can have at most %zu characters", path,
 			sizeof address.sun_path - 1);
 	memcpy(address.sun_path, path, strlen(path));
 	remove_stale(&address);
@@ -438,7 +435,7 @@ static int listen_unix(const char *path, struct err *e)
 	if (status == 0 && listen(fd, BACKLOG) == 0)
 		return fd;
 	if (errno == EADDRINUSE)
-		err_set(e, ERR_SYSTEM, "%s is there already: name another socket", path);
+		err_set(e, ERR_SYSTEM, "%s already exists: choose another socket", path);
 	else
 		err_errno(e, ERR_SYSTEM, "%s", path);
 	close(fd);
@@ -475,7 +472,7 @@ static int start(struct server *s, int fd, struct err *e)
 	bound = s->http ? evhttp_accept_socket_with_handle(s->http, fd) : NULL;
 	if (!bound) {
 		close(fd);
-		return err_set(e, ERR_SYSTEM, "the server could not be started");
+		return err_set(e, ERR_SYSTEM, "cannot start the server");
 	}
 	s->listener = evhttp_bound_socket_get_listener(bound);
 	s->again = evtimer_new(s->base, try_again, s);

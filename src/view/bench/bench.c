@@ -52,8 +52,7 @@ void bench_print_timeit(const struct bench_view *v, size_t i, struct buf *out)
 	buf_adds(out, " per loop\n");
 	if (v->timeit && s->d.most >= 4 * s->d.least) {
 		buf_adds(out,
-			":0: UserWarning: The test results are likely unreliable. The worst time "
-			"(");
+			":0: UserWarning: The test results are likely unreliable. The worst time (");
 		add_timeit_time(v, s->d.most, out);
 		buf_adds(out, ") was more than four times slower than the best time (");
 		add_timeit_time(v, s->d.least, out);
@@ -157,13 +156,11 @@ static void add_procedure(const struct bench_view *v, size_t i, struct buf *out)
 	buf_addc(out, '\n');
 	if (sum->n_unsteady)
 		buf_printf(out,
-			"  no steady state in %zu of %zu processes: times were still changing at "
-			"the end; see them with -v or --json\n",
+			"  no steady state in %zu of %zu processes: times were still changing at the end; see them with -v or --json\n",
 			sum->n_unsteady, s->n);
 	if (!s->is_command && sum->first_s > 10 * sum->d.median && sum->first_s > 1e-3)
 		buf_printf(out,
-			"  the first call took %s, %.0f times the median, and is not in these "
-			"figures\n",
+			"  the first call took %s, %.0f times the median, and is not in these figures\n",
 			seconds(t, sum->first_s), sum->first_s / sum->d.median);
 }
 
@@ -235,8 +232,7 @@ static void print_comparison(const struct bench_view *v, struct buf *out)
 	table_emit(t, out, v->width, v->colour);
 	table_free(t);
 	buf_adds(out,
-		"  (medians, measured one after the other; to decide which is faster: leadline "
-		"compare)\n");
+		"  (medians, measured one after the other; to decide which is faster: leadline compare)\n");
 }
 
 void bench_print(const struct bench_view *v, struct buf *out)

@@ -56,8 +56,7 @@ static void add_law(const struct growth_view *v, struct buf *out)
 	buf_addc(out, '\n');
 	if (g->is_bent)
 		buf_printf(out,
-			"  the line bends: below that %s^%.2f (fixed costs, caches), so one "
-			"exponent does not describe all sizes\n",
+			"  the line bends: below that %s^%.2f (fixed costs, caches), so one exponent does not describe all sizes\n",
 			v->size, g->first_exponent);
 }
 

@@ -101,12 +101,10 @@ void history_print(const struct history_view *v, struct buf *out)
 	add_points(v, out);
 	if (isnan(h->noise))
 		buf_adds(out,
-			"  no verdict yet: measure one of these commits again, so that the noise "
-			"of this machine is known\n");
+			"  no verdict yet: measure one of these commits again, so that the noise of this machine is known\n");
 	else
 		buf_printf(out,
-			"  runs of one commit differ by %.1f %% (learned from %zu repetition%s); "
-			"%s\n",
+			"  runs of one commit differ by %.1f %% (learned from %zu repetition%s); %s\n",
 			100 * expm1(h->noise), h->n_repeats, h->n_repeats == 1 ? "" : "s",
 			h->n_steps ? "steps exceed what that noise makes by chance"
 				   : "no step stands out from that");

@@ -46,8 +46,7 @@ static void add_one(const struct results_comparison_view *v, struct buf *out)
 	buf_addc(out, '\n');
 	if (!u->block && !u->is_of_processes)
 		buf_adds(out,
-			"  one side is a single process, so the interval does not cover "
-			"differences between processes\n");
+			"  one side is a single process, so the interval does not cover differences between processes\n");
 }
 
 static void add_rows(const struct results_comparison_view *v, struct buf *out)
@@ -94,15 +93,13 @@ static void add_differences(const struct results_comparison_view *v, struct buf 
 		style_end(out, STYLE_WARNING, v->colour);
 		if (v->r.n && v->r.rows[0].u.is_unlike)
 			buf_adds(out,
-				"  so the code may be unchanged, whatever the figures say; --force "
-				"judges anyway\n");
+				"  so the code may be unchanged, whatever the figures say; --force judges anyway\n");
 	}
 	if (v->r.n_only_a || v->r.n_only_b)
 		buf_printf(out, "  left out: %zu that only A has, %zu that only B has\n",
 			v->r.n_only_a, v->r.n_only_b);
 	buf_adds(out,
-		"  (measured one after the other, without a control: running both in one leadline "
-		"compare is more reliable)\n");
+		"  (measured one after the other, without a control: running both in one leadline compare is more reliable)\n");
 }
 
 void results_comparison_print(const struct results_comparison_view *v, struct buf *out)

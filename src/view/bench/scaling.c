@@ -57,8 +57,7 @@ static void add_law(const struct scaling_view *v, struct buf *out)
 		100 * s->serial_interval.high);
 	if (isfinite(s->most_threads))
 		buf_printf(out,
-			"; contention %.3g per pair (%.3g to %.3g): fastest with about %.0f "
-			"threads, %.2f times one",
+			"; contention %.3g per pair (%.3g to %.3g): fastest with about %.0f threads, %.2f times one",
 			s->contention, s->contention_interval.low, s->contention_interval.high,
 			s->most_threads, s->most_speedup);
 	else if (isfinite(s->most_speedup) && is_sharp(s))
@@ -67,17 +66,14 @@ static void add_law(const struct scaling_view *v, struct buf *out)
 	buf_addc(out, '\n');
 	if (!s->has_contention)
 		buf_printf(out,
-			"  contention is unknown: that takes two thread counts above 1 and within "
-			"the %u CPUs here\n",
+			"  contention is unknown: that takes two thread counts above 1 and within the %u CPUs here\n",
 			v->n_cpus);
 	if (!is_sharp(s))
 		buf_adds(out,
-			"  the machine was too busy to say more: repeat on a quiet one, or with "
-			"more --time\n");
+			"  the machine was too busy to say more: repeat on a quiet one, or with more --time\n");
 	else if (v->has_gil && s->serial > 0.5)
 		buf_adds(out,
-			"  this interpreter runs one thread at a time (GIL): use processes, a "
-			"free-threaded build, or calls that release it\n");
+			"  this interpreter runs one thread at a time (GIL): use processes, a free-threaded build, or calls that release it\n");
 }
 
 void scaling_print(const struct scaling_view *v, struct buf *out)
@@ -91,7 +87,6 @@ void scaling_print(const struct scaling_view *v, struct buf *out)
 		add_law(v, out);
 	else
 		buf_printf(out,
-			"  no serial share: that takes at least 2 threads on as many CPUs (%u "
-			"here)\n",
+			"  no serial share: that takes at least 2 threads on as many CPUs (%u here)\n",
 			v->n_cpus);
 }

@@ -110,20 +110,16 @@ static void add_oddities(const struct verdict *d, struct buf *out)
 {
 	if (d->has_trend)
 		buf_adds(out,
-			"  A changed while it was measured: something else on this machine started "
-			"or stopped\n");
+			"  A changed while it was measured: something else on this machine started or stopped\n");
 	if (d->has_order_effect)
 		buf_adds(out,
-			"  the order matters: A and B share a cache or a file; clear it with "
-			"--prepare\n");
+			"  the order matters: A and B share a cache or a file; clear it with --prepare\n");
 	if (d->is_bimodal)
 		buf_adds(out,
-			"  A has two speeds: two kinds of CPU or of memory layout; --pin CPU may "
-			"help\n");
+			"  A has two speeds: two kinds of CPU or of memory layout; --pin CPU may help\n");
 	if (d->autocorrelation > 0.3)
 		buf_printf(out,
-			"  neighbouring blocks are alike (correlation %.2f): the interval is "
-			"widened to allow for that\n",
+			"  neighbouring blocks are alike (correlation %.2f): the interval is widened to allow for that\n",
 			d->autocorrelation);
 }
 

@@ -56,13 +56,11 @@ static void print_legend(const struct profile_view *v, bool has_opaque, struct b
 {
 	style_begin(out, STYLE_DIM, v->colour);
 	style_wrap(out,
-		"repeated: share of the calls whose arguments had been passed before, with a 95 % "
-		"interval where only some calls were looked at (probed)",
+		"repeated: share of the calls whose arguments had been passed before, with a 95 % interval where only some calls were looked at (probed)",
 		0, v->width);
 	if (has_opaque)
 		style_wrap(out,
-			"≤ objects are compared by type; lists, dictionaries and long strings by "
-			"length. So calls that look the same may differ",
+			"≤ objects are compared by type; lists, dictionaries and long strings by length. So calls that look the same may differ",
 			0, v->width);
 	style_end(out, STYLE_DIM, v->colour);
 }

@@ -228,8 +228,7 @@ static void print_intervals(const struct page *g, struct buf *out)
 		style_wrap(out,
 			"1–2 s: lower and upper bound, where tracing took too much of the time to "
 			"say more; for these rows, trust a sampled run. The time before the bounds "
-			"is as stamped, tracing included; such rows are ranked by their corrected "
-			"time",
+			"is as stamped, tracing included; such rows are ranked by their corrected time",
 			0, g->v->width);
 	style_end(out, STYLE_DIM, g->v->colour);
 }
@@ -269,8 +268,7 @@ void exact_print_functions(const struct exact *x, const struct profile *p, const
 static void print_budget(const struct exact *x, const struct profile_view *v, struct buf *out)
 {
 	style_add(out, STYLE_DIM, v->colour,
-		"Within the budget, of %zu functions the calls of %zu and the times of %zu are "
-		"estimated; the others are exact.\n",
+		"Within the budget, of %zu functions the calls of %zu and the times of %zu are estimated; the others are exact.\n",
 		x->n_functions, x->n_calls_estimated, x->n_estimated);
 }
 
@@ -285,14 +283,12 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 			events);
 	else if (!x->is_calibrated)
 		snprintf(text, sizeof text,
-			"Traced: %s calls and resumptions; the cost of tracing was not calibrated, "
-			"so the times include it.",
+			"Traced: %s calls and resumptions; the cost of tracing was not calibrated, so the times include it.",
 			events);
 	else if (x->nodes->cost_error > NODES_ERROR_MOST)
 		snprintf(text, sizeof text,
 			"Traced: %s calls and resumptions; the cost of tracing could only be "
-			"measured to within %s because other programs had the CPU, so the times "
-			"include it.",
+			"measured to within %s because other programs had the CPU, so the times include it.",
 			events, units_format(share, UNIT_SHARE, x->nodes->cost_error));
 	else
 		snprintf(text, sizeof text,
@@ -317,8 +313,7 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 		size_t n = strlen(text);
 
 		snprintf(text + n, sizeof text - n,
-			" Tracing slows this interpreter up to %.1f× between calls; the bounds "
-			"allow for that.",
+			" Tracing slows this interpreter up to %.1f× between calls; the bounds allow for that.",
 			x->nodes->code_slower);
 	}
 	buf_addc(out, '\n');
@@ -329,8 +324,7 @@ void exact_print_fidelity(const struct exact *x, const struct profile_view *v, s
 		print_budget(x, v, out);
 	if (v->legend && x->is_timed)
 		style_add(out, STYLE_DIM, v->colour,
-			"Use these times to rank; quote speed from an untraced run (leadline "
-			"time).\n");
+			"Use these times to rank; quote speed from an untraced run (leadline time).\n");
 }
 
 void exact_print_excluded(const char *patterns, const struct profile_view *v, struct buf *out)

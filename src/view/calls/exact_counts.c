@@ -91,8 +91,7 @@ void exact_counts_print_lines(const struct exact_lines *l, const struct source_t
 static const char *way(const struct opcode_counts *c)
 {
 	if (c->has_derived && c->has_each)
-		return "by basic blocks and exceptions where the interpreter allows it, otherwise "
-		       "one by one";
+		return "by basic blocks and exceptions where the interpreter allows it, otherwise one by one";
 	return c->has_derived ? "by basic blocks and exceptions, from which the rest follows"
 			      : "one by one";
 }

@@ -307,8 +307,7 @@ void exact_print_lines(const struct exact_lines *l, const struct source_texts *t
 		print_dim("The source is too long to show all of these functions in it.", v, out);
 	if (v->legend) {
 		snprintf(text, sizeof text,
-			"time: from the start of a line to the start of the next%s; %%: share of "
-			"the function's time. %s",
+			"time: from the start of a line to the start of the next%s; %%: share of the function's time. %s",
 			!has_own ? ", including what it calls"
 				: l->has_all_callees
 				? "; own: excluding what it calls"

@@ -216,8 +216,7 @@ void process_tree_print(const struct usage *u, const struct usage_view *v, struc
 	add_rest(&p);
 	buf_adds(out,
 		"\n"
-		"Processes (own CPU time in steps of 10 ms; [rest]: CPU time not seen in any of "
-		"them)\n");
+		"Processes (own CPU time in steps of 10 ms; [rest]: CPU time not seen in any of them)\n");
 	table_emit(p.table, out, v->width, v->colour);
 	if (p.left_out)
 		buf_printf(out, "… and %zu more\n", p.left_out);

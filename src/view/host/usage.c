@@ -134,8 +134,7 @@ static void add_gil(const struct usage *u, const struct bound *b, struct buf *ou
 	if (b->verdict == BOUND_GIL && b->is_estimate)
 		buf_printf(out,
 			". That is a guess: its threads together use one core at most and sleep on "
-			"a lock in between, with %.0f CPUs allowed; leadline run sees the GIL "
-			"itself",
+			"a lock in between, with %.0f CPUs allowed; leadline run sees the GIL itself",
 			u->cpus_allowed);
 	else if (share > 0)
 		buf_printf(out, "; for %d %%, other threads waited for the GIL", share);
@@ -147,16 +146,14 @@ void usage_add_rule(const struct usage *u, const struct bound *b, struct buf *ou
 
 	if (b->verdict == BOUND_TOO_SHORT && b->share[BOUND_RUNNABLE] > BOUND_STARVED) {
 		buf_printf(out,
-			"It waited for a busy CPU %d %% of the time; the remaining %s of CPU time "
-			"are too little to judge.",
+			"It waited for a busy CPU %d %% of the time; the remaining %s of CPU time are too little to judge.",
 			percent(b->share[BOUND_RUNNABLE]),
 			units_format(value, UNIT_SECONDS, u->user_s + u->system_s));
 		return;
 	}
 	if (b->verdict == BOUND_TOO_SHORT) {
 		buf_printf(out,
-			"Its %s of CPU time are %.0f ticks of the kernel's clock: too few to tell "
-			"user time from system time.",
+			"Its %s of CPU time are %.0f ticks of the kernel's clock: too few to tell user time from system time.",
 			units_format(value, UNIT_SECONDS, u->user_s + u->system_s),
 			fmax(1, b->n_ticks));
 		return;
@@ -166,8 +163,7 @@ void usage_add_rule(const struct usage *u, const struct bound *b, struct buf *ou
 	case BOUND_CPU:
 		add_gil(u, b, out);
 		buf_adds(out,
-			". Waiting for memory counts as computing here: there are no hardware "
-			"counters");
+			". Waiting for memory counts as computing here: there are no hardware counters");
 		break;
 	case BOUND_SYSTEM:
 		buf_printf(out, "; %s page faults a second%s",

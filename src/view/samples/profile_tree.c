@@ -317,8 +317,7 @@ static void print_legend(const struct profile_view *v, double least, struct buf 
 	char text[200], share[UNITS_TEXT];
 
 	snprintf(text, sizeof text,
-		"Hidden: branches under %s, and library frames that only pass a call on ((+n): how "
-		"many); --limit 0 shows all. ↻ calls itself.",
+		"Hidden: branches under %s, and library frames that only pass a call on ((+n): how many); --limit 0 shows all. ↻ calls itself.",
 		units_format(share, UNIT_SHARE, least));
 	style_begin(out, STYLE_DIM, v->colour);
 	style_wrap(out, text, 0, v->width);
@@ -334,8 +333,7 @@ static void print_intervals(const struct page *p)
 	if (p->has_bounds)
 		style_wrap(p->out,
 			"1–2 s: lower and upper bound, where tracing took too much of the time to "
-			"say more. The shares before them are guesses between the two; for these "
-			"rows, trust a sampled run",
+			"say more. The shares before them are guesses between the two; for these rows, trust a sampled run",
 			0, p->v->width);
 	style_end(p->out, STYLE_DIM, p->v->colour);
 }

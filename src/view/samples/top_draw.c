@@ -500,7 +500,7 @@ static void draw_bottom(struct screen *s, int row)
 	switch (s->t->question) {
 	case TOP_ASKS_END:
 		grid_field(s->g, row, 0, width, STYLE_WARNING, TEXT_CUT_END,
-			"The program still runs. End it? y yes  n no, it goes on  Esc back");
+			"The program is still running. Stop it? y yes  n no, let it run  Esc back");
 		return;
 	case TOP_ASKS_SAVE:
 		snprintf(text, sizeof text, "Save the recording as %s? y yes  n no  Esc back",

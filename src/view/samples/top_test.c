@@ -192,23 +192,16 @@ static void large_screen(void **state)
 	assert_screen(&t, 45, 140,
 		"leadline top 4711 python3.11 examples/two_layer_net_pure.py                       "
 		"                                      CPython 3.11.2  0:12\n"
-		"CPU 101 % ⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿ RSS 9.65 MiB "
-		"⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿  GIL  98 %  threads 2\n"
+		"CPU 101 % ⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿ RSS 9.65 MiB ⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿⣀⣀⣠⣤⣤⣶⣶⣾⣿⣿  GIL  98 %  threads 2\n"
 		"last 5 s, on CPU  1.00 kHz  12.7 k samples, 31 shortened\n"
-		" ▾%self %total   self s  total s            function                         "
-		"where\n"
-		"   74.2   74.2    11.20    11.20  █████▉    matmul                           "
-		"/home/user/project/examples/two_layer_net_pure.py:22\n"
-		"    8.0    8.4     0.90     0.95  ▋         update                           "
-		"/home/user/project/examples/two_layer_net_pure.py:71\n"
+		" ▾%self %total   self s  total s            function                         where\n"
+		"   74.2   74.2    11.20    11.20  █████▉    matmul                           /home/user/project/examples/two_layer_net_pure.py:22\n"
+		"    8.0    8.4     0.90     0.95  ▋         update                           /home/user/project/examples/two_layer_net_pure.py:71\n"
 		"    2.0    2.0     0.20     0.20  ▏         [cut]\n"
-		"    0.4  100.0     0.05    12.50            main                             "
-		"/home/user/project/examples/two_layer_net_pure.py:90\n"
-		"    0.0    0.0     0.31     0.31            relu_backward.<locals>.<genexpr> "
-		"/home/user/project/examples/two_layer_net_pure.py:42\n"
+		"    0.4  100.0     0.05    12.50            main                             /home/user/project/examples/two_layer_net_pure.py:90\n"
+		"    0.0    0.0     0.31     0.31            relu_backward.<locals>.<genexpr> /home/user/project/examples/two_layer_net_pure.py:42\n"
 		"\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n"
-		"q quit  ? help  s sort  / filter  p pause  t threads  l lines  c w g state  r "
-		"reset  + - window  o output\n");
+		"q quit  ? help  s sort  / filter  p pause  t threads  l lines  c w g state  r reset  + - window  o output\n");
 }
 
 static void lines_screen(void **state)

@@ -153,10 +153,9 @@ void op_allocations_print(const struct op_allocations *x, const struct ops_view 
 	if (!x->n_devices) {
 		buf_adds(out,
 			ops_absent(v,
-				v->is_light ? "no allocation was recorded; record with leadline "
-					      "run --torch=full to see them\n"
-					    : "no allocation was recorded; profile with "
-					      "profile_memory=True to see them\n"));
+				v->is_light
+					? "no allocation was recorded; record with leadline run --torch=full to see them\n"
+					: "no allocation was recorded; profile with profile_memory=True to see them\n"));
 		return;
 	}
 	buf_printf(out, "in use during %s:\n", units_format(span, UNIT_SECONDS, x->seconds));

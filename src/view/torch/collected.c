@@ -54,19 +54,16 @@ void op_collected_print_unseen(const struct op_collected *c, struct buf *out)
 
 	if (c->n_gaps)
 		buf_printf(out,
-			"Operators not seen for %s (%s time%s): the program's own profiler was on, "
-			"and torch allows one per thread.\n",
+			"Operators not seen for %s (%s time%s): the program's own profiler was on, and torch allows one per thread.\n",
 			units_format(t, UNIT_SECONDS, (double)c->gap_ns / 1e9),
 			units_format(n, UNIT_COUNT, (double)c->n_gaps), plural(c->n_gaps));
 	if (c->n_threads_unseen)
 		buf_printf(out,
-			"Operators not seen in %s thread%s that started before torch was "
-			"imported.\n",
+			"Operators not seen in %s thread%s that started before torch was imported.\n",
 			units_format(n, UNIT_COUNT, (double)c->n_threads_unseen),
 			plural(c->n_threads_unseen));
 	if (c->n_lost)
 		buf_printf(out,
-			"Operator calls lost: %s, because they came faster than they could be "
-			"written.\n",
+			"Operator calls lost: %s, because they came faster than they could be written.\n",
 			units_format(n, UNIT_COUNT, (double)c->n_lost));
 }

@@ -107,7 +107,7 @@ static void print_frames(const struct op_compile *x, const struct ops_view *v, s
 		{ "calls", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "first", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "later", TABLE_RIGHT, TEXT_CUT_END, 0 },
-		{ "as long as", TABLE_RIGHT, TEXT_CUT_END, 0 },
+		{ "in calls", TABLE_RIGHT, TEXT_CUT_END, 0 },
 		{ "break in", TABLE_LEFT, TEXT_CUT_END, 0 },
 	};
 	struct table *table = table_new(columns, sizeof columns / sizeof *columns);
@@ -128,9 +128,9 @@ static void print_frames(const struct op_compile *x, const struct ops_view *v, s
 	table_emit(table, out, v->width, v->colour);
 	table_free(table);
 	style_wrap(out,
-		"first, later: time of a call, without compiling; as long as: how many later calls "
-		"take as long as compiling did (code that became twice as fast has paid off after "
-		"that many); break in: it continues after a graph break in that frame",
+		"first, later: time of a call, without compiling; in calls: how many later calls take as long "
+		"as compiling did (if compiling made the code twice as fast, it has paid off after that many); "
+		"break in: it continues after a graph break in that frame",
 		0, v->width);
 }
 
@@ -234,8 +234,7 @@ void op_compile_print(const struct op_compile *x, const struct ops_view *v, stru
 	if (!x->n && !x->n_calls) {
 		buf_adds(out,
 			ops_absent(v,
-				"nothing was compiled in this trace, and no code of torch.compile "
-				"ran\n"));
+				"nothing was compiled in this trace, and no code of torch.compile ran\n"));
 		return;
 	}
 	print_sums(x, v, out);

@@ -39,8 +39,7 @@ static void print_sums(const struct op_kernels *kernels, const struct ops_view *
 		units_format(share, UNIT_SHARE, kernels->tensor_core_s / kernels->kernel_s));
 	if (units_is_known(kernels->blocks_per_sm))
 		buf_printf(&text,
-			"; weighted by time, %s blocks per multiprocessor and %s occupancy, as the "
-			"profiler estimates",
+			"; weighted by time, %s blocks per multiprocessor and %s occupancy, as the profiler estimates",
 			units_format(blocks, UNIT_RATIO, kernels->blocks_per_sm),
 			units_format(occupancy, UNIT_SHARE, kernels->occupancy));
 	style_wrap(out, buf_str(&text), 0, v->width);
@@ -136,7 +135,8 @@ void op_kernels_print(const struct op_kernels *kernels, const struct ops_view *v
 
 	style_add(out, STYLE_BOLD, v->colour, v->by_launch ? "Kernels by launch\n" : "Kernels\n");
 	if (!kernels->n) {
-		buf_adds(out, ops_absent(v, "nothing ran on a device, or it was not profiled\n"));
+		buf_adds(out,
+			ops_absent(v, "nothing ran on a device, or the device was not profiled\n"));
 		return;
 	}
 	table = new_table(v);

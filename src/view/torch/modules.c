@@ -66,10 +66,9 @@ void op_modules_print(const struct op_modules *modules, const struct ops_view *v
 	if (!modules->n) {
 		buf_adds(out,
 			ops_absent(v,
-				v->is_light ? "no call of a module was recorded; record with "
-					      "leadline run --torch=full to see them\n"
-					    : "no call of a module was recorded; profile with "
-					      "with_stack=True to see them\n"));
+				v->is_light
+					? "no call of a module was recorded; record with leadline run --torch=full to see them\n"
+					: "no call of a module was recorded; profile with with_stack=True to see them\n"));
 		return;
 	}
 	table = new_table(modules);

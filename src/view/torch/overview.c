@@ -41,7 +41,7 @@ static void print_device(const struct op_events *x, const struct op_steps *s, st
 		text_add_line(out, "%-22s %s%s", "device", x->device_name,
 			x->n_devices > 1 ? ", and others" : "");
 	print_figure("busy", UNIT_SHARE, s->busy_s / s->seconds,
-		"   of the steps' time, a kernel, copy or fill ran", out);
+		"   of step time, with a kernel, copy or fill running", out);
 	print_figure("SM efficiency", UNIT_SHARE, s->sm_efficiency,
 		"   estimate: multiprocessors with work", out);
 	print_figure("occupancy", UNIT_SHARE, s->occupancy, "   estimate, of kernel time", out);
@@ -110,7 +110,7 @@ static void print_advice(const struct advice *advice, const struct op_steps *s,
 
 /* How the steps were found, after their number. */
 static const char *const found[] = {
-	[OP_STEPS_ALL] = "without steps that are marked (prof.step()) or could be found",
+	[OP_STEPS_ALL] = "without marked steps (prof.step()), and none could be found",
 	[OP_STEPS_MARKED] = "",
 	[OP_STEPS_OPTIMIZER] = " (each ends with a call of the optimizer)",
 	[OP_STEPS_DATALOADER] = " (each from one batch of the DataLoader to the next)",
@@ -234,8 +234,7 @@ static void print_cost(const struct op_events *x, const struct op_steps *steps,
 
 	if (!isnan(share))
 		buf_printf(&line,
-			"Collecting operators took about %s of that, %s per call: without it, "
-			"steps are that much shorter.",
+			"Collecting operators took about %s of that, %s per call: without it, steps are that much shorter.",
 			units_format(text, UNIT_SHARE, share),
 			units_format(each, UNIT_SECONDS, (double)x->collected.cost_ns / 1e9));
 	else if (!x->collected.is_asked && steps->how != OP_STEPS_ALL)

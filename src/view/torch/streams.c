@@ -130,7 +130,8 @@ void op_streams_print(const struct op_streams *streams, const struct ops_view *v
 
 	style_add(out, STYLE_BOLD, v->colour, "Streams\n");
 	if (!streams->n) {
-		buf_adds(out, ops_absent(v, "nothing ran on a device, or it was not profiled\n"));
+		buf_adds(out,
+			ops_absent(v, "nothing ran on a device, or the device was not profiled\n"));
 		return;
 	}
 	table = table_new(columns, sizeof columns / sizeof *columns);

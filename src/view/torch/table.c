@@ -257,8 +257,7 @@ static void print_waited(const struct ops *ops, const struct ops_view *v, struct
 		n++;
 		text_add_printable(&text, r->name, strlen(r->name));
 		buf_printf(&text,
-			" is not that slow: it waited at least %s for a busy CPU (its longest call "
-			"took %s).",
+			" is not that slow: it waited at least %s for a busy CPU (its longest call took %s).",
 			units_format(waited, UNIT_SECONDS, r->waited_us / 1e6),
 			units_format(longest, UNIT_SECONDS, r->max_us / 1e6));
 		style_wrap(out, buf_str(&text), 0, v->width);
@@ -271,8 +270,7 @@ static const char *why_not_split(const struct ops *ops)
 {
 	return with_source(ops)
 		? "nothing to split: each of these is called from one line of one module\n"
-		: "nothing to split: the file has no lines of Python; leadline run --torch records "
-		  "them, and torch.profiler with with_stack=True\n";
+		: "nothing to split: the file has no lines of Python; leadline run --torch records them, and torch.profiler with with_stack=True\n";
 }
 
 void ops_print(const struct ops *ops, const struct ops_view *v, const char *what, struct buf *out)
@@ -304,8 +302,7 @@ void ops_print(const struct ops *ops, const struct ops_view *v, const char *what
 	else
 		buf_adds(out,
 			ops_absent(v,
-				"no operator was recorded, only what ran on the device or in "
-				"Python\n"));
+				"no operator was recorded, only what ran on the device or in Python\n"));
 	table_free(table);
 	arena_done(&a);
 	if (left)
@@ -346,15 +343,13 @@ void ops_print_losses(const struct op_events *x, struct buf *out)
 		buf_printf(out, "%s\n", x->damage);
 	if (x->is_cut)
 		buf_adds(out,
-			"the file ends before its events do: what follows covers only the part "
-			"that is there\n");
+			"the file ends before its events do: what follows covers only the part that is there\n");
 	if (x->n_lost)
 		buf_printf(out, "%" PRIu64 " event%s could not be read and %s not counted\n",
 			x->n_lost, x->n_lost == 1 ? "" : "s", x->n_lost == 1 ? "is" : "are");
 	if (n_unnamed)
 		buf_printf(out,
-			"%zu region%s called \"unknown\": torch.profiler writes that instead of "
-			"names with other than printable ASCII characters\n",
+			"%zu region%s called \"unknown\": torch.profiler writes that instead of names with other than printable ASCII characters\n",
 			n_unnamed, n_unnamed == 1 ? " is" : "s are");
 	if (x->n_repaired)
 		buf_printf(out, "%" PRIu64 " event%s no valid JSON and %s repaired\n",

@@ -50,7 +50,7 @@ export const KIND_NAMES: Record<Kind, string> = {
 	[Kind.Own]: "your code",
 	[Kind.Library]: "library",
 	[Kind.C]: "C function",
-	[Kind.Synthetic]: "made up",
+	[Kind.Synthetic]: "not a function",
 };
 
 /** What a thread does, as the legend has it; order of the stacked bar. */

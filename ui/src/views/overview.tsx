@@ -104,7 +104,7 @@ function Why() {
 	return (
 		<section aria-labelledby="why">
 			<h2 id="why">What limits it</h2>
-			<p class="answer">{overview.verdict || "Nothing was measured that tells what limits the program."}</p>
+			<p class="answer">{overview.verdict || "The recording does not show what limits the program."}</p>
 			{isPart(usePlace()) && <p class="soft small">For the whole run, regardless of the selection above.</p>}
 			{overview.verdict_why && <p class="soft">{overview.verdict_why}</p>}
 			{overview.states.some(([, value]) => value > 0) ? (

@@ -120,7 +120,7 @@ export function TableView() {
 				</h2>
 			)}
 			{needs ? (
-				<Notice title={`Select a function`} text={`Its ${place.what} are shown here. Any view will do to select one.`} />
+				<Notice title={`Select a function`} text={`Select one in any view to see its ${place.what} here.`} />
 			) : (
 				<Wait answer={answer}>{(table) => <OneTable table={table} isExact={overview.is_exact} hasCalls={overview.has_calls} hasTimes={hasTimes} sort={sort} limit={limit} more={() => setLimit(limit * 5)} />}</Wait>
 			)}

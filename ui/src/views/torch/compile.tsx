@@ -15,7 +15,7 @@ const FRAMES: Field[] = [
 	{ key: "calls", title: "calls", kind: "count" },
 	{ key: "first_s", title: "first call", kind: "s", hint: "without compiling" },
 	{ key: "later_s", title: "later calls", kind: "s", hint: "their median" },
-	{ key: "equal_calls", title: "as long as", kind: "count", hint: "how many later calls take as long as compiling did; if compiling made the code twice as fast, it has paid off after that many" },
+	{ key: "equal_calls", title: "in calls", kind: "count", hint: "how many later calls take as long as compiling did; if compiling made the code twice as fast, it has paid off after that many" },
 	{ key: "after_break_of", title: "break in", kind: "text", hint: "continues after a graph break in that frame" },
 ];
 

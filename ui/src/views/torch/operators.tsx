@@ -116,7 +116,7 @@ export function OperatorDrawer({ panes }: { panes: Record<string, string> }) {
 				<section>
 					<h3>Time</h3>
 					<dl class="facts">
-						<div><dt>itself, CPU</dt><dd>{amount(number("self_cpu_s"), "s")} {percent(number("self_cpu_share"))}</dd></div>
+						<div><dt>self, CPU</dt><dd>{amount(number("self_cpu_s"), "s")} {percent(number("self_cpu_share"))}</dd></div>
 						<div><dt>total</dt><dd>{amount(number("cpu_s"), "s")}</dd></div>
 						{(number("device_s") ?? 0) > 0 && <div><dt>on the device</dt><dd>{amount(number("device_s"), "s")}</dd></div>}
 						<div><dt>calls</dt><dd>{count(number("calls"))}</dd></div>
