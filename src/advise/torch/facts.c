@@ -89,6 +89,7 @@ static const struct name_row name_rows[] = {
 	{ "aten::clone", IS, OP_NAME_CLONES },
 	{ "aten::contiguous", IS, OP_NAME_ARRANGES },
 	{ "aten::reshape", IS, OP_NAME_ARRANGES },
+	{ "enumerate(DataLoader)#", BEGINS, OP_NAME_LOADER },
 	{ "Optimizer.step#Adam.", BEGINS, OP_NAME_FUSES },
 	{ "Optimizer.step#AdamW.", BEGINS, OP_NAME_FUSES },
 	{ "Optimizer.step#Adagrad.", BEGINS, OP_NAME_FUSES },

@@ -47,6 +47,7 @@ enum op_name_kind {
 	OP_NAME_CLONES = 1 << 24,
 	OP_NAME_ARRANGES = 1 << 25, /* a copy, unless memory is in that order already */
 	OP_NAME_FUSES = 1 << 26,    /* an optimizer that has a fused form on the CPU */
+	OP_NAME_LOADER = 1 << 27,   /* a DataLoader is asked for a batch */
 };
 
 struct op_lines {           /* where the time of a finding was asked for */

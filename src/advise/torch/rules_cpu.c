@@ -237,7 +237,8 @@ static void gather(const struct op_facts *f, struct groups *g)
 
 		step = op_step_of(f, e->start_ns);
 		if (!step || e->category != OP_CPU || !op_is_top(f, node) ||
-			op_within(f, node, OP_NAME_OPTIMIZER | OP_NAME_ZERO_GRAD) != OPS_NONE)
+			op_within(f, node,
+				OP_NAME_OPTIMIZER | OP_NAME_ZERO_GRAD | OP_NAME_LOADER) != OPS_NONE)
 			continue;
 		key = op_kinds(f, e) & OP_NAME_BACKWARD ? UINT32_MAX : op_asked(f, node);
 		pause = b->step == step && b->key == key ? e->start_ns - b->end_ns : 0;
@@ -270,6 +271,15 @@ static void add_part(struct group *to, const struct group *x, double part)
 	to->calls_ns += (int64_t)(part * (double)x->calls_ns);
 }
 
+/* What it would be if all of it were as small as most of it is: the backward pass of a convolution beside the loop is none of the loop's. */
+static struct group as_small(const struct group *x)
+{
+	struct group r = *x;
+
+	r.ns = x->n_small ? (int64_t)((double)x->small_ns * (double)x->n / (double)x->n_small) : 0;
+	return r;
+}
+
 /* All loops, and of what goes backward their part: as many operators as they had of those that went forward. */
 static struct group sum_loops(const struct op_facts *f, const struct groups *g)
 {
@@ -284,8 +294,11 @@ static struct group sum_loops(const struct op_facts *f, const struct groups *g)
 		add_part(&all, x, 1);
 		op_add_asked(f, x->asked, x->ns + x->pauses_ns);
 	}
-	if (all.n && is_small(&g->backward))
-		add_part(&all, &g->backward, (double)all.n / (double)g->n_forward);
+	if (all.n && is_small(&g->backward)) {
+		struct group backward = as_small(&g->backward);
+
+		add_part(&all, &backward, (double)all.n / (double)g->n_forward);
+	}
 	return all;
 }
 

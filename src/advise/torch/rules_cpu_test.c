@@ -180,6 +180,24 @@ static void small_of_the_optimizer(struct op_events *x, int64_t at, int k)
 		op(x, "aten::add_", at + US + i * 15 * US, 10 * US);
 }
 
+/* A DataLoader that puts its batches together sample by sample, and a model whose backward pass has one large operator. */
+static void small_of_the_loader(struct op_events *x, int64_t at, int k)
+{
+	(void)k;
+	mark(x, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, 2 * MS);
+	for (int i = 0; i < 100; i++)
+		op(x, "aten::select", at + US + i * 15 * US, 10 * US);
+	calls(x, at + 3 * MS, 3, 10 * US, 15 * US);
+	op(x, "autograd::engine::evaluate_function: ConvolutionBackward0", at + 8500 * US, MS);
+}
+
+/* The large operator of the backward pass is not the loop's. */
+static void token_loop_beside_a_convolution(struct op_events *x, int64_t at, int k)
+{
+	token_loop(x, at, k);
+	op(x, "autograd::engine::evaluate_function: ConvolutionBackward0", at + 6500 * US, 2 * MS);
+}
+
 static void a_loop_of_small_operators(void **state)
 {
 	/* 100 operators of 10 µs and 99 pauses of 5 µs, forward and backward */
@@ -196,6 +214,11 @@ static void a_loop_of_small_operators(void **state)
 	is_silent("overhead", few_small);
 	is_silent("overhead", many_large);
 	is_silent("overhead", small_of_the_optimizer);
+	is_silent("overhead", small_of_the_loader);
+	/* the 101 of the backward pass are taken to be as small as 100 of them are */
+	loop = STEPS * (100 * 10e-6 + 99 * 5e-6 + 101 * 10e-6 + 100 * 5e-6);
+	speaks("overhead", token_loop_beside_a_convolution,
+		(struct expected){ 1.2 * loop, loop, "train.py:40", "each step calls 100", "" });
 }
 
 /* ---- slices ---------------------------------------------------------------------------------- */
