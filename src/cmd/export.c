@@ -134,7 +134,7 @@ static void tell_corrected(const struct selection *s, const char *path)
 
 	if (x && x->is_timed && units_is_known(x->self_interval.low))
 		output_line(STDERR_FILENO,
-			"leadline: %s: times exclude the cost of tracing, %s–%s in all; leadline report shows how far each may be off",
+			"leadline: %s: times exclude the cost of tracing; in all they are between %s and %s; leadline report shows how far each may be off",
 			path, units_format(low, UNIT_SECONDS, x->self_interval.low),
 			units_format(high, UNIT_SECONDS, x->self_interval.high));
 }

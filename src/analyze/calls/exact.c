@@ -137,7 +137,8 @@ static unsigned char enter(struct builder *b, const struct node *n, uint32_t row
 	outer |= r->active.n == 0 ? EXACT_OUTERMOST : 0;
 	add_activation(&r->out.cost, n, &r->active);
 	r->out.awaited_s += n->awaited_s;
-	if (n->calls) { /* a context that was only resumed has no whole call to tell of */
+	if (n->max_s >
+		0) { /* else no call of it has ended: only resumed, given up or still running */
 		r->out.min_s = fmin(r->out.min_s, n->min_s);
 		r->out.max_s = fmax(r->out.max_s, n->max_s);
 	}

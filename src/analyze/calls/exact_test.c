@@ -706,6 +706,20 @@ static void quantiles_lie_in_their_bucket(void **state)
 	rig_done(&m);
 }
 
+/* A generator that was given up, a thread that still runs. */
+static void without_a_call_that_ended_the_longest_is_not_known(void **state)
+{
+	const struct exact *x;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	rig_node(&m, 0, 'g', (struct rec_node){ .id = 1, .calls = 2, .self_ns = 5000 });
+	x = build(&m);
+	assert_true(isnan(get(x, "g")->max_s) && isnan(get(x, "g")->min_s));
+	rig_done(&m);
+}
+
 static void contexts_that_are_their_own_ancestors_are_left_out(void **state)
 {
 	static const unsigned char endless[] = { 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
@@ -794,6 +808,7 @@ int main(void)
 		cmocka_unit_test(rare_calls_cost_what_a_call_costs),
 		cmocka_unit_test(methods_of_c_types_cost_what_they_cost),
 		cmocka_unit_test(quantiles_lie_in_their_bucket),
+		cmocka_unit_test(without_a_call_that_ended_the_longest_is_not_known),
 		cmocka_unit_test(contexts_that_are_their_own_ancestors_are_left_out),
 		cmocka_unit_test(totals_of_other_tools_are_taken_as_they_are),
 		cmocka_unit_test(a_recording_of_samples_has_no_exact_calls),

@@ -17,7 +17,7 @@ const char *const op_steps_how_names[] = { "all", "marked", "optimizer", "datalo
 	"told" };
 
 enum {
-	LONGEST = 1 << 16, /* of a sequence that is looked at */
+	LONGEST = 1 << 16, /* of a sequence that a period is looked for in */
 	RAREST = 16,       /* names whose distances are tried */
 	LAGS = 4,          /* to the next time it comes, to the one after it … */
 	TIMES = 3,         /* a period comes at least */
@@ -260,8 +260,8 @@ struct sequence { /* operators that no operator called, of one thread */
 
 static void take_sequence(const struct op_course *c, struct sequence *s)
 {
-	s->node = xcalloc(LONGEST, sizeof *s->node);
-	for (size_t i = 0; i < c->v.n && s->n < LONGEST; i++)
+	s->node = xcalloc(c->v.n + 1, sizeof *s->node);
+	for (size_t i = 0; i < c->v.n; i++)
 		if (ops_node(c->t, c->v.v[i].node)->category == OP_CPU)
 			s->node[s->n++] = c->v.v[i].node;
 }
@@ -405,15 +405,16 @@ static void split_at(const struct ops_tree *t, const struct sequence *s, uint32_
 static bool find_again(const struct op_course *c, struct op_periods *to)
 {
 	const struct ops_tree *t = c->t;
-	struct sequence s = { 0 };
+	struct sequence s = { 0 }, head;
 	uint32_t names[RAREST], first;
 	size_t period, n;
 	double share;
 
 	take_sequence(c, &s);
-	n = take_rarest(t, &s, names);
-	period = find_period(t, &s, names, n, &share);
-	first = period && share >= LEAST_SHARE ? find_first(t, &s, names, n, period) : OPS_NONE;
+	head = (struct sequence){ s.node, s.n < LONGEST ? s.n : LONGEST };
+	n = take_rarest(t, &head, names);
+	period = find_period(t, &head, names, n, &share);
+	first = period && share >= LEAST_SHARE ? find_first(t, &head, names, n, period) : OPS_NONE;
 	if (first != OPS_NONE)
 		split_at(t, &s, first, period, to);
 	free(s.node);
