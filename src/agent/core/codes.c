@@ -327,7 +327,8 @@ static void warn_of_profilers(const struct text *name)
 	static const char *const names[] = { "<built-in method sys.setprofile>",
 		"<method 'enable' of '_lsprof.Profiler' objects>" };
 	static const char note[] =
-		"the program sets a profile function of its own (sys.setprofile, cProfile): while it is set, calls of that thread are not counted";
+		"the program sets a profile function of its own (sys.setprofile, cProfile): " COMPAT_PROFILER_IS_GONE
+		", calls of that thread are not counted";
 
 	for (size_t i = 0; COMPAT_HAS_ONE_PROFILER && i < sizeof names / sizeof *names; i++)
 		if (name->n == strlen(names[i]) && memcmp(name->p, names[i], name->n) == 0)

@@ -67,6 +67,13 @@ static inline bool compat_is_ours(void)
 #define COMPAT_HAS_ONE_PROFILER 0
 #endif
 
+/* How long ours is gone then: up to 3.10 the next function that is entered finds the place empty, 3.11 has nothing that looks. */
+#if PY_VERSION_HEX < 0x030B0000
+#define COMPAT_PROFILER_IS_GONE "while it is set"
+#else
+#define COMPAT_PROFILER_IS_GONE "from then on"
+#endif
+
 /* ---- code objects ---------------------------------------------------------------------------- */
 
 /* Borrowed. Up to 3.10 there are only plain names. */
