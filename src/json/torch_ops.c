@@ -135,7 +135,7 @@ void op_modules_json(const struct op_modules *modules, size_t limit, struct json
 		json_kv_string(w, "path", m->path);
 		json_kv_u64(w, "depth", m->depth);
 		json_kv_double(w, "share", m->share);
-		json_kv_u64(w, "calls", m->n_calls);
+		json_kv_double(w, "calls", modules->has_calls ? (double)m->n_calls : NAN);
 		json_kv_double(w, "total_s", m->seconds);
 		json_kv_double(w, "self_s", m->self_s);
 		json_kv_u64(w, "operators", m->n_operators);

@@ -7,7 +7,7 @@
  * still there; `sequence` tells what was sent already. A block belongs to one thread at a time and goes to another when
  * that has ended.
  *
- * Names and places are numbered from 1 in each process and told by records. They may come by another thread's ring, so
+ * Names, places and modules are numbered from 1 in each process and told by records. They may come by another thread's ring, so
  * a block can be read before what it refers to: by the next drain of all rings that is there. */
 #ifndef WIRE_OP_AREA_H
 #define WIRE_OP_AREA_H
@@ -17,9 +17,10 @@
 #include "wire/trace.h"
 
 enum {
-	OP_NAME_BYTES = 1024,     /* at most, of one name */
-	OP_NAMES_MOST = 1 << 20,  /* further ones share number OP_NAMES_MOST */
-	OP_PLACES_MOST = 1 << 20, /* further ones are 0: not known */
+	OP_NAME_BYTES = 1024,      /* at most, of one name */
+	OP_NAMES_MOST = 1 << 20,   /* further ones share number OP_NAMES_MOST */
+	OP_PLACES_MOST = 1 << 20,  /* further ones are 0: not known */
+	OP_MODULES_MOST = 1 << 16, /* further ones are 0: not known */
 	OP_COMPILED_BYTES = 48
 		<< 10, /* at most, of TRACE_RECORD_OP_COMPILED: what torch.compile did and why, JSON (analyze/torch/compile_log.h) */
 	OP_TEXT_BYTES = 16 << 10, /* at most, of a place's file, name and line table each */
@@ -60,9 +61,18 @@ struct op_code {
 		n_code; /* bytes; n_code: of instructions, which do not follow */
 };
 
-/* TRACE_RECORD_OP_PLACE: an instruction. */
+/* TRACE_RECORD_OP_PLACE: an instruction, in a module. */
 struct op_place {
-	uint32_t number, code, offset /* bytes */, reserved;
+	uint32_t number, code, offset; /* bytes */
+	uint32_t module;               /* of the model, that runs there; 0: none, or not known */
+};
+
+/* TRACE_RECORD_OP_MODULE: a module of the model, numbered from 1 in each process; its class and where it is in the model ("layers.3.qkv") follow. It
+ * is told when it is first seen, by its class alone, and again once more is known. */
+struct op_module {
+	uint32_t number;
+	uint32_t parent;          /* the module that has it and calls it; 0: none, or not known */
+	uint32_t n_class, n_path; /* bytes */
 };
 
 /* TRACE_RECORD_TORCH: what became of collecting in this process; its text follows. */

@@ -42,6 +42,7 @@ enum trace_record {
 	TRACE_RECORD_TORCH,
 	TRACE_RECORD_OP_COMPILED,
 	TRACE_RECORD_OP_COST,
+	TRACE_RECORD_OP_MODULE,
 };
 
 /* A Python function. The parts hold file, qualified name, line table, instructions (as compiled, not as

@@ -108,17 +108,120 @@ def test_operators_name_lines(how, request):
     assert share_with_line(request.getfixturevalue(how).rows.values()) >= 0.9
 
 
-def test_operators_name_modules_by_their_attributes(full):
-    modules = {p["module"] for p in full.rows["aten::addmm"]["places"]}
-    assert modules == {"head", "out"} | {f"layers.{i}.{which}" for i in range(3) for which in ("inner", "outer")}
-    assert {p["module"] for p in full.rows["aten::convolution_backward"]["places"]} == {"pool.first", "pool.second"}
-    assert {p["module"] for p in full.rows["aten::mse_loss"]["places"]} == {""}
-    rows = {row["path"]: row for row in json.loads(report(full.lead, "--modules", "--json", "--limit=-1"))["modules"]}
+def module_rows(file):
+    return {row["path"]: row for row in json.loads(report(file, "--modules", "--json", "--limit=-1"))["modules"]}
+
+
+@pytest.mark.parametrize("how", ["light", "full"])
+def test_operators_name_modules_by_their_attributes(how, request):
+    recorded = request.getfixturevalue(how)
+    linear = {"head", "out"} | {f"layers.{i}.{which}" for i in range(3) for which in ("inner", "outer")}
+    calls = collections.Counter()
+    for place in recorded.rows["aten::addmm"]["places"]:
+        calls[place["module"]] += place["calls"]
+    assert calls == {path: recorded.n_steps for path in linear}
+    assert {p["module"] for p in recorded.rows["aten::mm"]["places"]} == linear  # backward
+    assert {p["module"] for p in recorded.rows["aten::convolution_backward"]["places"]} == {"pool.first", "pool.second"}
+    assert {p["module"] for p in recorded.rows["aten::mse_loss"]["places"]} == {""}
+    rows = module_rows(recorded.lead)
+    assert rows.keys() == linear | {"", "pool", "pool.first", "pool.second", "layers.0", "layers.1", "layers.2"}
     assert rows["layers.1.outer"]["name"].startswith("Linear_") and rows["layers.1.outer"]["depth"] == 2
-    assert rows["layers.1"]["calls"] == full.n_steps
     assert 0 < rows["layers.1"]["share"] < rows[""]["share"] < 1
-    assert rows["layers.1.outer"]["bytes"] == full.n_steps * 16 * 48 * 4  # what it returns
     assert rows["layers.1"]["backward_s"] > 0
+
+
+def test_modules_of_full_traces_have_calls_and_memory(full):
+    rows = module_rows(full.lead)
+    assert rows["layers.1"]["calls"] == full.n_steps
+    assert rows["layers.1.outer"]["bytes"] == full.n_steps * 16 * 48 * 4  # what it returns
+
+
+def test_modules_of_light_recordings_have_the_time_of_operators(light):
+    rows = module_rows(light.lead)
+    assert {row["calls"] for row in rows.values()} == {None}
+    assert rows["layers.1"]["total_s"] == pytest.approx(sum(rows[path]["self_s"] for path in ("layers.1", "layers.1.inner", "layers.1.outer")))
+    linear = sum(row["total_s"] for path, row in rows.items() if row["name"].startswith("Linear_"))
+    assert linear == pytest.approx(light.rows["aten::linear"]["cpu_s"])
+    assert rows["layers.1.outer"]["operators"] == light.n_steps * rows["out"]["operators"] // light.n_steps
+    said = report(light.lead, "--modules")
+    assert "times are of operators" in said and "calls" not in said.splitlines()[1]
+
+
+MODULES = """
+import gc, sys, threading, torch
+from torch import nn
+class Tanh(nn.Module):
+    def forward(self, x): return torch.tanh(x)
+class Work(nn.Module):
+    def __init__(self, how):
+        super().__init__()
+        self.how = how
+    def forward(self, x): return getattr(torch, self.how)(x)
+class Net(nn.Module):
+    def __init__(self, names):
+        super().__init__()
+        for name in names:
+            setattr(self, name, Work(name))
+        self.many = nn.ModuleDict({"shared": Tanh()})
+        self.again = self.many["shared"]
+    def forward(self, x):
+        for name in ("exp", "sin", "cos"):
+            x = getattr(self, name)(x)
+        return self.again(self.many["shared"](x)).sigmoid()
+x, names = torch.ones(4), ["exp", "sin", "cos"]
+for i in range(30):  # each takes the places of those before in memory, in another order
+    net = Net(names[i % 3:] + names[:i % 3])
+    net(x)
+    del net
+    gc.collect()
+    nn.Softplus()(x)  # lives no longer than its call
+torch.erf(x)
+last = Net(names)
+thread = threading.Thread(target=lambda: last.many["shared"](x).log())
+thread.start()
+thread.join()
+print(len(gc.get_objects()) > 0, file=sys.stderr)
+"""
+
+
+def test_modules_that_die_do_not_lend_their_names(tmp_path):
+    (tmp_path / "modules.py").write_text(MODULES)
+    rows = {row["name"]: row for row in operators(record(tmp_path, "--torch", tmp_path / "modules.py"))}
+
+    def modules(name):
+        calls = collections.Counter()
+        for place in rows[f"aten::{name}"]["places"]:
+            calls[place["module"]] += place["calls"]
+        return calls
+
+    for name in ("exp", "sin", "cos"):
+        found = modules(name)
+        assert sum(found.values()) == 30 and {m for m in found if not m.startswith("Work_")} == {name}, found
+        assert found[name] >= 5, found  # as long as asking for them is cheap
+    assert {m for m in modules("tanh") if not m.startswith("Tanh_")} == {"many.shared"}
+    assert all(m.startswith("Net_") for m in modules("sigmoid"))
+    assert all(m.startswith("Softplus_") for m in modules("softplus"))
+    assert modules("erf") == {"": 1} and modules("log") == {"": 1}
+
+
+FORKED = """
+import os, torch
+from torch import nn
+net = nn.Sequential(nn.Linear(4, 4), nn.Tanh())
+net(torch.ones(2, 4))
+pid = os.fork()
+net(torch.ones(2, 4))
+if pid:
+    os.waitpid(pid, 0)
+"""
+
+
+def test_a_forked_child_has_its_modules(tmp_path):
+    (tmp_path / "forked.py").write_text("import torch\ntorch.set_num_threads(1)\n" + FORKED)
+    rows = {row["name"]: row for row in operators(record(tmp_path, "--torch", tmp_path / "forked.py"))}
+    for name, path in (("aten::tanh", "1"), ("aten::addmm", "0")):
+        assert [(p["module"], p["calls"]) for p in rows[name]["places"] if p["calls"] == 2] == [(path, 2)]  # after the fork
+        assert {p["module"] for p in rows[name]["places"]} == {path} and rows[name]["calls"] == 3
 
 
 def test_the_table_opens_into_places(light):

@@ -133,7 +133,7 @@ def _torch_full(folder):
         wish = _read(posix, folder.rpartition("/")[0] + "/torch-full")
     except OSError:
         return
-    _run_for_torch(posix, folder, ("torch_lines.py", "torch_full.py"), {"__name__": "leadline_torch_full", "wish": wish.decode("utf-8", "surrogateescape")})
+    _run_for_torch(posix, folder, ("torch_modules.py", "torch_lines.py", "torch_full.py"), {"__name__": "leadline_torch_full", "wish": wish.decode("utf-8", "surrogateescape")})
 
 
 def _torch(session, folder, agent, library):
@@ -144,7 +144,7 @@ def _torch(session, folder, agent, library):
         posix.stat(session + "/torch")
     except OSError:
         return
-    _run_for_torch(posix, folder, ("torch.py",), {"__name__": "leadline_torch", "agent": agent, "library": library})
+    _run_for_torch(posix, folder, ("torch_modules.py", "torch.py"), {"__name__": "leadline_torch", "agent": agent, "library": library})
 
 
 def _run_for_torch(posix, folder, files, names):

@@ -1,6 +1,6 @@
 """Operators of PyTorch in a program that is recorded: run by sitecustomize when the session asks for it.
 
-Gets `agent` (the module), `library` (its path) and the names of torch_import and torch_compile as its globals. Waits for `import torch`, lets torch load the agent as its
+Gets `agent` (the module), `library` (its path) and the names of torch_import, torch_compile and torch_modules as its globals. Waits for `import torch`, lets torch load the agent as its
 collector of ITT ranges, and switches these on: in the thread that imports it, in the main thread and in threads made later.
 While the program's own profiler is on in a thread, ours is off there, since torch allows one. Whatever fails here is nothing
 to the program.
@@ -132,8 +132,16 @@ def _wrap_scripting(jit):
             _replace(old, agent.around(old, _script_begins, lambda is_done, name=name: _script_ends(name)), *modules)
 
 
+def _watch_modules(torch):
+    global _placer
+    _placer = _Placer(torch.nn.Module)
+    agent.torch_watch_modules(_placer.type, _placer.place_running)
+
+
 def _at_exit():
     _switch_off()
+    if _placer is not None:
+        _placer.forget()
     try:
         agent.torch_compiled(_compiled())
     except Exception:
@@ -270,6 +278,8 @@ def _begin(torch, is_named):
     _wrap_threads()
     if hasattr(torch, "jit"):
         _wrap_scripting(torch.jit)
+    if hasattr(torch, "nn"):
+        _watch_modules(torch)
     _switch_on()
     _measure_safely(torch)
     sys.meta_path.insert(0, _Finder(_around_callbacks, "torch._dynamo.callback"))
@@ -298,4 +308,5 @@ def _begin_safely(torch, is_named):
 
 
 _main = _thread.get_ident()
+_placer = None  # of modules
 sys.meta_path.insert(0, _Finder(_around))

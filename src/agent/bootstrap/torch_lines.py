@@ -1,7 +1,7 @@
 """What torch's profiler knows of Python and does not write into its traces: from which lines functions were called, where modules are in
 the model, and names of regions that it would spoil. Joined to a trace as one more key of its object, `leadline_lines`.
 
-Run by sitecustomize before torch_full.py, in the same globals. Reads what there is and calls nothing of the program's. The shape of the
+Run by sitecustomize after torch_modules.py and before torch_full.py, in the same globals. Reads what there is and calls nothing of the program's. The shape of the
 value is told in analyze/torch/lines.h.
 """
 
@@ -93,11 +93,6 @@ class _Sources:
 
 
 # ---- modules
-
-
-def _children(module, module_type):
-    inner = object.__getattribute__(module, "__dict__").get("_modules") or {}
-    return [(key, x) for key, x in inner.items() if module_type in type(x).__mro__]
 
 
 def _paths(seen):

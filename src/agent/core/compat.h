@@ -396,6 +396,18 @@ static inline struct compat_leaf compat_leaf(compat_frame *f)
 	return (struct compat_leaf){ .code = code,
 		.offset = (uint32_t)(compat_leaf_at(f) - compat_leaf_begin(f, code)) };
 }
+
+/* The first of its locals where it lies, borrowed; NULL: nothing. */
+static inline PyObject *compat_leaf_first(compat_frame *f)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+	uintptr_t bits = f->localsplus[0].bits;
+
+	return (bits & 3) < 2 ? (PyObject *)(bits & ~(uintptr_t)3) : NULL;
+#else
+	return f->localsplus[0];
+#endif
+}
 #else
 typedef const PyFrameObject compat_frame;
 
@@ -428,7 +440,21 @@ static inline struct compat_leaf compat_leaf(compat_frame *f)
 #endif
 	return (struct compat_leaf){ .code = f->f_code, .offset = at };
 }
+
+static inline PyObject *compat_leaf_first(compat_frame *f)
+{
+	return f->f_localsplus[0];
+}
 #endif
+
+/* What a method's frame was called on, borrowed, where the method leaves it as it is; NULL: not known. Up to 3.10 one that inner
+ * functions use lies elsewhere. */
+static inline PyObject *compat_leaf_self(compat_frame *f)
+{
+	PyObject *o = compat_leaf_code(f)->co_argcount > 0 ? compat_leaf_first(f) : NULL;
+
+	return o && Py_TYPE(o) == &PyCell_Type ? PyCell_GET(o) : o;
+}
 
 /* ---- what a function was called with --------------------------------------------------------- */
 
@@ -895,6 +921,18 @@ static inline PyInterpreterState *compat_interpreter(void)
 	return PyInterpreterState_Get();
 #else
 	return _PyInterpreterState_Get();
+#endif
+}
+
+/* The next thread whose frames stand still while the caller holds the GIL; NULL: there is no further one. Where there is no GIL, only
+ * those of the calling thread do. */
+static inline PyThreadState *compat_next_still(PyThreadState *after)
+{
+#ifdef Py_GIL_DISABLED
+	return after ? NULL : compat_thread();
+#else
+	return after ? PyThreadState_Next(after)
+		     : PyInterpreterState_ThreadHead(compat_interpreter());
 #endif
 }
 

@@ -26,6 +26,7 @@
 #include "agent/core/proof.h"
 #include "agent/lines/line_codes.h"
 #include "agent/lines/line_module.h"
+#include "agent/torch/modules.h"
 #include "agent/torch/ops.h"
 #include "agent/torch/places.h"
 #include "agent/torch/torch_module.h"
@@ -54,6 +55,7 @@ static void in_child(void)
 	budget_forget();
 	ops_forget();
 	places_forget();
+	modules_forget();
 }
 
 static bool begin(void)

@@ -10,6 +10,7 @@
 #include "agent/core/link.h"
 #include "agent/core/lookup.h"
 #include "agent/core/memory.h"
+#include "agent/torch/modules.h"
 #include "agent/torch/places.h"
 #include "agent/calls/tree.h"
 #include "wire/name.h"
@@ -229,6 +230,7 @@ static void send_block(struct ops *t)
 		b->n_lost += n;
 	__atomic_store_n(&b->n, 0, __ATOMIC_RELEASE);
 	b->sequence++;
+	modules_ask();
 }
 
 static bool block_new(struct ops *t)

@@ -7,6 +7,7 @@
 
 #include "agent/core/link.h"
 #include "agent/torch/itt.h"
+#include "agent/torch/modules.h"
 #include "agent/torch/ops.h"
 #include "agent/torch/places.h"
 #include "wire/op_area.h"
@@ -152,6 +153,50 @@ PyObject *torch_module_open(PyObject *self, PyObject *args)
 	if (text && itt_is_used())
 		itt_open(when_over);
 	return PyBool_FromLong(itt_is_used());
+}
+
+PyObject *torch_module_watch_modules(PyObject *self, PyObject *args)
+{
+	PyObject *type, *ask;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "OO", &type, &ask))
+		return NULL;
+	if (PyType_Check(type))
+		modules_watch(type, ask);
+	Py_RETURN_NONE;
+}
+
+PyObject *torch_module_modules(PyObject *self, PyObject *unused)
+{
+	(void)self;
+	(void)unused;
+	return places_modules();
+}
+
+PyObject *torch_module_place(PyObject *self, PyObject *args)
+{
+	PyObject *module, *parent;
+	const char *path;
+
+	(void)self;
+	if (!PyArg_ParseTuple(args, "OOs", &module, &parent, &path))
+		return NULL;
+	modules_place(module, parent == Py_None ? NULL : parent, path);
+	Py_RETURN_NONE;
+}
+
+/* A weak reference calls it, so it raises nothing. */
+PyObject *torch_module_gone(PyObject *self, PyObject *reference)
+{
+	PyObject *address = PyObject_GetAttrString(reference, "address");
+
+	(void)self;
+	if (address && PyLong_Check(address))
+		modules_gone((void *)(uintptr_t)PyLong_AsUnsignedLongLongMask(address));
+	Py_XDECREF(address);
+	PyErr_Clear();
+	Py_RETURN_NONE;
 }
 
 PyObject *torch_module_in_main(PyObject *self, PyObject *function)

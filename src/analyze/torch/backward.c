@@ -144,7 +144,8 @@ static uint32_t find_track(const struct numbered *n, const struct classes *c, un
 	return n_best == 1 ? (uint32_t)best : NOT_SURE;
 }
 
-static void find_by_number(const struct ops_tree *t, const struct classes *c, uint32_t *to)
+static void find_by_number(
+	const struct ops_tree *t, const struct classes *c, uint32_t *to, bool *is_one)
 {
 	struct numbered n = { .t = t };
 	const struct op_event *events = t->x->v.v;
@@ -160,9 +161,11 @@ static void find_by_number(const struct ops_tree *t, const struct classes *c, ui
 			track = find_track(&n, c, thread);
 			map_put(&n.track_of, thread, track);
 		}
-		if (track != NOT_SURE &&
-			map_find(&n.forward, key_of((uint32_t)track, s->number), &forward))
-			to[s->event] = (uint32_t)forward + 1;
+		if (track == NOT_SURE ||
+			!map_find(&n.forward, key_of((uint32_t)track, s->number), &forward))
+			continue;
+		to[s->event] = (uint32_t)forward + 1;
+		is_one[s->event] = true;
 	}
 	map_done(&n.forward);
 	map_done(&n.track_of);
@@ -184,6 +187,7 @@ struct ordered {
 	const struct ops_tree *t;
 	const struct classes *c;
 	uint32_t *to;
+	bool *is_one;
 	bool *is_wanted;     /* by class: nodes of these are looked for */
 	VEC(uint32_t) nodes; /* autograd's, of one backward() */
 	struct window *last; /* [WINDOWS_MOST], the newest first */
@@ -280,6 +284,11 @@ static uint32_t asked_by(const struct ordered *o, uint32_t node)
 	return node < o->t->x->sources.n ? o->t->x->sources.v[node] : 0;
 }
 
+static uint32_t ran_in(const struct ordered *o, uint32_t node)
+{
+	return node < o->t->x->modules.n ? o->t->x->modules.v[node] : 0;
+}
+
 /* Of operators that a node may have gone back to nobody knows which ones are left for later. */
 static void spoil(struct ordered *o, uint32_t class)
 {
@@ -293,6 +302,8 @@ static void pair(struct ordered *o)
 		struct candidate *late = o->reversed.v[o->late.v[i]],
 				 *early = o->reversed.v[o->early.v[i]];
 
+		o->is_one[o->wanted.v[i]] = late == early ||
+			(ran_in(o, late->node) && ran_in(o, late->node) == ran_in(o, early->node));
 		if (late == early ||
 			(asked_by(o, late->node) &&
 				asked_by(o, late->node) == asked_by(o, early->node)))
@@ -417,12 +428,13 @@ static uint32_t find_forward(const struct op_events *x, const bool *has_forward,
 	return found;
 }
 
-static void find_by_order(const struct ops_tree *t, const struct classes *c, uint32_t *to)
+static void find_by_order(
+	const struct ops_tree *t, const struct classes *c, uint32_t *to, bool *is_one)
 {
 	size_t n_tracks = t->x->tracks.items.n;
 	bool *has_forward = xcalloc(n_tracks + 1, sizeof *has_forward),
 	     *has_nodes = xcalloc(n_tracks + 1, sizeof *has_nodes);
-	struct ordered o = { .t = t, .c = c, .to = to };
+	struct ordered o = { .t = t, .c = c, .to = to, .is_one = is_one };
 
 	o.is_wanted = xcalloc(c->texts.items.n + 2, sizeof *o.is_wanted);
 	o.last = xcalloc(WINDOWS_MOST, sizeof *o.last);
@@ -457,7 +469,7 @@ static void find_by_order(const struct ops_tree *t, const struct classes *c, uin
 
 /* ---- the interface --------------------------------------------------------------------------- */
 
-uint32_t *op_backward_find(const struct ops_tree *t)
+uint32_t *op_backward_find(const struct ops_tree *t, bool **ret_is_one)
 {
 	struct classes c;
 	uint32_t *to = NULL;
@@ -466,12 +478,15 @@ uint32_t *op_backward_find(const struct ops_tree *t)
 	vec_each (&t->x->sequences, s)
 		is_numbered |= t->x->v.v[s->event].is_backward != 0;
 	classes_init(&c, t->x);
-	if (is_numbered || c.has_nodes)
+	*ret_is_one = NULL;
+	if (is_numbered || c.has_nodes) {
 		to = xcalloc(t->n_events + 1, sizeof *to);
+		*ret_is_one = xcalloc(t->n_events + 1, sizeof **ret_is_one);
+	}
 	if (is_numbered)
-		find_by_number(t, &c, to);
+		find_by_number(t, &c, to, *ret_is_one);
 	else if (c.has_nodes)
-		find_by_order(t, &c, to);
+		find_by_order(t, &c, to, *ret_is_one);
 	classes_done(&c);
 	return to;
 }

@@ -8,12 +8,16 @@
 #ifndef ANALYZE_TORCH_BACKWARD_H
 #define ANALYZE_TORCH_BACKWARD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct ops_tree;
 
 /* By event: the operator forward + 1, for autograd's spans themselves; 0 for all others, also for what they call, and where it is not
- * known. NULL: of none. To be freed. */
-uint32_t *op_backward_find(const struct ops_tree *t);
+ * known. NULL: of none. To be freed.
+ *
+ * *ret_is_one, likewise: whether it is this very operator, or one that ran in the same module; otherwise it may be another one of the same
+ * place, and nobody knows in which module. */
+uint32_t *op_backward_find(const struct ops_tree *t, bool **ret_is_one);
 
 #endif

@@ -43,15 +43,35 @@ static uint32_t node(struct op_events *x, const char *class, int64_t start_ns)
 	return at;
 }
 
-static uint32_t *find(struct op_events *x)
+static uint32_t *find_with(struct op_events *x, bool **ret_is_one)
 {
 	struct ops_tree t;
 	uint32_t *found;
 
 	ops_tree_init(&t, x, true);
-	found = op_backward_find(&t);
+	found = op_backward_find(&t, ret_is_one);
 	ops_tree_done(&t);
 	return found;
+}
+
+static uint32_t *find(struct op_events *x)
+{
+	bool *is_one;
+	uint32_t *found = find_with(x, &is_one);
+
+	free(is_one);
+	return found;
+}
+
+/* With the line that asked for it, and the module it ran in. */
+static uint32_t op_in(struct op_events *x, const char *name, int64_t start_ns, const char *module)
+{
+	uint32_t at = op_from(x, name, start_ns, "net.py(3): forward");
+
+	while (x->modules.n <= at)
+		vec_push(&x->modules, 0);
+	x->modules.v[at] = intern_adds(&x->names, module) + 1;
+	return at;
 }
 
 static void nodes_go_back_in_the_reverse_order(void **state)
@@ -90,6 +110,29 @@ static void what_may_be_either_is_not_known(void **state)
 	assert_int_equal(found[b], 0);
 	free(found);
 	op_events_done(&x);
+}
+
+/* One of them ran without gradients: the line is known, and the module only where it is the same. */
+static void a_line_of_several_modules_tells_no_module(void **state)
+{
+	static const char *const second[] = { "nn.Module: Block_0", "nn.Module: Block_1" };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct op_events x = { 0 };
+		uint32_t *found, b;
+		bool *is_one;
+
+		op_in(&x, "aten::tanh", 0, "nn.Module: Block_0");
+		op_in(&x, "aten::tanh", 10, second[i]);
+		b = node(&x, "TanhBackward0", 100);
+		found = find_with(&x, &is_one);
+		assert_int_not_equal(found[b], 0);
+		assert_int_equal(is_one[b], i == 0);
+		free(found);
+		free(is_one);
+		op_events_done(&x);
+	}
 }
 
 static void others_between_do_not_matter_where_the_order_tells(void **state)
@@ -320,6 +363,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_go_back_in_the_reverse_order),
 		cmocka_unit_test(what_may_be_either_is_not_known),
+		cmocka_unit_test(a_line_of_several_modules_tells_no_module),
 		cmocka_unit_test(others_between_do_not_matter_where_the_order_tells),
 		cmocka_unit_test(the_inner_of_one_name_made_the_node),
 		cmocka_unit_test(operators_before_an_earlier_backward_are_found),

@@ -26,6 +26,8 @@ void op_events_done(struct op_events *x)
 	buf_done(&x->compiled);
 	buf_done(&x->lines);
 	map_done(&x->module_paths);
+	map_done(&x->module_parents);
+	vec_done(&x->modules);
 	intern_done(&x->texts);
 	vec_done(&x->others.v);
 	intern_done(&x->others.texts);

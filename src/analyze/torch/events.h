@@ -130,6 +130,8 @@ struct op_events {
 	VEC(struct op_event) v; /* in the file's order */
 	/* as v, or shorter: the line of Python that asked for it or called it, in names + 1; 0: not known */
 	VEC(uint32_t) sources;
+	/* likewise, of a recording: the module of the model it ran in, "nn.Module: Linear_0" in names + 1; 0: none, or not known */
+	VEC(uint32_t) modules;
 	VEC(struct op_memory) memory;
 	VEC(struct op_device) device;
 	VEC(struct op_sequence) sequences; /* by event */
@@ -168,6 +170,8 @@ struct op_events {
 	struct buf compiled;
 	/* "nn.Module: Linear_0" → where it is in the model, "layers.3.qkv"; both in names */
 	struct map module_paths;
+	/* of `modules`: the one that has it and calls it; both in names */
+	struct map module_parents;
 	int64_t base_ns; /* of a file: when its times begin, since the epoch; 0: it does not say */
 	/* of a file that is being read: the value of OP_LINES_KEY, then empty again */
 	struct buf lines;

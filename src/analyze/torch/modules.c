@@ -14,7 +14,10 @@
 
 static const char PREFIX[] = "nn.Module: ";
 
-enum { DEPTH = 1000 }; /* of Python's own stack; deeper calls count for the last one */
+enum {
+	DEPTH = 1000, /* of Python's own stack; deeper calls count for the last one */
+	MODULES_DEPTH = 66,
+};
 
 struct row {
 	struct op_module x;
@@ -122,18 +125,65 @@ static void follow_calls(struct gathering *g)
 	}
 }
 
+/* ---- operators that tell their module -------------------------------------------------------- */
+
+/* Of a module by its name, with those it is in. */
+static uint32_t row_of_module(struct gathering *g, uint32_t name)
+{
+	uint32_t chain[MODULES_DEPTH], row = OPS_NONE;
+	size_t n = 0;
+	uint64_t up;
+
+	chain[n++] = name;
+	while (n < MODULES_DEPTH && map_find(&g->tree.x->module_parents, chain[n - 1], &up))
+		chain[n++] = (uint32_t)up;
+	for (size_t depth = 0; n-- > 0; depth++)
+		row = row_of(g, row, chain[n], depth);
+	return row;
+}
+
+/* What an operator calls belongs to its module as well, unless it ran in another one. */
+static void follow_operators(struct gathering *g)
+{
+	const struct ops_tree *t = &g->tree;
+
+	for (size_t i = 0; i < t->n; i++) { /* callers come before their calls */
+		uint32_t node = t->order[i], up = t->parent[node], name, row;
+		const struct op_event *e = ops_node(t, node);
+		double s = (double)e->duration_ns / 1e9;
+
+		if (node >= t->n_events || e->category != OP_CPU)
+			continue;
+		while (up != OPS_NONE && (up >= t->n_events || t->x->v.v[up].category != OP_CPU))
+			up = t->parent[up];
+		name = node < t->x->modules.n ? t->x->modules.v[node] : 0;
+		row = name               ? row_of_module(g, name - 1)
+			: up == OPS_NONE ? OPS_NONE
+					 : g->module_of[up];
+		g->module_of[node] = row;
+		if (row == OPS_NONE)
+			continue;
+		g->rows.v[row].x.n_operators++;
+		g->rows.v[row].x.self_s += s;
+		if (up != OPS_NONE && g->module_of[up] != OPS_NONE)
+			g->rows.v[g->module_of[up]].x.self_s -= s;
+	}
+}
+
 /* ---- autograd -------------------------------------------------------------------------------- */
 
 /* Operators backward, and those they called, count for the module of their operator forward. */
 static void follow_backward(struct gathering *g, uint32_t *backward_of)
 {
 	const struct ops_tree *t = &g->tree;
-	uint32_t *forward = op_backward_find(t);
+	bool *is_one;
+	uint32_t *forward = op_backward_find(t, &is_one);
 
 	for (size_t i = 0; forward && i < t->n_events; i++)
-		if (forward[i])
+		if (forward[i] && is_one[i])
 			backward_of[i] = g->module_of[forward[i] - 1];
 	free(forward);
+	free(is_one);
 	for (size_t i = 0; i < t->n; i++) { /* callers come before their calls */
 		uint32_t node = t->order[i], up = t->parent[node];
 		const struct op_event *e = ops_node(t, node);
@@ -199,6 +249,8 @@ static void sum_up(struct gathering *g)
 	for (size_t i = g->rows.n; i-- > 0;) {
 		struct op_module *m = &g->rows.v[i].x;
 
+		if (!g->to->has_calls)
+			m->seconds += m->self_s;
 		m->backward_s += m->self_backward_s;
 		m->device_s += m->self_device_s;
 		m->n_launches += m->n_self_launches;
@@ -207,6 +259,8 @@ static void sum_up(struct gathering *g)
 		if (m->parent != OPS_NONE) {
 			struct op_module *up = &g->rows.v[m->parent].x;
 
+			if (!g->to->has_calls)
+				up->seconds += m->seconds;
 			up->backward_s += m->backward_s;
 			up->device_s += m->device_s;
 			up->n_launches += m->n_launches;
@@ -267,7 +321,11 @@ const struct op_modules *op_modules_build(struct arena *a, struct op_events *x)
 	g.module_of = none_of(x->v.n);
 	backward_of = none_of(x->v.n);
 	g.top = none_of(x->tracks.items.n);
-	follow_calls(&g);
+	g.to->has_calls = !x->modules.n;
+	if (g.to->has_calls)
+		follow_calls(&g);
+	else
+		follow_operators(&g);
 	follow_backward(&g, backward_of);
 	add_device(&g, backward_of);
 	sum_up(&g);

@@ -138,6 +138,51 @@ static void a_call_does_not_outlast_its_caller(void **state)
 	op_events_done(&x);
 }
 
+static void ran_in(struct op_events *x, uint32_t event, const char *module)
+{
+	while (x->modules.n <= event)
+		vec_push(&x->modules, 0);
+	x->modules.v[event] = intern_adds(&x->names, module) + 1;
+}
+
+/* Net has block, which has Linear_0; Linear_1 is in nothing. Times are of operators: of one that calls another in another module, the rest. */
+static void operators_that_tell_their_module_make_rows(void **state)
+{
+	struct op_events x = { 0 };
+	struct arena a = ARENA_INIT;
+	const struct op_modules *m;
+
+	(void)state;
+	ran_in(&x, op_rig_operator(&x, "aten::linear", 100, 60, 1), "nn.Module: Linear_0");
+	op_rig_operator(&x, "aten::addmm", 110, 30, 2); /* called by it, and tells nothing */
+	ran_in(&x, op_rig_operator(&x, "custom", 200, 100, 3), "nn.Module: Net_0");
+	ran_in(&x, op_rig_operator(&x, "aten::linear", 210, 40, 4), "nn.Module: Linear_1");
+	op_rig_operator(&x, "aten::mse_loss", 400, 50, 5);
+	map_put(&x.module_parents, intern_adds(&x.names, "nn.Module: Linear_0"),
+		intern_adds(&x.names, "nn.Module: Block_0"));
+	map_put(&x.module_parents, intern_adds(&x.names, "nn.Module: Block_0"),
+		intern_adds(&x.names, "nn.Module: Net_0"));
+	m = op_modules_build(&a, &x);
+	assert_false(m->has_calls);
+	assert_int_equal(m->n, 4);
+	assert_string_equal(m->v[0].name, "Net_0");
+	assert_string_equal(m->v[1].name, "Block_0");
+	assert_string_equal(m->v[2].name, "Linear_0");
+	assert_string_equal(m->v[3].name, "Linear_1");
+	assert_int_equal(m->v[2].depth, 2);
+	assert_int_equal(m->v[3].depth, 0);
+	assert_ns(m->v[0].seconds, 60 + 60);
+	assert_ns(m->v[0].self_s, 60);
+	assert_ns(m->v[1].seconds, 60);
+	assert_ns(m->v[1].self_s, 0);
+	assert_ns(m->v[2].self_s, 60);
+	assert_ns(m->v[3].seconds, 40);
+	assert_int_equal(m->v[1].n_operators, 0);
+	assert_int_equal(m->v[2].n_operators, 2);
+	arena_done(&a);
+	op_events_done(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +190,7 @@ int main(void)
 		cmocka_unit_test(autograd_counts_for_the_module_of_its_operator),
 		cmocka_unit_test(a_number_of_two_threads_is_of_nobody),
 		cmocka_unit_test(a_call_does_not_outlast_its_caller),
+		cmocka_unit_test(operators_that_tell_their_module_make_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,14 +13,16 @@
 #include "base/banned.h"
 
 /* What a node of autograd's calls goes back to the same operator. */
-static void hand_down(const struct ops_tree *t, uint32_t *forward)
+static void hand_down(const struct ops_tree *t, uint32_t *forward, bool *is_one)
 {
 	for (size_t i = 0; forward && i < t->n; i++) { /* callers come before their calls */
 		uint32_t node = t->order[i], up = t->parent[node];
 
 		if (node < t->n_events && !op_is_device(ops_node(t, node)) && up != OPS_NONE &&
-			up < t->n_events && forward[up])
+			up < t->n_events && forward[up]) {
 			forward[node] = forward[up];
+			is_one[node] = is_one[up];
+		}
 	}
 }
 
@@ -28,15 +30,16 @@ void ops_places_init(struct ops_places *p, struct ops_nest *nest)
 {
 	*p = (struct ops_places){ .nest = nest,
 		.python = { .tree = &nest->tree, .around = nest->around },
-		.forward = op_backward_find(&nest->tree),
 		.place = xcalloc(nest->n + 1, sizeof *p->place) };
-	hand_down(&nest->tree, p->forward);
+	p->forward = op_backward_find(&nest->tree, &p->is_one);
+	hand_down(&nest->tree, p->forward, p->is_one);
 }
 
 void ops_places_done(struct ops_places *p)
 {
 	ops_python_done(&p->python);
 	free(p->forward);
+	free(p->is_one);
 	free(p->place);
 	intern_done(&p->keys);
 	map_done(&p->sum_of);
@@ -69,6 +72,14 @@ static uint32_t source_of(struct ops_places *p, uint32_t node, uint32_t *ret_who
 	return told.is_function ? ops_python_without_line(&p->python, told.name) + 1 : *ret_who;
 }
 
+static uint32_t module_of(struct ops_places *p, uint32_t node)
+{
+	const struct op_events *x = p->nest->tree.x;
+
+	return node < x->modules.n && x->modules.v[node] ? x->modules.v[node]
+							 : ops_python_module(&p->python, node) + 1;
+}
+
 /* Nobody asks for a step of the profiler's. */
 static struct ops_asked asked_directly(struct ops_places *p, uint32_t node, uint32_t *ret_who)
 {
@@ -78,7 +89,7 @@ static struct ops_asked asked_directly(struct ops_places *p, uint32_t node, uint
 	if (t->name_flags[ops_node(t, node)->name] & OPS_NAME_STEP)
 		return (struct ops_asked){ 0 };
 	return (struct ops_asked){ .source = source_of(p, node, ret_who),
-		.module = ops_python_module(&p->python, node) + 1 };
+		.module = module_of(p, node) };
 }
 
 struct ops_asked ops_places_asked(struct ops_places *p, uint32_t node, uint32_t *ret_who)
@@ -89,6 +100,8 @@ struct ops_asked ops_places_asked(struct ops_places *p, uint32_t node, uint32_t 
 	if (!forward)
 		return direct;
 	of = asked_directly(p, forward - 1, &who);
+	if (!p->is_one[node])
+		of.module = 0;
 	if (!of.source && !of.module)
 		return direct;
 	of.is_backward = 1;

@@ -34,6 +34,7 @@ struct ops_places {
 	struct ops_nest *nest;
 	struct ops_python python;
 	uint32_t *forward;  /* by event: the operator it goes back to + 1; NULL: of none */
+	bool *is_one;       /* likewise: its module is known */
 	uint32_t *place;    /* by node: in sums + 1; 0: it is in no row */
 	struct intern keys; /* struct ops_asked */
 	struct map sum_of;  /* row and number in keys → number in sums */

@@ -11,6 +11,7 @@
 #include "analyze/torch/asides.h"
 #include "analyze/torch/events.h"
 #include "analyze/torch/lines.h"
+#include "analyze/torch/module_names.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -294,6 +295,7 @@ struct loading {
 	struct arena arena;    /* of frames */
 	struct frames *frames; /* made when first asked for */
 	struct map sources;    /* code and offset → what op_events.sources holds of them */
+	struct module_names modules;
 };
 
 static uint32_t id_of(struct loading *l, struct ids *of, uint32_t row)
@@ -405,17 +407,24 @@ static uint32_t source_of(struct loading *l, const struct rec_op *r)
 	return (uint32_t)id;
 }
 
-/* Of the event that was added last. */
-static void add_source(struct loading *l, uint32_t source)
+static uint32_t module_of(struct loading *l, const struct rec_op *r)
 {
-	struct op_events *to = l->to;
+	const struct rec_thread *thread =
+		r->module ? tables_row(l->t, RECORD_thread, r->thread) : NULL;
 
-	if (!source && !to->sources.n)
-		return;
-	while (to->sources.n + 1 < to->v.n)
-		vec_push(&to->sources, 0);
-	vec_push(&to->sources, source);
+	return thread ? module_names_find(&l->modules, thread->process, r->module) : 0;
 }
+
+/* Of the event that was added last; lists are as long as something is known. */
+#define add_known(l, list, value)                          \
+	do {                                               \
+		uint32_t value_ = (value);                 \
+		if (!value_ && !(l)->to->list.n)           \
+			break;                             \
+		while ((l)->to->list.n + 1 < (l)->to->v.n) \
+			vec_push(&(l)->to->list, 0);       \
+		vec_push(&(l)->to->list, value_);          \
+	} while (0)
 
 static int read_spans(struct loading *l)
 {
@@ -449,7 +458,8 @@ static int read_spans(struct loading *l)
 				(struct op_sequence){
 					(uint32_t)to->v.n, (uint32_t)(r->sequence - 1) });
 		vec_push(&to->v, x);
-		add_source(l, source_of(l, r));
+		add_known(l, sources, source_of(l, r));
+		add_known(l, modules, module_of(l, r));
 		if (to->keeps_all)
 			vec_push(&to->v_written, keep(l, r->form, &r->numbers));
 	}
@@ -599,6 +609,7 @@ int op_record_read(struct tables *t, struct op_events *to, struct err *e)
 	intern_add(&to->texts, "", 0, NULL);
 	to->rank = -1;
 	read_facts(&l);
+	module_names_init(&l.modules, t, to);
 	to->collected = op_collected_build(t);
 	status = read_spans(&l);
 	if (status == 0)
@@ -623,6 +634,7 @@ int op_record_read(struct tables *t, struct op_events *to, struct err *e)
 		free(ids[i]->id);
 	free(l.thread_track);
 	map_done(&l.sources);
+	module_names_done(&l.modules);
 	arena_done(&l.arena);
 	return status;
 }

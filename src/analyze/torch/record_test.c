@@ -115,6 +115,17 @@ static void operators_of_a_program_stand_next_to_its_samples(void **state)
 	rig_done(&m);
 }
 
+static void add_module(
+	struct rig *m, uint32_t number, uint32_t parent, const char *class, const char *path)
+{
+	writer_add(m->w, RECORD_op_module,
+		&(struct rec_op_module){ .process = m->process,
+			.number = number,
+			.parent = parent,
+			.class = writer_string(m->w, class),
+			.path = writer_string(m->w, path) });
+}
+
 static void add_op(struct rig *m, size_t thread, const char *name, uint64_t ms, uint64_t for_ms)
 {
 	writer_add(m->w, RECORD_op,
@@ -194,6 +205,56 @@ static void a_recording_without_operators_says_so(void **state)
 	rig_done(&m);
 }
 
+static void add_op_in(struct rig *m, uint32_t module)
+{
+	writer_add(m->w, RECORD_op,
+		&(struct rec_op){ .t_ns = rig_ns(10),
+			.duration_ns = 1000,
+			.thread = m->threads[0],
+			.name = writer_string(m->w, "aten::mm"),
+			.module = module,
+			.category = OP_CPU });
+}
+
+static const char *module_name(const struct op_events *x, size_t event)
+{
+	return event < x->modules.n && x->modules.v[event]
+		? op_events_name(x, x->modules.v[event] - 1)
+		: "";
+}
+
+static void operators_have_the_modules_that_were_told(void **state)
+{
+	struct op_events x = { 0 };
+	struct err e = ERR_INIT;
+	uint64_t path, parent;
+	struct rig m;
+
+	(void)state;
+	rig_begin(&m);
+	add_module(&m, 1, 0, "Net", "");
+	add_module(&m, 2, 0, "Linear", ""); /* as it was first seen */
+	add_module(&m, 2, 1, "Linear", "fc");
+	add_module(&m, 3, 3, "Loop", "x"); /* nonsense: in itself */
+	add_op_in(&m, 0);
+	add_op_in(&m, 2);
+	add_op_in(&m, 1);
+	add_op_in(&m, 3);
+	add_op_in(&m, 99);
+	rig_finish(&m);
+	assert_int_equal(op_record_read(m.tables, &x, &e), 0);
+	assert_string_equal(module_name(&x, 0), "");
+	assert_string_equal(module_name(&x, 1), "nn.Module: Linear_0");
+	assert_string_equal(module_name(&x, 2), "nn.Module: Net_0");
+	assert_string_equal(module_name(&x, 4), "");
+	assert_true(map_find(&x.module_paths, x.modules.v[1] - 1, &path));
+	assert_string_equal(op_events_name(&x, (uint32_t)path), "fc");
+	assert_true(map_find(&x.module_parents, x.modules.v[1] - 1, &parent));
+	assert_string_equal(op_events_name(&x, (uint32_t)parent), "nn.Module: Net_0");
+	op_events_done(&x);
+	rig_done(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +264,7 @@ int main(void)
 		cmocka_unit_test(operators_of_a_program_stand_next_to_its_samples),
 		cmocka_unit_test(what_waited_for_a_cpu_is_told_from_what_is_slow),
 		cmocka_unit_test(a_recording_without_operators_says_so),
+		cmocka_unit_test(operators_have_the_modules_that_were_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,8 @@ static void take_events(const struct taking *t, struct op_events *to)
 		vec_push(&to->v, x->v.v[i]);
 		if (i < x->sources.n)
 			vec_push(&to->sources, x->sources.v[i]);
+		if (i < x->modules.n)
+			vec_push(&to->modules, x->modules.v[i]);
 		if (i < x->v_written.n)
 			vec_push(&to->v_written, x->v_written.v[i]);
 	}
@@ -153,6 +155,7 @@ static void copy_rest(const struct op_events *x, struct op_events *to)
 	copy_buf(&to->numbers, &x->numbers);
 	copy_buf(&to->lines, &x->lines);
 	copy_map(&to->module_paths, &x->module_paths);
+	copy_map(&to->module_parents, &x->module_parents);
 }
 
 void op_subset_take(const struct op_events *x, const struct op_subset *which, struct op_events *to)
@@ -166,6 +169,7 @@ void op_subset_take(const struct op_events *x, const struct op_subset *which, st
 	to->others = (struct op_others){ 0 };
 	memset(&to->v, 0, sizeof to->v);
 	memset(&to->sources, 0, sizeof to->sources);
+	memset(&to->modules, 0, sizeof to->modules);
 	memset(&to->memory, 0, sizeof to->memory);
 	memset(&to->sequences, 0, sizeof to->sequences);
 	memset(&to->waited, 0, sizeof to->waited);

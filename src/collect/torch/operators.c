@@ -16,7 +16,10 @@
 #include "wire/records.h"
 #include "base/banned.h"
 
-enum { COST_MOST_NS = 1000000 }; /* of one operator; more is not believed */
+enum {
+	COST_MOST_NS = 1000000, /* of one operator; more is not believed */
+	MODULES_DEPTH = 64,     /* modules in each other */
+};
 
 /* ---- what records tell ----------------------------------------------------------------------- */
 
@@ -74,6 +77,25 @@ static bool add_place(struct trace_ops *o, const struct op_place *r)
 	while (o->places.n <= r->number)
 		vec_push(&o->places, (struct op_place){ 0 });
 	o->places.v[r->number] = *r;
+	return true;
+}
+
+static bool add_module(struct trace_ops *o, const struct op_module *r, size_t n)
+{
+	const char *texts = (const char *)(r + 1);
+	struct trace_op_module *to;
+
+	if (!r->number || r->number > OP_MODULES_MOST || r->parent > OP_MODULES_MOST ||
+		r->n_class > n || r->n_class + (uint64_t)r->n_path != n || !has_room(o, n + 2))
+		return false;
+	while (o->modules.n <= r->number)
+		vec_push(&o->modules, (struct trace_op_module){ 0 });
+	to = &o->modules.v[r->number];
+	free(to->class);
+	free(to->path);
+	*to = (struct trace_op_module){ .class = copy(texts, r->n_class),
+		.path = copy(texts + r->n_class, r->n_path),
+		.parent = r->parent };
 	return true;
 }
 
@@ -145,7 +167,7 @@ static bool add_compiled(struct trace_ops *o, const void *text, size_t n)
 
 bool trace_ops_is_own(uint16_t kind)
 {
-	return kind >= TRACE_RECORD_OPS && kind <= TRACE_RECORD_OP_COST;
+	return kind >= TRACE_RECORD_OPS && kind <= TRACE_RECORD_OP_MODULE;
 }
 
 bool trace_ops_add(struct trace_ops *o, uint16_t kind, const void *data, size_t n)
@@ -166,6 +188,9 @@ bool trace_ops_add(struct trace_ops *o, uint16_t kind, const void *data, size_t 
 			add_torch(o, data, n - sizeof(struct op_torch));
 	case TRACE_RECORD_OP_COST:
 		return n == sizeof(struct op_cost) && add_cost(o, data);
+	case TRACE_RECORD_OP_MODULE:
+		return n >= sizeof(struct op_module) &&
+			add_module(o, data, n - sizeof(struct op_module));
 	case TRACE_RECORD_OP_COMPILED:
 		return add_compiled(o, data, n);
 	default:
@@ -242,6 +267,26 @@ static uint32_t code_row(struct trace_ops *o, uint32_t number, const struct trac
 	return c->row;
 }
 
+/* Once in a segment, and again when more is told of it. */
+static void write_module(struct trace_ops *o, uint32_t number, const struct trace_ops_target *to)
+{
+	struct writer *w = to->writer;
+	struct trace_op_module *m = number < o->modules.n ? &o->modules.v[number] : NULL;
+
+	for (unsigned i = 0;
+		m && m->class && m->segment != writer_segment(w) + 1 && i < MODULES_DEPTH; i++) {
+		m->segment = writer_segment(w) + 1;
+		writer_add(w, RECORD_op_module,
+			&(struct rec_op_module){ .process = to->process,
+				.number = number,
+				.parent = m->parent,
+				.class = writer_name(w, m->class, strlen(m->class)),
+				.path = writer_name(w, m->path, strlen(m->path)) });
+		number = m->parent;
+		m = number && number < o->modules.n ? &o->modules.v[number] : NULL;
+	}
+}
+
 static struct trace_op_thread *thread_of(struct trace_ops *o, uint32_t tid)
 {
 	uint64_t at;
@@ -272,6 +317,8 @@ static void write_block(struct trace_ops *o, const struct op_block *b, const str
 
 		seen->first_ns = start_ns < seen->first_ns ? start_ns : seen->first_ns;
 		seen->last_ns = end_ns > seen->last_ns ? end_ns : seen->last_ns;
+		if (place && place->module)
+			write_module(o, place->module, to);
 		writer_add(to->writer, RECORD_op,
 			&(struct rec_op){ .t_ns = start_ns,
 				.duration_ns = end_ns > start_ns ? end_ns - start_ns : 0,
@@ -279,7 +326,8 @@ static void write_block(struct trace_ops *o, const struct op_block *b, const str
 				.name = name_row(o, row->name, to->writer),
 				.category = row->place & OP_IS_REGION ? OP_ANNOTATION : OP_CPU,
 				.code = place ? code_row(o, place->code, to) : 0,
-				.offset = place ? place->offset : 0 });
+				.offset = place ? place->offset : 0,
+				.module = place ? place->module : 0 });
 	}
 	o->n_ops += b->n;
 	seen->n += b->n;
@@ -312,6 +360,9 @@ void trace_ops_write(struct trace_ops *o, const struct trace_ops_target *to)
 void trace_ops_write_all(struct trace_ops *o, const struct trace_ops_target *to)
 {
 	write_until(o, o->blocks.n, to);
+	for (uint32_t i = 0; i < o->modules.n; i++)
+		if (!o->modules.v[i].segment)
+			write_module(o, i, to);
 }
 
 double trace_ops_slowdown(const struct trace_ops *o)
@@ -337,6 +388,11 @@ void trace_ops_done(struct trace_ops *o)
 		free(code->texts);
 	vec_done(&o->names);
 	vec_done(&o->codes);
+	vec_each (&o->modules, module) {
+		free(module->class);
+		free(module->path);
+	}
+	vec_done(&o->modules);
 	vec_done(&o->places);
 	buf_done(&o->blocks);
 	buf_done(&o->compiled);

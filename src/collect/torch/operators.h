@@ -36,14 +36,21 @@ struct trace_op_code {
 	uint32_t row, segment;
 };
 
+struct trace_op_module {
+	char *class, *path; /* owned; NULL: not told */
+	uint32_t parent;
+	uint32_t segment; /* that it was written to; 0: it is to be written again */
+};
+
 struct trace_op_thread {
 	uint64_t n, first_ns, last_ns; /* operators; the first one's begin, the last one's end */
 };
 
 struct trace_ops {
-	VEC(struct trace_op_name) names; /* by number, as the next two */
+	VEC(struct trace_op_name) names; /* by number, as the next three */
 	VEC(struct trace_op_code) codes;
 	VEC(struct op_place) places;
+	VEC(struct trace_op_module) modules;
 	struct buf blocks; /* that were read, one after the other */
 	size_t n_old;      /* bytes of those read before the last drain began */
 	struct map sent;   /* number of a block → sequence of the last that was read */

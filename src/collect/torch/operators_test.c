@@ -245,6 +245,41 @@ static void the_state_of_torch_is_kept(void **state)
 	trace_ops_done(&o);
 }
 
+static bool add_module(
+	struct trace_ops *o, uint32_t number, uint32_t parent, const char *class, const char *path)
+{
+	struct {
+		struct op_module head;
+		char text[64];
+	} r = { .head = { .number = number,
+			.parent = parent,
+			.n_class = (uint32_t)strlen(class),
+			.n_path = (uint32_t)strlen(path) } };
+
+	memcpy(r.text, class, strlen(class));
+	memcpy(r.text + strlen(class), path, strlen(path));
+	return trace_ops_add(
+		o, TRACE_RECORD_OP_MODULE, &r, sizeof r.head + strlen(class) + strlen(path));
+}
+
+static void modules_are_kept_as_they_were_told_last(void **state)
+{
+	struct trace_ops o = { 0 };
+	struct op_module odd = { .number = 1, .n_class = UINT32_MAX, .n_path = 1 };
+
+	(void)state;
+	assert_true(add_module(&o, 2, 0, "Linear", ""));
+	assert_true(add_module(&o, 2, 1, "Linear", "layers.0"));
+	assert_string_equal(o.modules.v[2].path, "layers.0");
+	assert_int_equal(o.modules.v[2].parent, 1);
+	assert_false(add_module(&o, 0, 0, "Linear", ""));
+	assert_false(add_module(&o, OP_MODULES_MOST + 1, 0, "Linear", ""));
+	assert_false(add_module(&o, 3, OP_MODULES_MOST + 1, "Linear", ""));
+	assert_false(trace_ops_add(&o, TRACE_RECORD_OP_MODULE, &odd, sizeof odd));
+	assert_false(trace_ops_add(&o, TRACE_RECORD_OP_MODULE, &odd, 4));
+	trace_ops_done(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +287,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_sent_is_found),
 		cmocka_unit_test(nonsense_is_not_believed),
 		cmocka_unit_test(the_state_of_torch_is_kept),
+		cmocka_unit_test(modules_are_kept_as_they_were_told_last),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

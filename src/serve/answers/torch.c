@@ -183,7 +183,7 @@ static const char *with_modules(struct torch *t)
 {
 	return torch_modules(t)->n
 		? ""
-		: "no modules were recorded: profile with with_stack=True, or use leadline run --torch=full";
+		: "no modules were recorded: profile with with_stack=True, or use leadline run --torch";
 }
 
 static const char *with_compile(struct torch *t)

@@ -20,7 +20,7 @@ static struct table *new_table(const struct op_modules *m)
 		{ .title = "module", .cut = TEXT_CUT_END, .min_width = 16 }
 	};
 	size_t n = 1;
-	const char *const titles[] = { "%", "calls", "total", "self",
+	const char *const titles[] = { "%", m->has_calls ? "calls" : NULL, "total", "self",
 		m->has_backward ? "backward" : NULL, m->has_memory ? "memory" : NULL,
 		m->has_device ? "GPU" : NULL, m->has_device ? "self GPU" : NULL,
 		m->has_device ? "launches" : NULL, m->has_device ? NULL : "operators" };
@@ -41,7 +41,8 @@ static void add_row(struct table *table, const struct op_modules *all, const str
 	else
 		table_cell(table, "%*s%s", indent, "", m->name);
 	table_cell_unit(table, UNIT_SHARE, m->share);
-	table_cell_unit(table, UNIT_COUNT, (double)m->n_calls);
+	if (all->has_calls)
+		table_cell_unit(table, UNIT_COUNT, (double)m->n_calls);
 	table_cell_unit(table, UNIT_SECONDS, m->seconds);
 	table_cell_unit(table, UNIT_SECONDS, m->self_s);
 	if (all->has_backward)
@@ -67,7 +68,7 @@ void op_modules_print(const struct op_modules *modules, const struct ops_view *v
 		buf_adds(out,
 			ops_absent(v,
 				v->is_light
-					? "no call of a module was recorded; record with leadline run --torch=full to see them\n"
+					? "no operator ran in a module\n"
 					: "no call of a module was recorded; profile with with_stack=True to see them\n"));
 		return;
 	}
@@ -79,6 +80,10 @@ void op_modules_print(const struct op_modules *modules, const struct ops_view *v
 	if (modules->n > v->tree_limit)
 		style_add(out, STYLE_DIM, v->colour, "%zu more; --limit 0 shows all\n",
 			modules->n - v->tree_limit);
+	if (!modules->has_calls)
+		style_add(out, STYLE_DIM, v->colour,
+			"times are of operators; --torch=full also counts calls and the Python "
+			"between operators\n");
 	if (modules->has_device)
 		buf_printf(out, "%s on the device belong to no module: loss, optimizer, copies\n",
 			units_format(outside, UNIT_SECONDS, modules->outside_device_s));

@@ -18,7 +18,7 @@ struct ops_view {
 	bool places;     /* operators: their places below them */
 	bool by_launch;  /* kernels: rows are op_kernels_by_launch's */
 	bool is_partial; /* op_events_missing */
-	bool is_light; /* recorded by run --torch, which has neither shapes nor memory nor modules */
+	bool is_light;   /* recorded by run --torch, which has neither shapes nor memory */
 	bool colour;
 	size_t width;
 };
