@@ -156,6 +156,9 @@ def look_at_runs(o):
     o.print("diff", "diff", "--json", "--paths", "--all", sampled, again)
     o.print("diff", "diff", "--json", damaged, again)
     o.print("diff", "diff", "--json", traced, o.record("traced_again", CALLED, "--trace"))
+    o.print("report of memory", "report", "--json", "--memory", DATA / "memory.lead")
+    o.print("report of memory", "report", "--json", "--memory=leaks", "--tree", "--threads", "--callers=read", "--callees=main", DATA / "memory.lead")
+    o.print("report of memory", "report", "--json", "--memory", o.cut(DATA / "memory.lead", 0.9))
     return sampled, traced, damaged, again
 
 
