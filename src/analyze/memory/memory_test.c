@@ -36,8 +36,8 @@ static void begin(struct made *m)
 	*m = (struct made){ 0 };
 	assert_int_equal(writer_open(&m->w, NULL, NULL, &e), 0);
 	for (uint32_t i = 0; i < 2; i++) {
-		m->process[i] = writer_row(
-			m->w, RECORD_process, &(struct rec_process){ .pid = 10 + i, .start_ns = 1 + i });
+		m->process[i] = writer_row(m->w, RECORD_process,
+			&(struct rec_process){ .pid = 10 + i, .start_ns = 1 + i });
 		writer_add(m->w, RECORD_life,
 			&(struct rec_life){ .t_ns = START_NS, .process = m->process[i] });
 	}
@@ -126,8 +126,8 @@ static const struct selection *chosen(struct made *m, struct choice c)
 	for (size_t i = 0; i < s->profile->n_functions; i++)
 		sum += s->profile->functions[i].cost.self_value;
 	assert_true(fabs(sum - s->stacks->value) < 1e-6 * (1 + sum));
-	assert_true(fabs(s->memory->sum.value - s->stacks->value) < 1e-6 * (1 + sum) ||
-		c.shape.keep.n);
+	assert_true(
+		fabs(s->memory->sum.value - s->stacks->value) < 1e-6 * (1 + sum) || c.shape.keep.n);
 	assert_int_equal(s->stacks->unit, UNIT_BYTES);
 	return s;
 }
@@ -161,7 +161,8 @@ static void the_peak_is_the_moment_with_most(void **state)
 	s = chosen(&m, (struct choice){ .memory = MEMORY_PEAK });
 	assert_true(self_of(s, "a") == 10 * MIB && self_of(s, "b") == 20 * MIB);
 	assert_true(self_of(s, "c") == -1 && self_of(s, "m") == 0);
-	assert_true(s->profile->functions[0].cost.self.low == s->profile->functions[0].cost.self.high);
+	assert_true(
+		s->profile->functions[0].cost.self.low == s->profile->functions[0].cost.self.high);
 	s = chosen(&m, (struct choice){ .memory = MEMORY_LEAKS });
 	assert_true(self_of(s, "c") == 5 * MIB && s->stacks->value == 5 * MIB);
 	s = chosen(&m, (struct choice){ .memory = MEMORY_CHURN });
@@ -363,15 +364,15 @@ static void what_means_nothing_is_refused(void **state)
 	assert_true(recording_select(m.r,
 			    &(struct choice){ .memory = MEMORY_PEAK, .state = STACKS_CPU }, &s,
 			    &e) < 0);
-	assert_true(recording_select(
-			    m.r, &(struct choice){ .memory = MEMORY_PEAK, .idle = true }, &s, &e) < 0);
+	assert_true(recording_select(m.r, &(struct choice){ .memory = MEMORY_PEAK, .idle = true },
+			    &s, &e) < 0);
 	assert_true(recording_select(m.r,
 			    &(struct choice){ .memory = MEMORY_PEAK, .threads = "nobody" }, &s,
 			    &e) < 0);
 	begin(&other);
 	assert_null(finish(&other));
-	assert_true(recording_select(
-			    other.r, &(struct choice){ .memory = MEMORY_PEAK }, &s, &e) < 0);
+	assert_true(
+		recording_select(other.r, &(struct choice){ .memory = MEMORY_PEAK }, &s, &e) < 0);
 	assert_non_null(strstr(e.text, "run --memory"));
 	done(&m);
 	done(&other);
