@@ -100,6 +100,7 @@ static const struct opt options_table[] = {
 	CHOOSING_IDLE,
 	CHOOSING_IMPORTS,
 	CHOOSING_PHASE,
+	CHOOSING_MEMORY,
 	{ .heading = "Output",
 		.name = "json",
 		.kind = OPT_FLAG,
@@ -142,6 +143,12 @@ static bool is_partial(const struct side *s)
 static struct diff_source source_of(struct side *s)
 {
 	return diff_source_of(s->r.selection, s->r.name);
+}
+
+/* What a machine does to times it does not do to bytes. */
+static double noise_of(const struct side *s, const struct options *o)
+{
+	return s->r.selection->stacks->unit == UNIT_BYTES ? 0 : o->noise_share;
 }
 
 static void side_done(struct side *s)
@@ -202,7 +209,7 @@ static void print(const struct diff *d, struct side *a, struct side *b, const st
 		.a = name_of(a),
 		.b = name_of(b),
 		.normalized = words[o->normalize],
-		.noise = o->noise_share,
+		.noise = noise_of(a, o),
 		.functions = o->functions || is_plain,
 		.lines = o->lines || (is_plain && d->lines.n),
 		.paths = o->paths,
@@ -224,7 +231,7 @@ static const struct diff *build(
 {
 	struct diff_source sources[] = { source_of(a), source_of(b) };
 	struct diff_options options = { .normalize = (enum diff_normalize)o->normalize,
-		.noise = a->r.selection->stacks->unit == UNIT_BYTES ? 0 : o->noise_share,
+		.noise = noise_of(a, o),
 		.by_total = o->sort == 1 };
 	struct diff_side sides[2];
 
@@ -295,7 +302,7 @@ static bool compare_ops(
 				       : SIZE_MAX };
 	bool is_of_stacks = o->functions || o->lines || o->paths || o->unit || o->fail_on ||
 		o->choosing.only_mine || o->choosing.state || o->choosing.idle ||
-		o->choosing.imports || o->choosing.phase;
+		o->choosing.imports || o->choosing.phase || o->choosing.memory;
 	struct err e = ERR_INIT;
 
 	if (o->ops && is_of_stacks) {

@@ -120,6 +120,7 @@ static bool has_time_order(const struct selection *s, const struct thread_states
 static void write_views(struct selection *s, bool has_results, struct json_writer *w)
 {
 	static const char *const none = "it has no samples: record with leadline run SCRIPT.py";
+	static const char *const of_time = "this view shows time: choose time instead of memory";
 	struct recording *r = s->recording;
 	bool has_profile = s->profile != NULL, is_foreign = r->origin.is_foreign;
 	bool has_stacks = has_profile && (selection_is_parted(s) || s->stacks->n);
@@ -138,7 +139,8 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 				? "no lines were recorded: leadline run samples them, and leadline run --lines counts them"
 				: none },
 		{ "bytecode",
-			count_bytecode(r)
+			s->memory ? of_time
+				: count_bytecode(r)
 				? ""
 				: "the recording holds no bytecode: leadline run keeps it for functions with ten or more samples of their own" },
 		{ "timeline",
@@ -146,7 +148,8 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 				: is_foreign ? "this format does not say when things happened"
 					     : "nothing in it has a time" },
 		{ "time_order",
-			has_time_order(s, t)
+			s->memory ? of_time
+				: has_time_order(s, t)
 				? ""
 				: "it does not keep the order of calls: record with leadline run --trace=timeline" },
 		{ "graph", has_profile ? "" : none },
@@ -164,7 +167,11 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 	json_kv_string(w, "native", "native frames are not recorded yet");
 	json_kv_string(w, "kernel", "kernel frames are not recorded yet");
 	json_kv_string(w, "gpu", "GPU activity is not recorded yet");
-	json_kv_string(w, "memory", "memory allocations are not recorded yet");
+	json_kv_string(w, "memory",
+		recording_why(r,
+			recording_memory(r)
+				? ""
+				: "no allocations were recorded: record with leadline run --memory"));
 	json_kv_string(w, "bench",
 		has_results
 			? ""
