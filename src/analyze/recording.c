@@ -8,6 +8,7 @@
 #include "analyze/code/files.h"
 #include "analyze/code/source_texts.h"
 #include "analyze/host/usage.h"
+#include "analyze/memory/memory.h"
 #include "analyze/samples/books.h"
 #include "analyze/samples/regions.h"
 #include "analyze/samples/thread_states.h"
@@ -102,6 +103,7 @@ void recording_free(struct recording *r)
 	tables_free(r->tables);
 	reader_close(r->reader);
 	torch_free(r->torch);
+	memory_free(r->memory);
 	files_free(r->files);
 	arena_done(&r->arena);
 	free(r);
@@ -172,6 +174,14 @@ const struct books *recording_books(struct recording *r)
 		r->books = books_build(&r->arena, r->tables, r->frames);
 	r->has_books = true;
 	return r->books;
+}
+
+const struct memory *recording_memory(struct recording *r)
+{
+	if (!r->has_memory && r->tables)
+		r->memory = memory_load(r->tables);
+	r->has_memory = true;
+	return r->memory;
 }
 
 const struct training *recording_training(struct recording *r)

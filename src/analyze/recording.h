@@ -29,6 +29,7 @@
 
 struct books;
 struct files;
+struct memory;
 struct reader;
 struct regions;
 struct thread_states;
@@ -63,6 +64,8 @@ struct recording {
 	const struct thread_states *strips;
 	const struct books *books;
 	bool has_books; /* they were looked for */
+	struct memory *memory;
+	bool has_memory; /* it was looked for */
 	struct selection *selections[RECORDING_SELECTIONS];
 	size_t n_places; /* of all its stacks, once known: how large it is */
 	uint64_t n_asked;
@@ -94,6 +97,8 @@ const struct training *recording_training(struct recording *r);
 struct files *recording_files(struct recording *r);
 /* NULL: unknown, as of recordings that were not sampled. */
 const struct books *recording_books(struct recording *r);
+/* Its sampled allocations; NULL: it holds none. */
+const struct memory *recording_memory(struct recording *r);
 /* Its operators of PyTorch; NULL: it holds none. */
 struct torch *recording_torch(struct recording *r);
 

@@ -32,6 +32,7 @@
 #include "base/units.h"
 #include "base/xalloc.h"
 #include "store/reader.h"
+#include "store/tables.h"
 #include "base/banned.h"
 
 /* ---- what is meant --------------------------------------------------------------------------- */
@@ -55,12 +56,19 @@ static void add_words(struct buf *to, const char *before, const char *text)
 	text_add_printable(to, text, strlen(text));
 }
 
+static const char *const memory_words[] = { [MEMORY_PEAK] = "at the peak",
+	[MEMORY_GROWTH] = "growth",
+	[MEMORY_LEAKS] = "not released",
+	[MEMORY_CHURN] = "allocated in all" };
+
 void choice_describe(const struct choice *c, struct buf *to)
 {
 	static const char *const words[] = { "", "on a CPU", "holding the GIL", "not running",
 		"ready to run, without a CPU" };
 	char from[UNITS_TEXT], until[UNITS_TEXT];
 
+	if (c->memory)
+		add_words(to, "memory ", memory_words[c->memory]);
 	if (c->state != STACKS_WALL)
 		add_words(to, "", words[c->state]);
 	if (c->only_mine)
@@ -144,8 +152,8 @@ static char *key_of(const struct choice *c)
 	struct buf key = BUF_INIT;
 	char *text;
 
-	buf_printf(&key, "%d %a %a %d%d%d%d%d ", (int)c->state, c->from_s, c->to_s, c->only_mine,
-		c->idle, c->imports, c->shape.collapse, c->by_time);
+	buf_printf(&key, "%d %d %a %a %d%d%d%d%d ", (int)c->memory, (int)c->state, c->from_s,
+		c->to_s, c->only_mine, c->idle, c->imports, c->shape.collapse, c->by_time);
 	add_text(&key, 'P', c->phase);
 	add_text(&key, 't', c->threads);
 	add_text(&key, 'p', c->processes);
@@ -178,29 +186,99 @@ static int resolve_phase(struct selection *s, const struct choice *c, struct err
 		torch, c->phase, &s->arena, &s->options.within, &s->options.n_within, e);
 }
 
+/* All that was allocated: which threads there are, and in which order. */
+static struct stacks_options all_of_memory(struct arena *a, const struct memory *m)
+{
+	const struct memory_part *p =
+		memory_choose(a, m, &(struct memory_options){ .view = MEMORY_CHURN });
+
+	return (struct stacks_options){
+		.weights = p->v, .n_weights = p->n, .weights_unit = UNIT_BYTES
+	};
+}
+
+static int refuse_memory(struct recording *r, const struct choice *c, struct err *e)
+{
+	if (!recording_memory(r))
+		return err_set(e, ERR_UNSUPPORTED, "%s",
+			recording_why(r,
+				"allocations were not recorded: leadline run --memory records "
+				"them"));
+	if (c->state != STACKS_WALL)
+		return err_set(e, ERR_UNSUPPORTED,
+			"memory is the same whatever a thread does: --state does not apply to it");
+	if (c->phase)
+		return err_set(e, ERR_UNSUPPORTED,
+			"--phase does not apply to memory: choose times with --from and --to");
+	if (c->idle)
+		return err_set(
+			e, ERR_UNSUPPORTED, "--idle does not apply to memory: all threads count");
+	return 0;
+}
+
+/* What the stacks are of; the processes are chosen before the peak is looked for, the threads after. */
+static int resolve_memory(struct selection *s, const struct choice *c,
+	const struct stacks_options *all, const struct thread_rows *rows, struct err *e)
+{
+	struct recording *r = s->recording;
+	struct thread_rows of = { 0 };
+	struct memory_options o = { .view = c->memory,
+		.from_s = c->from_s,
+		.to_s = c->to_s,
+		.threads = rows->v,
+		.n_threads = rows->n };
+	uint32_t *processes;
+
+	if (c->processes &&
+		threads_choose(&s->arena, r->tables, all, NULL, c->processes, &of, e) < 0)
+		return -(int)e->code;
+	processes = arena_new_n(&s->arena, uint32_t, of.n + 1);
+	for (size_t i = 0; i < of.n; i++) {
+		const struct rec_thread *t = tables_row(r->tables, RECORD_thread, of.v[i]);
+
+		processes[i] = t ? t->process : 0;
+	}
+	o.processes = processes;
+	o.n_processes = of.n;
+	s->memory = memory_choose(&s->arena, recording_memory(r), &o);
+	return 0;
+}
+
 static int resolve(struct selection *s, const struct choice *c, struct err *e)
 {
 	struct recording *r = s->recording;
 	struct thread_rows rows = { 0 };
+	struct stacks_options all = { 0 };
 
+	if (c->memory && refuse_memory(r, c, e) < 0)
+		return -(int)e->code;
+	if (c->memory)
+		all = all_of_memory(&s->arena, recording_memory(r));
 	if ((c->threads || c->processes) &&
-		threads_choose(&s->arena, r->tables, c->threads, c->processes, &rows, e) < 0)
+		threads_choose(&s->arena, r->tables, &all, c->threads, c->processes, &rows, e) < 0)
+		return -(int)e->code;
+	if (c->memory && resolve_memory(s, c, &all, &rows, e) < 0)
 		return -(int)e->code;
 	if (stack_filter_new(&s->shape, &s->arena, r->frames, &c->shape, e) < 0)
 		return -(int)e->code;
-	if (c->by_time)
+	if (c->by_time && !c->memory)
 		s->blocks = xcalloc(1, sizeof *s->blocks);
 	s->options = (struct stacks_options){ .state = c->state,
 		.from_s = c->from_s,
 		.to_s = c->to_s,
 		.threads = rows.v,
 		.n_threads = rows.n,
-		.fold_idle = folds_idle(c),
+		.fold_idle = folds_idle(c) && !c->memory,
 		.imports = c->imports ? IMPORTS_WHOLE : IMPORTS_FOLDED,
 		.only_mine = c->only_mine,
 		.blocks = s->blocks,
 		.frames = r->frames,
 		.shape = s->shape };
+	if (c->memory) {
+		s->options.weights = s->memory->v;
+		s->options.n_weights = s->memory->n;
+		s->options.weights_unit = UNIT_BYTES;
+	}
 	return resolve_phase(s, c, e);
 }
 
@@ -245,6 +323,10 @@ static int fill(struct selection *s, const struct choice *c, struct err *e)
 	if (resolve(s, c, e) < 0)
 		return -(int)e->code;
 	s->stacks = stacks_build(&s->arena, r->tables, &s->options);
+	if (c->memory) {
+		s->profile = profile_build(&s->arena, s->stacks);
+		return 0;
+	}
 	s->exact = exact_build(&s->arena, r->tables, r->frames, s->stacks->nodes);
 	s->exact_lines = exact_lines_build(
 		&s->arena, r->tables, r->frames, s->options.threads, s->options.n_threads);
@@ -379,6 +461,8 @@ const struct flametree *selection_time_tree(struct selection *s, size_t *ret_num
 	const struct thread_states *t = recording_strips(s->recording);
 	const struct stack_thread *best = NULL;
 
+	if (s->memory)
+		return NULL; /* blocks live side by side */
 	if (s->stacks->nodes->n) {
 		if (!s->time_tree)
 			s->time_tree = tree_of_calls(s, &s->time_thread);
@@ -459,7 +543,7 @@ static void sum_strip(
 struct state_sums selection_states(struct selection *s)
 {
 	const struct thread_states *t = recording_strips(s->recording);
-	struct state_sums sum = { .is_known = t->has_states && t->n_threads };
+	struct state_sums sum = { .is_known = t->has_states && t->n_threads && !s->memory };
 	uint64_t at;
 	double one[STRIP_STATES_], ready_s;
 	struct map strips = MAP_INIT;
@@ -489,7 +573,7 @@ struct state_sums selection_states(struct selection *s)
 
 const struct crash_stacks *selection_crashes(struct selection *s, size_t *ret_n)
 {
-	if (!s->crashes)
+	if (!s->crashes && !s->memory)
 		s->crashes = crash_stacks_build(
 			&s->arena, s->recording->tables, s->stacks, &s->n_crashes);
 	*ret_n = s->n_crashes;

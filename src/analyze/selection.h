@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/memory/memory.h"
 #include "analyze/samples/profile.h"
 #include "analyze/samples/stack_filter.h"
 #include "analyze/samples/stacks.h"
@@ -45,6 +46,8 @@ struct choice {
 	/* its `keep` is a filter of stacks; one of rows is no part of a choice */
 	struct stack_filter_options shape;
 	bool by_time; /* with blocks, which comparisons need */
+	/* Bytes instead of time. Of from_s and to_s it is said in memory.h what they mean; states, phases and idle threads mean nothing. */
+	enum memory_view memory;
 };
 
 /* wall, cpu, gil, wait, runnable, in the order of enum stacks_state; NULL ends them. */
@@ -72,7 +75,8 @@ struct selection {
 	struct arena arena;
 	struct stacks_options options; /* as the stacks were built */
 	struct stack_filter *shape;
-	const char *what; /* choice_describe */
+	const char *what;                 /* choice_describe */
+	const struct memory_part *memory; /* what the stacks are of; NULL: time */
 	const struct stacks *stacks;
 	const struct exact *exact; /* NULL: not counted call by call, or the shape needs stacks */
 	const struct exact_lines *exact_lines; /* NULL: not counted line by line */

@@ -15,14 +15,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/memory/memory.h"
+
 struct choice;
 struct err;
 
 struct choosing {
-	const char *thread, *process, *filter, *phase;
+	const char *thread, *process, *filter, *phase, *memory_view;
 	uint64_t from_ns, to_ns;
 	int state;
-	bool only_mine, idle, imports, has_to;
+	bool only_mine, idle, imports, has_to, memory;
 };
 
 #define CHOOSING_STATE                                                                             \
@@ -58,6 +60,14 @@ struct choosing {
 			"training, validation, saving or other",                             \
 		.offset = FIELD(choosing.phase)                                              \
 	}
+/* Of commands that show one thing; report has an option of its own. */
+#define CHOOSING_MEMORY                                                                               \
+	{                                                                                             \
+		.name = "memory", .kind = OPT_STRING, .value = "VIEW", .optional_value = true,        \
+		.help = "bytes that were allocated (run --memory) instead of time: =peak (default), " \
+			"=growth, =leaks or =churn",                                                  \
+		.offset = FIELD(choosing.memory_view), .given_offset = FIELD(choosing.memory)         \
+	}
 #define CHOOSING_ROWS                                                                            \
 	CHOOSING_ONLY_MINE,                                                                      \
 		{ .name = "filter",                                                              \
@@ -91,6 +101,8 @@ struct choosing {
 
 /* Whether any of them was given. */
 bool choosing_is_any(const struct choosing *o);
+/* By its name; "" or NULL: MEMORY_NONE. */
+int choosing_memory(const char *view, enum memory_view *ret, struct err *e);
 /* The filter is left to whoever shows rows, or chooses stacks by it. */
 int choosing_parse(const struct choosing *o, struct choice *ret, struct err *e);
 

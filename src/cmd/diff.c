@@ -103,6 +103,7 @@ static const struct opt options_table[] = {
 	CHOOSING_IDLE,
 	CHOOSING_IMPORTS,
 	CHOOSING_PHASE,
+	CHOOSING_MEMORY,
 	{ .heading = "Output",
 		.name = "json",
 		.kind = OPT_FLAG,
@@ -300,7 +301,7 @@ static bool compare_ops(
 				       : SIZE_MAX };
 	bool is_of_stacks = o->functions || o->lines || o->paths || o->unit || o->fail_on ||
 		o->choosing.only_mine || o->choosing.state || o->choosing.idle ||
-		o->choosing.imports || o->choosing.phase;
+		o->choosing.imports || o->choosing.phase || o->choosing.memory;
 	struct err e = ERR_INIT;
 
 	if (o->ops && is_of_stacks) {

@@ -55,6 +55,7 @@ static const struct opt options_table[] = {
 		.offset = FIELD(output) },
 	OUTPUT_FORCE(FIELD(force)),
 	CHOOSING_ROWS,
+	CHOOSING_MEMORY,
 	{ .heading = "Call graphs",
 		.letter = 'n',
 		.name = "node-thres",
@@ -319,6 +320,7 @@ const struct command command_export = {
 	.n_options = sizeof options_table / sizeof *options_table,
 	.examples = "  leadline export run.lead --format collapsed -o run.folded\n"
 		    "  leadline export run.lead --only-mine --state cpu -o run.svg\n"
+		    "  leadline export run.lead --memory=peak -o peak.svg\n"
 		    "  leadline export big.pt.trace.json -o big.lead     a tenth of its size\n",
 	.run = run,
 };

@@ -18,13 +18,11 @@
 #include "cmd/commands.h"
 #include "cmd/peers.h"
 #include "cmd/folder.h"
+#include "cmd/report_memory.h"
 #include "cmd/report_ops.h"
 #include "cmd/report_ranks.h"
 #include "cmd/result.h"
 #include "cmd/results_report.h"
-#include "json/host.h"
-#include "json/values.h"
-#include "view/host/usage.h"
 #include "formats/format.h"
 #include "formats/results.h"
 #include "base/banned.h"
@@ -36,7 +34,7 @@ struct options {
 	bool json, processes, functions, lines, threads, tasks, regions, args, host, tree,
 		no_legend;
 	bool pprof_text, ci, raw, line_profiler, has_limit;
-	const char *bytecode, *tasks_how;
+	const char *bytecode, *tasks_how, *memory_how;
 	bool stack, overview, steps, ops, kernels, modules, memory, compile, streams, by_shape,
 		top_level, places, as_torch, distributed;
 	const char *torch_version, *limit_text;
@@ -109,9 +107,13 @@ static const struct opt options_table[] = {
 		.help = "show CPU, memory, IO and the timeline, as leadline time does",
 		.offset = FIELD(host) },
 	{ .name = "memory",
-		.kind = OPT_FLAG,
-		.help = "show memory use over time, and which PyTorch operators allocated it",
-		.offset = FIELD(memory) },
+		.kind = OPT_STRING,
+		.value = "VIEW",
+		.optional_value = true,
+		.help = "show memory use over time, and which code or PyTorch operators allocated "
+			"it; =peak, =growth, =leaks, =churn: one view of recorded allocations",
+		.offset = FIELD(memory_how),
+		.given_offset = FIELD(memory) },
 	{ .heading = "PyTorch traces",
 		.name = "overview",
 		.kind = OPT_FLAG,
@@ -253,8 +255,9 @@ enum shown {                    /* flags */
 	SHOWN_KERNELS = 1 << 4,
 	SHOWN_TRACE = 1 << 5, /* … and any of them */
 	SHOWN_RANKS = 1 << 6,
-	SHOWN_RESULTS = 1 << 7, /* of benchmarks */
-	SHOWN_MEMORY = 1 << 8,  /* of a run, whether or not it has operators */
+	SHOWN_RESULTS = 1 << 7,     /* of benchmarks */
+	SHOWN_MEMORY = 1 << 8,      /* of a run, whether or not it has operators … */
+	SHOWN_ALLOCATIONS = 1 << 9, /* … and of one whose allocations were recorded */
 	SHOWN_ANY = -1,
 };
 
@@ -264,22 +267,35 @@ static enum shown applies_to(const char *option)
 		const char *option;
 		int to;
 	} rows[] = { { "json", SHOWN_ANY }, { "color", SHOWN_ANY }, { "no-legend", SHOWN_ANY },
-		{ "limit", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_TRACE | SHOWN_RANKS | SHOWN_MEMORY },
-		{ "sort", SHOWN_PROFILE | SHOWN_OPS }, { "lines", SHOWN_PROFILE | SHOWN_PPROF },
-		{ "thread", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_LINE_PROFILER },
-		{ "process", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_LINE_PROFILER },
+		{ "limit",
+			SHOWN_PROFILE | SHOWN_PPROF | SHOWN_TRACE | SHOWN_RANKS | SHOWN_MEMORY |
+				SHOWN_ALLOCATIONS },
+		{ "sort", SHOWN_PROFILE | SHOWN_OPS | SHOWN_ALLOCATIONS },
+		{ "lines", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_ALLOCATIONS },
+		{ "functions", SHOWN_PROFILE | SHOWN_ALLOCATIONS },
+		{ "tree", SHOWN_PROFILE | SHOWN_ALLOCATIONS },
+		{ "threads", SHOWN_PROFILE | SHOWN_ALLOCATIONS },
+		{ "filter", SHOWN_PROFILE | SHOWN_ALLOCATIONS },
+		{ "ci", SHOWN_PROFILE | SHOWN_ALLOCATIONS },
+		{ "thread", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_LINE_PROFILER | SHOWN_ALLOCATIONS },
+		{ "process",
+			SHOWN_PROFILE | SHOWN_PPROF | SHOWN_LINE_PROFILER | SHOWN_ALLOCATIONS },
 		{ "phase", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_TRACE },
 		{ "state", SHOWN_PROFILE | SHOWN_PPROF }, { "idle", SHOWN_PROFILE | SHOWN_PPROF },
-		{ "imports", SHOWN_PROFILE | SHOWN_PPROF }, { "from", SHOWN_PROFILE | SHOWN_PPROF },
-		{ "to", SHOWN_PROFILE | SHOWN_PPROF }, { "only-mine", SHOWN_PROFILE | SHOWN_PPROF },
+		{ "imports", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_ALLOCATIONS },
+		{ "from", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_ALLOCATIONS },
+		{ "to", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_ALLOCATIONS },
+		{ "only-mine", SHOWN_PROFILE | SHOWN_PPROF | SHOWN_ALLOCATIONS },
 		{ "pprof-text", SHOWN_PPROF }, { "line-profiler", SHOWN_LINE_PROFILER },
 		{ "overview", SHOWN_TRACE }, { "steps", SHOWN_TRACE }, { "ops", SHOWN_TRACE },
 		{ "kernels", SHOWN_TRACE }, { "modules", SHOWN_TRACE },
-		{ "memory", SHOWN_TRACE | SHOWN_MEMORY }, { "compile", SHOWN_TRACE },
-		{ "streams", SHOWN_TRACE }, { "processes", SHOWN_PROFILE | SHOWN_MEMORY },
+		{ "memory", SHOWN_TRACE | SHOWN_MEMORY | SHOWN_ALLOCATIONS },
+		{ "compile", SHOWN_TRACE }, { "streams", SHOWN_TRACE },
+		{ "processes", SHOWN_PROFILE | SHOWN_MEMORY | SHOWN_ALLOCATIONS },
 		{ "group-by-shape", SHOWN_OPS | SHOWN_KERNELS }, { "group-by-stack", SHOWN_OPS },
 		{ "top-level", SHOWN_OPS }, { "torch", SHOWN_OPS }, { "places", SHOWN_OPS },
-		{ "callers", SHOWN_PROFILE | SHOWN_OPS }, { "callees", SHOWN_PROFILE | SHOWN_OPS },
+		{ "callers", SHOWN_PROFILE | SHOWN_OPS | SHOWN_ALLOCATIONS },
+		{ "callees", SHOWN_PROFILE | SHOWN_OPS | SHOWN_ALLOCATIONS },
 		{ "distributed", SHOWN_RANKS } };
 
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -337,8 +353,8 @@ static void name_pages(const struct options *o, struct buf *to)
 	int left = asks_for_trace(o);
 
 	for (size_t i = 0; i < sizeof options_table / sizeof *options_table; i++)
-		if ((applies_to(options_table[i].name) | SHOWN_MEMORY) ==
-				(SHOWN_TRACE | SHOWN_MEMORY) &&
+		if ((applies_to(options_table[i].name) & ~(SHOWN_MEMORY | SHOWN_ALLOCATIONS)) ==
+				SHOWN_TRACE &&
 			opts_is_given(&options_table[i], o)) {
 			buf_printf(to, "--%s", options_table[i].name);
 			buf_adds(to, --left > 1 ? ", " : left ? " and " : "");
@@ -350,6 +366,10 @@ static int check_trace(const struct options *o, struct err *e)
 	struct buf pages = BUF_INIT;
 	int status;
 
+	if (o->memory_how)
+		return err_set(e, ERR_USAGE,
+			"--memory=%s shows recorded allocations: leave out the views of operators",
+			o->memory_how);
 	if (o->as_torch && (o->n_stack || o->places))
 		return err_set(e, ERR_USAGE,
 			"--%s does not apply to torch's table: leave out --torch",
@@ -478,42 +498,33 @@ static struct report_ops ops_of(const struct options *o)
 		.tree_limit = tree_limit ? (size_t)tree_limit : SIZE_MAX };
 }
 
-/* Of the run, where it was looked at while it ran, and of operators that allocated. Takes the recording. */
-static int report_memory(struct recording *r, const struct options *o, struct err *e)
+/* Takes the recording. */
+static int show_memory(struct recording *r, const struct options *o, struct err *e)
 {
 	struct report_ops ops = ops_of(o);
-	struct usage_view v = {
-		.width = ops.output.width, .colour = ops.output.colour, .tree = o->processes
-	};
-	struct torch *torch = recording_torch(r);
-	bool has_run = r->usage && r->usage->n_ticks > 0;
-	struct buf text = BUF_INIT;
-	struct json_writer w;
-	int status = 0;
+	struct report_memory m = { .ops = &ops,
+		.processes = o->processes,
+		.choice = { .filter = o->choosing.filter,
+			.callers = o->callers,
+			.callees = o->callees,
+			.sort = o->sort,
+			.tree = o->tree,
+			.source = !o->json } };
+	bool has_any;
 
-	command_tell_missing(r->path, recording_damage_of_records(r));
-	if (!torch && !has_run)
-		status = err_set(e, ERR_NOT_PREPARED, "%s: %s", r->path,
-			recording_why(r, "it records nothing about memory"));
-	if (status == 0 && o->json) {
-		json_page_begin(&w, &text);
-		ops.into = &w;
-		if (has_run)
-			usage_json(r->usage, &r->bound, &w);
-	} else if (status == 0 && has_run) {
-		usage_print_memory(r->usage, &v, &text);
-		buf_adds(&text, torch ? "\n" : "");
-		status = output_write(STDOUT_FILENO, &text);
+	if (choosing_memory(o->memory_how, &m.view, e) < 0 ||
+		choosing_parse(&o->choosing, &m.choice.of, e) < 0) {
+		recording_free(r);
+		return -(int)e->code;
 	}
-	if (status == 0 && torch)
-		status = report_ops(torch, r->path, &ops, e);
-	if (status == 0 && o->json) {
-		json_page_end(&w);
-		status = output_write(STDOUT_FILENO, &text);
+	has_any = recording_memory(r) || m.view;
+	if (refuse_others(o, has_any ? SHOWN_ALLOCATIONS : SHOWN_MEMORY, "--memory", e) < 0) {
+		recording_free(r);
+		return -(int)e->code;
 	}
-	recording_free(r);
-	buf_done(&text);
-	return status;
+	m.is_overview = !m.view && is_plain(o);
+	m.page = page_of(o, &(struct result){ 0 }, NULL);
+	return report_memory(r, &m, e);
 }
 
 /* Takes the recording. */
@@ -544,13 +555,13 @@ static int report(const char *path, const struct options *o, struct err *e)
 	struct recording *r;
 	bool is_trace, is_memory = o->memory && asks_for_trace(o) == 1;
 
-	if (is_memory ? refuse_others(o, SHOWN_MEMORY, "--memory", e) < 0
+	if (is_memory ? refuse_others(o, SHOWN_MEMORY | SHOWN_ALLOCATIONS, "--memory", e) < 0
 		      : asks_for_trace(o) && check_trace(o, e) < 0)
 		return -(int)e->code;
 	if (format_load(&r, path, e) < 0)
 		return -(int)e->code;
 	if (is_memory)
-		return report_memory(r, o, e);
+		return show_memory(r, o, e);
 	is_trace = asks_for_trace(o) ||
 		(!asks_for_profile(o) && !recording_has_stacks(r) && recording_torch(r));
 	if ((is_trace ? check_trace : check_profile)(o, e) < 0) {

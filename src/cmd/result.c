@@ -293,9 +293,20 @@ int result_open_fd(struct result *r, int fd, const struct result_choice *c, stru
 	return result_of(r, recording_of_reader(reader, name), c, e);
 }
 
+int result_again(
+	struct result *r, const struct result *first, const struct result_choice *c, struct err *e)
+{
+	*r = (struct result){ .recording = first->recording,
+		.is_again = true,
+		.name = first->name,
+		.damage = first->damage };
+	return load(r, c, e);
+}
+
 void result_done(struct result *r)
 {
-	recording_free(r->recording);
+	if (!r->is_again)
+		recording_free(r->recording);
 	arena_done(&r->arena);
 }
 
@@ -528,10 +539,10 @@ static void print_imports(const struct result *r, const struct profile_view *v, 
 	arena_done(&a);
 }
 
-static void print_profile(const struct result *r, const struct result_page *page, struct buf *out)
+static struct profile_view view_of(
+	const struct result *r, const struct result_page *page, char folder[4096])
 {
-	char folder[4096];
-	struct profile_view v = { .width = page->output.width,
+	return (struct profile_view){ .width = page->output.width,
 		.colour = page->output.colour,
 		.legend = page->legend,
 		.ci = page->ci,
@@ -539,8 +550,43 @@ static void print_profile(const struct result *r, const struct result_page *page
 		.probes = r->selection->probes,
 		.what = page->what ? page->what : "",
 		.imports = &r->selection->stacks->paths->imports,
-		.folder = getcwd(folder, sizeof folder) ? folder : NULL };
-	struct profile_view tree = v;
+		.folder = getcwd(folder, 4096) ? folder : NULL };
+}
+
+static void print_neighbours(const struct result *r, const struct profile_view *v, struct buf *out)
+{
+	for (size_t i = 0; i < r->callers.n; i++)
+		profile_print_callers(r->callers.v[i], r->selection->stacks, r->profile, v, out);
+	for (size_t i = 0; i < r->callees.n; i++)
+		profile_print_callees(r->callees.v[i], r->selection->stacks, r->profile, v, out);
+}
+
+void result_print_memory(const struct result *r, const struct result_page *page, struct buf *out)
+{
+	char folder[4096];
+	struct profile_view v = view_of(r, page, folder), tree = v;
+
+	tree.limit = page->tree_limit;
+	if (page->functions)
+		profile_print_functions(r->profile, &v, out);
+	if (page->lines &&
+		!(page->source && r->texts && profile_print_source(r->profile, r->texts, &v, out)))
+		profile_print_lines(r->profile, r->texts, &v, out);
+	if (r->tree)
+		profile_print_tree(r->tree, r->selection->stacks, r->profile, &tree, out);
+	if (page->imports)
+		print_imports(r, &tree, out);
+	print_neighbours(r, &v, out);
+	if (page->threads)
+		profile_print_threads(r->selection->stacks, &v, page->idle, out);
+	if (page->functions || page->lines || r->tree)
+		profile_print_import_note(r->profile, &v, out);
+}
+
+static void print_profile(const struct result *r, const struct result_page *page, struct buf *out)
+{
+	char folder[4096];
+	struct profile_view v = view_of(r, page, folder), tree = v;
 	const struct crash_stacks *crashes;
 	size_t n_crashes;
 
@@ -558,10 +604,7 @@ static void print_profile(const struct result *r, const struct result_page *page
 		profile_print_tree(r->tree, r->selection->stacks, r->profile, &tree, out);
 	if (page->imports)
 		print_imports(r, &tree, out);
-	for (size_t i = 0; i < r->callers.n; i++)
-		profile_print_callers(r->callers.v[i], r->selection->stacks, r->profile, &v, out);
-	for (size_t i = 0; i < r->callees.n; i++)
-		profile_print_callees(r->callees.v[i], r->selection->stacks, r->profile, &v, out);
+	print_neighbours(r, &v, out);
 	for (size_t i = 0; i < r->n_bytecode; i++)
 		bytecode_print(&r->bytecode[i], r->profile, r->texts, page->stack, &v, out);
 	if (page->arguments)
@@ -676,10 +719,30 @@ static void write_rows(const struct result *r, struct json_writer *w)
 		opcodes_json(selection_opcodes(r->selection), w);
 }
 
+static void write_neighbours(const struct result *r, struct json_writer *w)
+{
+	const struct frames *f = r->selection->stacks->frames;
+
+	if (r->callers.n)
+		neighbours_json("callers", r->callers.v, r->callers.n, true, f, w);
+	if (r->callees.n)
+		neighbours_json("callees", r->callees.v, r->callees.n, false, f, w);
+}
+
+void result_json_memory(
+	const struct result *r, const struct result_page *page, struct json_writer *w)
+{
+	imports_json(r->selection->stacks, w);
+	if (page->threads)
+		threads_json(r->selection->stacks, w);
+	if (r->tree)
+		tree_json(r->tree, r->selection->stacks, w);
+	write_neighbours(r, w);
+}
+
 static void write_profile(
 	const struct result *r, const struct result_page *page, struct json_writer *w)
 {
-	const struct frames *f = r->selection->stacks->frames;
 	const struct crash_stacks *crashes;
 	size_t n_crashes;
 
@@ -702,10 +765,7 @@ static void write_profile(
 		tree_json(r->tree, r->selection->stacks, w);
 	if (r->bytecode)
 		bytecode_json(r->bytecode, r->n_bytecode, w);
-	if (r->callers.n)
-		neighbours_json("callers", r->callers.v, r->callers.n, true, f, w);
-	if (r->callees.n)
-		neighbours_json("callees", r->callees.v, r->callees.n, false, f, w);
+	write_neighbours(r, w);
 }
 
 void result_json_page(const struct result *r, const struct result_page *page, struct buf *out)

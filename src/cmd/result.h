@@ -14,6 +14,7 @@ struct buf;
 struct calltree_node;
 struct disassembly;
 struct err;
+struct json_writer;
 struct neighbours;
 struct tasks;
 struct source_texts;
@@ -39,7 +40,8 @@ struct result {
 	const char *name; /* of the file, as it was asked for */
 	/* what is missing of it, as damage_describe has it; "" when it is whole */
 	const char *damage;
-	struct recording *recording; /* owned */
+	struct recording *recording; /* owned, unless … */
+	bool is_again;               /* … it is another result's */
 	struct selection *selection;
 	const struct profile *profile; /* rows as chosen; NULL: nothing was sampled or counted */
 	struct row_order order;
@@ -77,9 +79,17 @@ int result_open(struct result *r, const char *path, const struct result_choice *
 int result_open_fd(struct result *r, int fd, const struct result_choice *c, struct err *e);
 int result_of(struct result *r, struct recording *recording, const struct result_choice *c,
 	struct err *e);
+/* Another choice of the same recording, which stays the first one's. */
+int result_again(
+	struct result *r, const struct result *first, const struct result_choice *c, struct err *e);
 void result_done(struct result *r);
 
 void result_print(const struct result *r, const struct result_page *page, struct buf *out);
+/* Of a choice of memory: its tables and trees alone. */
+void result_print_memory(const struct result *r, const struct result_page *page, struct buf *out);
+/* Of the same: what the page asks for beside functions and lines. */
+void result_json_memory(
+	const struct result *r, const struct result_page *page, struct json_writer *w);
 /* As pprof -text does; state: which samples count, in pprof's place of the type. */
 void result_print_pprof(
 	const struct result *r, bool with_lines, size_t limit, const char *state, struct buf *out);

@@ -216,10 +216,23 @@ static void put_comments(struct file *f, const struct selection *s)
 	buf_done(&what);
 }
 
+/* Memory has pprof's own words for it. */
+static struct origin origin_of(const struct selection *s)
+{
+	struct origin o = s->recording->origin;
+
+	if (s->memory) {
+		o.is_foreign = true;
+		o.unit = UNIT_BYTES;
+		o.measure = s->memory->view == MEMORY_CHURN ? "alloc_space" : "inuse_space";
+	}
+	return o;
+}
+
 static int write(struct selection *s, struct sink *out, struct err *e)
 {
 	struct file f = { .a = ARENA_INIT, .out = out, .state = s->options.state };
-	const struct origin *o = &s->recording->origin;
+	struct origin of = origin_of(s), *o = &of;
 	double longest = 0;
 
 	(void)e;
@@ -234,7 +247,7 @@ static int write(struct selection *s, struct sink *out, struct err *e)
 	put_tables(&f);
 	for (size_t i = 0; i < f.wall->n_threads; i++)
 		longest = fmax(longest, f.wall->threads[i].all);
-	if (!o->is_foreign)
+	if (!s->recording->origin.is_foreign)
 		pb_put_u64(&out->text, PROFILE_TIME_NANOS, s->recording->reader->begun_realtime_ns);
 	put_comments(&f, s);
 	if (o->unit == UNIT_SECONDS)

@@ -99,6 +99,8 @@ static int write(struct selection *of, struct sink *out, struct err *e)
 	const struct exact *x = of->exact;
 	const struct callstats *s;
 
+	if (of->memory)
+		return err_set(e, ERR_USAGE, "a pstats file holds times, not memory");
 	if (!x || x->unit != UNIT_SECONDS)
 		return err_set(e, ERR_USAGE,
 			x ? "a pstats file holds times, and this file has counts of something else"

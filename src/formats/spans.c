@@ -239,9 +239,10 @@ static void gather_samples(struct builder *b, struct tables *t, const struct sta
 	weights_free(b->weights);
 }
 
+static const uint64_t SPANS_MOST = UINT64_MAX / 4; /* a hostile sum ends there */
+
 static void gather_weights(struct builder *b, struct tables *t, const struct stacks_options *o)
 {
-	static const uint64_t most = UINT64_MAX / 4; /* a hostile sum ends there */
 	struct record_iter it = record_iter(t, RECORD_weight);
 
 	place_index_init(&b->places, b->s->stacks, o, 0);
@@ -255,26 +256,31 @@ static void gather_weights(struct builder *b, struct tables *t, const struct sta
 			continue;
 		x.place = (uint32_t)place;
 		x.t_ns = b->s->threads[thread].end_ns; /* without time, or out of order: behind */
-		if (w->t_ns > x.t_ns && w->t_ns < most)
+		if (w->t_ns > x.t_ns && w->t_ns < SPANS_MOST)
 			x.t_ns = w->t_ns;
-		if (x.value > most - x.t_ns)
-			x.value = most - x.t_ns;
+		if (x.value > SPANS_MOST - x.t_ns)
+			x.value = SPANS_MOST - x.t_ns;
 		add_value(b, thread, x.t_ns, x.value);
 		push(b, thread, r, &x);
 	}
 	record_iter_done(&it);
 }
 
-/* Exactly traced contexts have sums, no times of their own: one behind the other. */
-static void gather_nodes(struct builder *b)
+/* Exactly traced contexts have sums, no times of their own, and so has memory: one behind the other. */
+static void gather_sums(struct builder *b)
 {
+	double scale = b->s->stacks->unit == UNIT_SECONDS ? 1e9 : 1;
+
 	for (size_t i = 0; i < b->s->stacks->n; i++) {
 		const struct stack_place *p = &b->s->stacks->v[i];
 		size_t thread;
 		struct running *r = running_of(b, b->s->stacks->threads[p->thread].row, &thread);
-		struct span x = { .place = (uint32_t)i, .value = foreign_value(p->value * 1e9) };
+		struct span x = { .place = (uint32_t)i, .value = foreign_value(p->value * scale) };
 
 		x.t_ns = b->s->threads[thread].end_ns;
+		if (x.value > SPANS_MOST - x.t_ns)
+			x.value = SPANS_MOST - x.t_ns;
+		x.samples = p->n_samples < UINT32_MAX ? (uint32_t)p->n_samples : UINT32_MAX;
 		add_value(b, thread, x.t_ns, x.value);
 		push(b, thread, r, &x);
 	}
@@ -330,8 +336,10 @@ int spans_build(struct spans **ret, struct arena *a, struct selection *of, struc
 	for (size_t i = 0; i < n; i++)
 		b.index_of_row[s->stacks->threads[i].row] = (uint32_t)i + 1;
 	if (s->stacks->nodes->n) {
-		gather_nodes(&b);
+		gather_sums(&b);
 		take_timeline(&b, a, t, &of->options);
+	} else if (of->memory) {
+		gather_sums(&b);
 	} else if (s->stacks->is_foreign) {
 		gather_weights(&b, t, &of->options);
 	} else {

@@ -21,17 +21,18 @@ static const char *without_meaning(
 
 	if (f->choice == FORMAT_OF_STACKS || f->choice == FORMAT_OF_ROWS)
 		return NULL;
-	return c->state != STACKS_WALL   ? "--state"
-		: c->from_s > 0          ? "--from"
-		: c->to_s > 0            ? "--to"
-		: c->phase               ? "--phase"
-		: c->only_mine           ? "--only-mine"
-		: c->idle                ? "--idle"
-		: c->imports             ? "--imports"
-		: is_all && c->threads   ? "--thread"
-		: is_all && c->processes ? "--process"
-		: is_all && filter       ? "--filter"
-					 : NULL;
+	return c->memory                  ? "--memory"
+		: c->state != STACKS_WALL ? "--state"
+		: c->from_s > 0           ? "--from"
+		: c->to_s > 0             ? "--to"
+		: c->phase                ? "--phase"
+		: c->only_mine            ? "--only-mine"
+		: c->idle                 ? "--idle"
+		: c->imports              ? "--imports"
+		: is_all && c->threads    ? "--thread"
+		: is_all && c->processes  ? "--process"
+		: is_all && filter        ? "--filter"
+					  : NULL;
 }
 
 int format_accepts(
@@ -50,12 +51,13 @@ int format_accepts(
 }
 
 /* What a format needs stacks for, and the file has none. */
-static int check_contents(const struct format *f, struct recording *r, struct err *e)
+static int check_contents(
+	const struct format *f, struct recording *r, const struct choice *c, struct err *e)
 {
 	bool has_stacks = false, has_ops = r->torch != NULL, has_totals = false;
 	struct err ignored = ERR_INIT; /* what is there decides */
 
-	if (f->takes_ops)
+	if (f->takes_ops || c->memory) /* which says itself what is missing */
 		return 0;
 	recording_run(r, &ignored);
 	for (size_t i = 0; r->reader && i < r->reader->n_chunks; i++) {
@@ -85,7 +87,7 @@ int format_select(const struct format *f, struct recording *r, const struct choi
 {
 	struct choice choice = *c;
 
-	if (format_accepts(f, c, *filter, e) < 0 || check_contents(f, r, e) < 0)
+	if (format_accepts(f, c, *filter, e) < 0 || check_contents(f, r, c, e) < 0)
 		return -(int)e->code;
 	if (f->takes_ops) {
 		*ret = arena_new(&r->arena, struct selection);

@@ -35,6 +35,10 @@ void cost_json(const struct profile *p, const struct profile_cost *c, struct jso
 	json_kv_double(w, "total_high", c->total.high * p->value);
 	json_kv_u64(w, "self_samples", c->self_n);
 	json_kv_u64(w, "total_samples", c->total_n);
+	if (!p->has_counts)
+		return;
+	json_kv_double(w, "self_blocks", c->self_count);
+	json_kv_double(w, "total_blocks", c->total_count);
 }
 
 /* Of functions that a budget had switched off for some time; what was counted throughout has no range. */

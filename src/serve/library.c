@@ -56,6 +56,22 @@ static int parse_state(const struct params *p, enum stacks_state *ret, struct er
 	return err_set(e, ERR_USAGE, "state wants wall, cpu, gil or wait, not '%.100s'", word);
 }
 
+static int parse_memory(const struct params *p, enum memory_view *ret, struct err *e)
+{
+	const char *word = params_find(p, "memory");
+
+	if (!word || !*word)
+		return 0;
+	for (int i = MEMORY_PEAK; i < MEMORY_VIEWS_; i++) {
+		if (strcmp(word, memory_views[i]) != 0)
+			continue;
+		*ret = (enum memory_view)i;
+		return 0;
+	}
+	return err_set(
+		e, ERR_USAGE, "memory wants peak, growth, leaks or churn, not '%.100s'", word);
+}
+
 static const char *text_of(const struct params *p, const char *name)
 {
 	const char *text = params_find(p, name);
@@ -79,12 +95,14 @@ static int parse_choice(
 	ret->shape.merge.n = params_all(p, "merge", &ret->shape.merge.v);
 	if (filter == LIBRARY_STACKS || filter == LIBRARY_WHOLE_TIME)
 		ret->shape.keep.n = params_all(p, "filter", &ret->shape.keep.v);
-	if (parse_state(p, &ret->state, e) < 0 ||
+	if (parse_state(p, &ret->state, e) < 0 || parse_memory(p, &ret->memory, e) < 0 ||
 		params_number(p, "from", 0, 1e9, &ret->from_s, e) < 0 ||
 		params_number(p, "to", 0, 1e9, &ret->to_s, e) < 0)
 		return -(int)e->code;
-	if (filter == LIBRARY_WHOLE_TIME)
+	if (filter == LIBRARY_WHOLE_TIME) {
 		ret->from_s = ret->to_s = 0;
+		ret->memory = MEMORY_NONE; /* these answers are of time */
+	}
 	return 0;
 }
 

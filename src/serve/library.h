@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The recordings that are open. A selection (analyze/selection.h) is what the parameters from, to, thread, process, state,
+ * The recordings that are open. A selection (analyze/selection.h) is what the parameters from, to, thread, process, state, memory,
  * only_mine, idle, focus, drop, merge, collapse (and, for trees, filter) say.
  *
  *	struct library l = LIBRARY_INIT;

@@ -515,6 +515,47 @@ def test_call_graphs(files, name, filter):
         assert unit == "s" and float(number) == pytest.approx(figures.total, rel=0.01)
 
 
+MEMORY_FILTERS = {"none": [], "thread": ["--thread", "#2"], "process": ["--process", "101"], "from": ["--from", "500ms"], "to": ["--to", "1.2s"],
+                  "only-mine": ["--only-mine"], "filter": ["--filter", "parse"], "range": ["--from", "300ms", "--to", "1.5s", "--only-mine"],
+                  "state": ["--state", "cpu"], "idle": ["--idle"]}
+
+
+@pytest.mark.parametrize("filter", MEMORY_FILTERS)
+@pytest.mark.parametrize("view", ["peak", "growth", "leaks", "churn"])
+def test_memory(view, filter):
+    """In bytes: every view, whole bytes for each stack."""
+    options = [f"--memory={view}", *MEMORY_FILTERS[filter]]
+    r = run("report", DATA / "memory.lead", "--json", *options)
+    figures = None
+    if r.returncode == 0:
+        told = json.loads(r.stdout)["allocations"]["views"][0]
+        figures = read_report(json.dumps(told))
+        if "--filter" not in options:
+            assert sum(own for own, _ in figures.functions.values()) == pytest.approx(told["total"]) and told["view"] == view
+            assert sum(x["self"] for x in told["lines"]) == pytest.approx(told["total"])
+        assert told["total_low"] <= told["total"] <= told["total_high"]
+    for format in [*STACKS, *ROWS]:
+        done = subprocess.run([conftest.LEADLINE, "export", DATA / "memory.lead", "-f", format, *options], capture_output=True, timeout=120)
+        if not figures:
+            assert done.returncode == r.returncode == 2, format
+            continue
+        if format in ("chrome", "perfetto", "cpuprofile"):
+            assert done.returncode == 2 and b"values are not time" in done.stderr
+            continue
+        assert done.returncode == 0, (format, done.stderr)
+        functions = ROWS[format](done.stdout) if format in ROWS else added_up(STACKS[format](done.stdout))[1]
+        for function, row in figures.functions.items():
+            assert functions.get(function, (0,))[0] == pytest.approx(row[0], abs=8, rel=1e-6), (format, function)
+        if "--filter" not in options:
+            assert sum(own for own, *_ in functions.values()) == pytest.approx(figures.total, abs=50, rel=1e-6), format
+
+
+def test_memory_that_was_not_recorded():
+    for command in (["report"], ["export", "-f", "collapsed"], ["diff", DATA / "busy.lead"]):
+        done = run(*command, DATA / "busy.lead", "--memory=peak")
+        assert done.returncode == 2 and "leadline run --memory" in done.stderr and done.stdout == "", command
+
+
 # ---- what is told apart above --------------------------------------------------------------------------------
 
 

@@ -156,6 +156,9 @@ def look_at_runs(o):
     o.print("diff", "diff", "--json", "--paths", "--all", sampled, again)
     o.print("diff", "diff", "--json", damaged, again)
     o.print("diff", "diff", "--json", traced, o.record("traced_again", CALLED, "--trace"))
+    o.print("report of memory", "report", "--json", "--memory", DATA / "memory.lead")
+    o.print("report of memory", "report", "--json", "--memory=leaks", "--tree", "--threads", "--callers=read", "--callees=main", DATA / "memory.lead")
+    o.print("report of memory", "report", "--json", "--memory", o.cut(DATA / "memory.lead", 0.9))
     return sampled, traced, damaged, again
 
 
@@ -204,7 +207,7 @@ def look_at_processes(o):
 
 
 def look_at_the_page(o, sampled, traced, damaged, again):
-    with view(sampled, traced, damaged, again, DATA / "orders.lead", o.folder / "old.json") as server:
+    with view(sampled, traced, damaged, again, DATA / "orders.lead", DATA / "memory.lead", o.folder / "old.json") as server:
         def ask(answer, **parameters):
             o.take(f"api/{answer}", server.get(answer, **parameters), f"api/{answer} {parameters}")
 
@@ -225,6 +228,14 @@ def look_at_the_page(o, sampled, traced, damaged, again):
                 ask("tree", r=r, direction=direction)
             ask("source", r=r, file=next(row["file"] for row in rows if row["file"]))
             ask("search", r=r, q="o")
+        memory = len(server.get("overview")["recordings"]) - 1
+        for kind in ("peak", "growth", "leaks", "churn"):
+            ask("overview", r=memory, memory=kind)
+            ask("tree", r=memory, memory=kind)
+            ask("source", r=memory, memory=kind, file="/srv/app/cache.py")
+            ask("spread", r=memory, memory=kind, function=server.get("table", r=memory)["rows"][0]["function_id"])
+            for what in ("functions", "lines"):
+                ask("table", r=memory, memory=kind, what=what)
         ask("tree", r=0, direction="time")
         ask("bytecode", r=0, function=next(row["function_id"] for row in server.get("table")["rows"] if row["name"] == "work"))
         ask("bytecode", r=2, function=next(row["function_id"] for row in server.get("table", r=2)["rows"] if row["name"] == "work"))

@@ -430,6 +430,34 @@ test("what was counted without a clock shows how often, and says what was not re
 	await one.stop();
 });
 
+test("recorded allocations are shown in bytes, as report says them", async () => {
+	const memory = join(DATA, "memory.lead");
+	const one = await serve(memory, ORDERS);
+	const { page, errors } = await open(browser, one.url);
+	const choice = page.getByLabel("time or memory");
+	await choice.waitFor();
+	await go(page, "#/flame");
+	for (const view of ["peak", "growth", "leaks", "churn"]) {
+		const said = report(`--memory=${view}`, memory).allocations.views[0];
+		await choice.selectOption(view);
+		await go(page, `#/table?memory=${view}`);
+		const rows = () => page.$$eval(".grid tbody tr", (found) => found.map((row) => Number(row.querySelector<HTMLElement>("td.num")?.dataset.value)));
+		await expect.poll(async () => (await rows())[0], { timeout: PATIENCE_MS }).toBeCloseTo(said.functions[0].self, 0);
+		await go(page, `#/flame?memory=${view}`);
+		await page.waitForSelector(`.view-flame ${READY.flame}`);
+	}
+	expect(await seriousIn(page, false)).toEqual([]);
+	await go(page, "#/timeline?memory=churn"); // stays of time
+	await page.waitForSelector(`.view-timeline ${READY.timeline}`);
+	await page.getByRole("button", { name: "remove instead of time all memory allocated" }).click();
+	await expect.poll(() => page.evaluate(() => location.hash), { timeout: PATIENCE_MS }).not.toContain("memory");
+	await go(page, "#/flame?r=1"); // of another recording nobody asks
+	await choice.waitFor({ state: "detached" });
+	expect(errors).toEqual([]);
+	await page.context().close();
+	await one.stop();
+});
+
 test("the page ends the server, and says when there is none", async () => {
 	const one = await serve(ORDERS);
 	const { page } = await open(browser, one.url);

@@ -7,6 +7,7 @@
 
 #include "analyze/calls/nodes.h"
 #include "analyze/samples/paths.h"
+#include "analyze/samples/profile_sums.h"
 #include "analyze/samples/stacks.h"
 #include "base/arena.h"
 #include "base/map.h"
@@ -37,6 +38,7 @@ struct builder {
 	/* hash of line and columns → index; the first of two equal ones wins */
 	struct map part_index;
 	VEC(struct part) parts;
+	struct profile_sums sums; /* where the stacks have some */
 };
 
 static void add_line(struct builder *b, const struct stack_frame *f)
@@ -274,10 +276,27 @@ static struct interval profile_interval(const struct profile *p, double value)
 	return interval_weighted(p->value > 0 ? value / p->value : 0, p->n_effective);
 }
 
-static void add_intervals(const struct profile *p, struct profile_cost *c)
+static struct interval share_of(const struct profile *p, const struct sampled_sum *s)
+{
+	struct interval i = sampled_sum_interval(s);
+
+	return p->value > 0 ? (struct interval){ i.low / p->value, i.high / p->value }
+			    : (struct interval){ 0, 0 };
+}
+
+/* sum: NULL where samples alone tell. */
+static void add_intervals(
+	const struct profile *p, const struct profile_sum *sum, struct profile_cost *c)
 {
 	static const struct interval unknown = { UNITS_UNKNOWN, UNITS_UNKNOWN };
 
+	if (sum) {
+		c->self = share_of(p, &sum->self);
+		c->total = share_of(p, &sum->total);
+		c->self_count = sum->self.count;
+		c->total_count = sum->total.count;
+		return;
+	}
 	c->self = p->is_exact ? unknown : profile_interval(p, c->self_value);
 	c->total = p->is_exact ? unknown : profile_interval(p, c->total_value);
 }
@@ -297,7 +316,8 @@ static void keep_functions(struct arena *a, struct profile *p, struct builder *b
 		to[p->n_functions].first_line = f->first_line;
 		to[p->n_functions].is_synthetic = f->is_synthetic;
 		to[p->n_functions].function = i;
-		add_intervals(p, &to[p->n_functions++].cost);
+		add_intervals(p, b->sums.functions ? &b->sums.functions[i] : NULL,
+			&to[p->n_functions++].cost);
 	}
 	p->functions = to;
 }
@@ -309,7 +329,7 @@ static void keep_lines(struct arena *a, struct profile *p, struct builder *b)
 	vec_each (&b->lines, l) {
 		if (!l->file)
 			continue;
-		add_intervals(p, &l->cost);
+		add_intervals(p, b->sums.lines ? &b->sums.lines[l - b->lines.v] : NULL, &l->cost);
 		to[p->n_lines++] = *l;
 	}
 	p->lines = to;
@@ -321,6 +341,7 @@ const struct profile *profile_build(struct arena *a, const struct stacks *s)
 	struct profile p = { .n_samples = s->n_samples + s->n_lost,
 		.value = s->value,
 		.unit = s->unit,
+		.has_counts = s->sums != NULL,
 		.is_exact = s->nodes->n || (s->is_foreign && s->n_samples == 0) };
 	struct builder b = { .s = s,
 		.functions = xcalloc(n + 1, sizeof *b.functions),
@@ -337,6 +358,8 @@ const struct profile *profile_build(struct arena *a, const struct stacks *s)
 	charge_paths(&b);
 	charge_parts(&b);
 	choose_parts(&b);
+	if (s->sums)
+		b.sums = profile_sums_build(s, b.lines.n);
 	keep_functions(a, &p, &b, n);
 	keep_lines(a, &p, &b);
 	free(b.functions);
@@ -348,5 +371,6 @@ const struct profile *profile_build(struct arena *a, const struct stacks *s)
 	vec_done(&b.line_open);
 	vec_done(&b.parts);
 	map_done(&b.part_index);
+	profile_sums_done(&b.sums);
 	return profile_sorted(a, &p, PROFILE_SELF);
 }

@@ -20,6 +20,8 @@ struct profile_cost {
 	uint64_t self_n, total_n; /* samples */
 	double self_value, total_value;
 	struct interval self, total; /* of the share of all sampled time */
+	/* Of sampled allocations: how many those were, estimated; the intervals are those of the bytes, as shares of the estimated total. */
+	double self_count, total_count;
 };
 
 struct profile_function {
@@ -49,6 +51,7 @@ struct profile {
 	double n_effective; /* samples of equal weight that tell as much as these */
 	double value;       /* that the samples stand for, lost ones included */
 	enum unit unit;     /* of all values (origin.h) */
+	bool has_counts;    /* of sampled allocations */
 	bool is_exact;      /* or not known to be sampled: intervals are UNITS_UNKNOWN */
 	double lost_share;  /* of n_samples that gave no stack */
 	const struct profile_function *functions; /* by self time, falling */

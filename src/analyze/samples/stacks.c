@@ -385,6 +385,37 @@ static void weigh(struct builder *b)
 	record_iter_done(&it);
 }
 
+/* ---- weights that were worked out before ------------------------------------------------------ */
+
+static void take_weights(struct builder *b, struct arena *a)
+{
+	struct sampled_sum *sums = arena_new_n(a, struct sampled_sum, b->o->n_weights + 1);
+
+	for (size_t i = 0; i < b->o->n_weights; i++) {
+		const struct stack_weight *w = &b->o->weights[i];
+		struct running *r = running_of(b, w->thread);
+		const struct rec_sample as_sample = { .stack = w->stack };
+		struct stack_thread *t;
+		struct stack_place *p;
+
+		if (!r->is_chosen || !w->sum.n)
+			continue;
+		t = &b->threads.v[r->index - 1];
+		note_thread(t, &as_sample);
+		t->n_samples += w->sum.n - 1; /* it was counted as one */
+		t->all += w->sum.value;
+		t->cpu_s = t->runnable_s = t->gil_s = UNITS_UNKNOWN;
+		r->place = place_of(b, r, &as_sample);
+		p = &b->places.v[r->place];
+		p->is_off_cpu = false;
+		p->n_samples += w->sum.n;
+		p->value += w->sum.value;
+		p->squares += w->sum.variance;
+		sampled_sum_merge(&sums[p->number], &w->sum, 1);
+	}
+	b->s->sums = sums;
+}
+
 /* ---- exactly traced calls -------------------------------------------------------------------- */
 
 static void take_nodes(struct builder *b)
@@ -407,6 +438,19 @@ static void take_nodes(struct builder *b)
 					.n_calls = x->calls, /* resumptions are none */
 					.value = x->raw.self_s - x->cost.self_s });
 	}
+}
+
+static const struct nodes *nodes_of(struct arena *a, const struct builder *b)
+{
+	const struct stacks_options *o = b->o;
+	uint64_t begun_ns = tables_reader(b->t)->begun_monotonic_ns;
+
+	return nodes_build(a, b->t, b->s->frames,
+		&(struct nodes_options){ .threads = o->n_threads ? o->threads : NULL,
+			.n_threads = o->n_threads,
+			.from_ns = o->from_s > 0 ? begun_ns + (uint64_t)(o->from_s * 1e9) : 0,
+			.to_ns = o->to_s > 0 ? begun_ns + (uint64_t)(o->to_s * 1e9) : 0,
+			.only_mine = o->only_mine });
 }
 
 static size_t walk_nodes(const struct stacks *s, uint32_t at, struct stack_frame to[STACKS_DEPTH])
@@ -488,28 +532,25 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 		.looks = xcalloc(1, sizeof *b.looks),
 		.running = arena_new_n(a, struct running, tables_count(t, RECORD_thread) + 1) };
 	struct origin origin = origin_build(a, t);
-	uint64_t begun_ns = tables_reader(t)->begun_monotonic_ns;
 	struct stack_place *places;
 	struct stack_thread *threads;
 	size_t n_places;
 
-	s->unit = origin.unit;
-	s->is_foreign = origin.is_foreign;
-	s->has_times = !origin.is_foreign;
+	s->unit = o->weights ? o->weights_unit : origin.unit;
+	s->is_foreign = o->weights || origin.is_foreign;
+	s->has_times = o->weights || !origin.is_foreign;
 	s->frames = o->frames ? o->frames : frames_new(a, t);
-	s->nodes = nodes_build(a, t, s->frames,
-		&(struct nodes_options){ .threads = o->n_threads ? o->threads : NULL,
-			.n_threads = o->n_threads,
-			.from_ns = o->from_s > 0 ? begun_ns + (uint64_t)(o->from_s * 1e9) : 0,
-			.to_ns = o->to_s > 0 ? begun_ns + (uint64_t)(o->to_s * 1e9) : 0,
-			.only_mine = o->only_mine });
-	if (s->nodes->n)
+	s->nodes = o->weights ? arena_new(a, struct nodes) : nodes_of(a, &b);
+	if (o->weights)
+		take_weights(&b, a);
+	else if (s->nodes->n)
 		take_nodes(&b);
 	else if (!s->is_foreign)
 		gather(&b);
 	else if (o->state == STACKS_WALL)
 		weigh(&b);
-	count_lost(&b);
+	if (!o->weights)
+		count_lost(&b);
 	n_places = b.places.n;
 	intern_done(&b.keys); /* large; not while places stand twice */
 	places = arena_copy(a, b.places.v, b.places.n * sizeof *b.places.v);
@@ -520,7 +561,7 @@ const struct stacks *stacks_build(struct arena *a, struct tables *t, const struc
 	s->threads = threads;
 	s->n_threads = b.threads.n;
 	s->only_mine = o->only_mine;
-	s->imports = s->nodes->n || s->is_foreign ? IMPORTS_WHOLE : o->imports;
+	s->imports = s->nodes->n || origin.is_foreign ? IMPORTS_WHOLE : o->imports;
 	s->shape = o->shape;
 	s->tables = t;
 	if (!s->nodes->n) {

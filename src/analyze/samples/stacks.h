@@ -18,6 +18,9 @@
  * Exactly traced calls (nodes.h) come before samples: where a recording has both, the places are calling
  * contexts, their weight is their self time, and they have no samples.
  *
+ * Sampled allocations (analyze/memory) come as weights that were worked out before: then stacks are of those, in bytes, and nothing
+ * else of the recording counts. They are no time either: `is_foreign` is set.
+ *
  * Idle threads. A sample waits when its thread is off the CPU, without the GIL, and its leaf is one of the
  * standard library's waits (a lock, a queue, a selector, a child: the list is in stacks_idle.c). A thread
  * is idle when it has four samples or more, is next to never on a CPU (5 %) and 95 % of its time waits, or is in one function
@@ -34,6 +37,7 @@
 
 #include "analyze/code/frames.h"
 #include "analyze/samples/imports.h"
+#include "analyze/stats/sampled_sum.h"
 #include "base/units.h"
 
 struct arena;
@@ -56,7 +60,16 @@ enum stacks_state {      /* which time counts */
 	STACKS_STATES_
 };
 
+struct stack_weight { /* of a stack of a thread; with n 0 the thread is listed all the same */
+	uint32_t thread, stack; /* rows; the stack with its leaf */
+	struct sampled_sum sum;
+};
+
 struct stacks_options {
+	/* Stacks of these, in this unit, instead of samples; NULL: of samples. */
+	const struct stack_weight *weights;
+	size_t n_weights;
+	enum unit weights_unit;
 	enum stacks_state state;
 	double from_s, to_s; /* since the recording began; to_s 0: to the end */
 	/* And in one of these, in the order of time, CLOCK_MONOTONIC (our own samples only); NULL: always. */
@@ -123,9 +136,10 @@ struct stacks {
 	bool only_mine;
 	enum imports_mode imports; /* paths tell what was folded */
 	struct stack_filter *shape;
-	bool is_foreign; /* another tool's figures */
-	bool has_times;  /* … which say when; samples always do */
-	enum unit unit;  /* of all values: seconds, bytes or a count */
+	bool is_foreign;                /* another tool's figures */
+	bool has_times;                 /* … which say when; samples always do */
+	enum unit unit;                 /* of all values: seconds, bytes or a count */
+	const struct sampled_sum *sums; /* of weights, by place's number; else NULL */
 	struct frames *frames;
 	const struct paths *paths; /* of the places */
 	const struct nodes *nodes; /* never NULL; n = 0: samples, or another tool's figures */

@@ -53,12 +53,11 @@ static const char *mark(struct arena *a, const struct stacks *s, const char *lis
 	return NULL;
 }
 
-int threads_choose(struct arena *a, struct tables *t, const char *threads, const char *processes,
-	struct thread_rows *ret, struct err *e)
+int threads_choose(struct arena *a, struct tables *t, const struct stacks_options *all,
+	const char *threads, const char *processes, struct thread_rows *ret, struct err *e)
 {
-	static const struct stacks_options all = { 0 };
 	struct arena own = ARENA_INIT;
-	const struct stacks *s = stacks_build(&own, t, &all);
+	const struct stacks *s = stacks_build(&own, t, all);
 	bool *by_thread = arena_new_n(&own, bool, s->n_threads + 1),
 	     *by_process = arena_new_n(&own, bool, s->n_threads + 1);
 	const char *wrong_thread = threads ? mark(&own, s, threads, is_thread, by_thread) : NULL;

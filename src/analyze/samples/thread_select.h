@@ -10,6 +10,7 @@
 
 struct arena;
 struct err;
+struct stacks_options;
 struct tables;
 
 struct thread_rows {
@@ -17,8 +18,8 @@ struct thread_rows {
 	size_t n;
 };
 
-/* threads, processes: NULL: all. ERR_USAGE for a word that fits no sampled thread, and when no thread fits both. */
-int threads_choose(struct arena *a, struct tables *t, const char *threads, const char *processes,
-	struct thread_rows *ret, struct err *e);
+/* all: how stacks are built that have all threads. threads, processes: NULL: all. ERR_USAGE for a word that fits no sampled thread, and when no thread fits both. */
+int threads_choose(struct arena *a, struct tables *t, const struct stacks_options *all,
+	const char *threads, const char *processes, struct thread_rows *ret, struct err *e);
 
 #endif

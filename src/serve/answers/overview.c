@@ -120,6 +120,7 @@ static bool has_time_order(const struct selection *s, const struct thread_states
 static void write_views(struct selection *s, bool has_results, struct json_writer *w)
 {
 	static const char *const none = "nothing was sampled: record with leadline run";
+	static const char *const of_time = "this is shown of time: choose time instead of memory";
 	struct recording *r = s->recording;
 	bool has_profile = s->profile != NULL, is_foreign = r->origin.is_foreign;
 	bool has_stacks = has_profile && (selection_is_parted(s) || s->stacks->n);
@@ -138,17 +139,20 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 						"them, run --lines counts them"
 					      : none },
 		{ "bytecode",
-			count_bytecode(r) ? ""
-					  : "the recording holds no bytecode: leadline run keeps "
-					    "that of functions that ten samples or more ended in" },
+			s->memory ? of_time
+				: count_bytecode(r)
+				? ""
+				: "the recording holds no bytecode: leadline run keeps "
+				  "that of functions that ten samples or more ended in" },
 		{ "timeline",
 			t->n_threads || r->usage->n_ticks ? ""
 				: is_foreign              ? "such a file tells no times"
 							  : "there is nothing in it with a time" },
 		{ "time_order",
-			has_time_order(s, t) ? ""
-					     : "there is no order of time in it: run "
-					       "--trace=timeline keeps that of calls" },
+			s->memory                      ? of_time
+				: has_time_order(s, t) ? ""
+						       : "there is no order of time in it: run "
+							 "--trace=timeline keeps that of calls" },
 		{ "graph", has_profile ? "" : none },
 		{ "table", has_profile ? "" : none },
 		{ "torch",
@@ -164,7 +168,12 @@ static void write_views(struct selection *s, bool has_results, struct json_write
 	json_kv_string(w, "native", "native frames are not recorded yet");
 	json_kv_string(w, "kernel", "kernel frames are not recorded yet");
 	json_kv_string(w, "gpu", "GPU activity is not recorded yet");
-	json_kv_string(w, "memory", "memory is not recorded yet");
+	json_kv_string(w, "memory",
+		recording_why(r,
+			recording_memory(r)
+				? ""
+				: "allocations were not recorded: leadline run --memory "
+				  "records them"));
 	json_kv_string(w, "bench",
 		has_results ? ""
 			    : "results of benchmarks can stand beside: leadline view FILE "

@@ -249,6 +249,9 @@ int answer_bytecode(struct library *l, struct params *p, struct json_writer *w, 
 
 	if (answer_profile(l, p, &s, e) < 0 || answer_function(s, p, &function, e) < 0)
 		return -(int)e->code;
+	if (s->memory)
+		return err_set(e, ERR_UNSUPPORTED,
+			"instructions are shown with their time: choose time instead of memory");
 	d = !recording_files(s->recording)->has_bytecode[function]
 		? NULL
 		: disassembly_build(&a, s->stacks, function,

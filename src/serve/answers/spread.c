@@ -97,7 +97,7 @@ static void write_threads(const struct spread *x, struct json_writer *w)
 static void write_steps(struct spread *x, const struct selection *s, struct json_writer *w)
 {
 	const struct time_blocks *b = s->blocks;
-	bool has_time = b->v.n && !s->recording->origin.is_foreign;
+	bool has_time = b && b->v.n && !s->recording->origin.is_foreign;
 	uint32_t each = has_time ? lay_out(x, b) : 1;
 	size_t n = has_time ? b->last / each + 1 : 0;
 	double begin = has_time

@@ -2,6 +2,7 @@
  * See profile.h: functions, lines and threads as tables. */
 #include "view/samples/profile.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -122,6 +123,19 @@ static void add_interval(struct table *t, struct interval i)
 		table_cell(t, "–");
 }
 
+/* Of sampled allocations: intervals are of the bytes, as a part of them, and blocks are counted. */
+static void add_bytes(struct table *t, const struct profile_cost *c, const struct profile_view *v)
+{
+	if (v->ci)
+		return;
+	if (c->self_value > 0 && c->self.high > c->self.low)
+		profile_cell_interval(t, c->self, false);
+	else
+		table_cell(t, "%s", "");
+	if (v->width >= NARROW)
+		table_cell_unit(t, UNIT_COUNT, round(c->self_count));
+}
+
 static void add_cost(struct table *t, const struct profile *p, const struct profile_cost *c,
 	const struct profile_view *v)
 {
@@ -131,13 +145,15 @@ static void add_cost(struct table *t, const struct profile *p, const struct prof
 	table_cell_unit(t, UNIT_SHARE, profile_share(p, c->self_value));
 	if (v->ci)
 		add_interval(t, c->self);
-	else if (v->width >= NARROW && !p->is_exact)
+	else if (v->width >= NARROW && !p->is_exact && !p->has_counts)
 		table_cell(t, "±%.1f", plus_minus(c->self) * 100);
 	if (!v->ci) {
 		style_bar(&bar, profile_share(p, c->self_value), 8);
 		table_cell(t, "%s", buf_str(&bar));
 	}
 	table_cell(t, "%s", units_format(text, p->unit, c->self_value));
+	if (p->has_counts)
+		add_bytes(t, c, v);
 	table_cell_unit(t, UNIT_SHARE, profile_share(p, c->total_value));
 	if (v->ci)
 		add_interval(t, c->total);
@@ -148,18 +164,22 @@ static void add_cost(struct table *t, const struct profile *p, const struct prof
 static struct table *new_table(const struct profile *p, const struct profile_view *v,
 	struct table_column first, struct table_column second)
 {
-	struct table_column columns[8];
+	struct table_column columns[9];
 	size_t n = 0;
 
 	columns[n++] = (struct table_column){ "self", TABLE_RIGHT, TEXT_CUT_END, 0 };
 	if (v->ci)
 		columns[n++] = (struct table_column){ "95 %", TABLE_RIGHT, TEXT_CUT_END, 0 };
-	else if (v->width >= NARROW && !p->is_exact)
+	else if (v->width >= NARROW && !p->is_exact && !p->has_counts)
 		columns[n++] = (struct table_column){ "±", TABLE_RIGHT, TEXT_CUT_END, 0 };
 	if (!v->ci)
 		columns[n++] = (struct table_column){ "", TABLE_LEFT, TEXT_CUT_END, 0, 1 };
 	columns[n++] =
 		(struct table_column){ profile_unit(p->unit), TABLE_RIGHT, TEXT_CUT_END, 0, 2 };
+	if (p->has_counts && !v->ci)
+		columns[n++] = (struct table_column){ "±", TABLE_RIGHT, TEXT_CUT_END, 0 };
+	if (p->has_counts && !v->ci && v->width >= NARROW)
+		columns[n++] = (struct table_column){ "blocks", TABLE_RIGHT, TEXT_CUT_END, 0, 4 };
 	columns[n++] = (struct table_column){ "total", TABLE_RIGHT, TEXT_CUT_END, 0, 3 };
 	if (v->ci)
 		columns[n++] = (struct table_column){ "95 %", TABLE_RIGHT, TEXT_CUT_END, 0, 1 };

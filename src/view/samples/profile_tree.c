@@ -446,10 +446,12 @@ static void print_neighbours(const struct neighbours *x, const struct stacks *s,
 	text_add_printable(&title, profile_path(v, f->file), strlen(profile_path(v, f->file)));
 	if (f->first_line)
 		buf_printf(&title, ":%u", f->first_line);
-	style_add(out, STYLE_DIM, v->colour, "%s%stotal %s, %s of the %s time\n", buf_str(&title),
+	style_add(out, STYLE_DIM, v->colour, "%s%stotal %s, %s of the %s\n", buf_str(&title),
 		title.n ? ", " : "", units_format(time, s->unit, x->total),
 		units_format(share, UNIT_SHARE, profile_share(p, x->total)),
-		x->is_exact ? "traced" : "sampled");
+		s->unit == UNIT_BYTES ? "bytes shown"
+			: x->is_exact ? "traced time"
+				      : "sampled time");
 	for (size_t i = 0; i < n; i++)
 		add_neighbour(t, x, is_callers ? &x->callers[i] : &x->callees[i], s, v, is_callers);
 	table_emit(t, out, v->width, v->colour);

@@ -4,7 +4,7 @@ import { formatPlace, isPart, nameOfPattern, parsePlace, patternOf, START } from
 
 test("an address leads back to the same place", () => {
 	const place = {
-		...START, view: "flame", r: 1, from: 0.5, to: 2, thread: "#1,#3", state: "cpu", onlyMine: true, focus: ["^a\\.b$", "x&y=1"],
+		...START, view: "flame", r: 1, from: 0.5, to: 2, thread: "#1,#3", state: "cpu", memory: "growth", onlyMine: true, focus: ["^a\\.b$", "x&y=1"],
 		drop: ["%20 +"], f: 0, line: 12, file: "/tmp/ä b.py", q: "<script>", node: "k7", collapse: true,
 	};
 	expect(parsePlace(formatPlace(place))).toEqual(place);
@@ -25,5 +25,5 @@ test("a pattern finds its function and no other", () => {
 });
 
 test("a part of the run is whatever leaves some of its time out", () => {
-	expect([isPart(START), isPart({ ...START, phase: "training" }), isPart({ ...START, to: 2 }), isPart({ ...START, state: "cpu" }), isPart({ ...START, drop: ["x"] }), isPart({ ...START, onlyMine: true })]).toEqual([false, true, true, true, true, false]);
+	expect([isPart(START), isPart({ ...START, phase: "training" }), isPart({ ...START, to: 2 }), isPart({ ...START, state: "cpu" }), isPart({ ...START, memory: "peak" }), isPart({ ...START, drop: ["x"] }), isPart({ ...START, onlyMine: true })]).toEqual([false, true, true, true, true, true, false]);
 });

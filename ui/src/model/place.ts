@@ -12,6 +12,8 @@ export interface Place {
 	thread: string;
 	process: string;
 	state: string;
+	/* Bytes instead of time: "peak", "growth", "leaks", "churn"; "" time. */
+	memory: string;
 	/* Of a training: "training", "validation" …; "" all of the run. */
 	phase: string;
 	onlyMine: boolean;
@@ -68,6 +70,7 @@ export const START: Place = {
 	thread: "",
 	process: "",
 	state: "wall",
+	memory: "",
 	phase: "",
 	onlyMine: false,
 	idle: false,
@@ -151,6 +154,7 @@ export function selectionOf(place: Place): Params {
 		thread: place.thread,
 		process: place.process,
 		state: place.state === "wall" ? undefined : place.state,
+		memory: place.memory,
 		phase: place.phase,
 		only_mine: place.onlyMine,
 		idle: place.idle,
@@ -165,7 +169,7 @@ export function selectionOf(place: Place): Params {
 
 /** Only a part of the run counts. */
 export function isPart(place: Place): boolean {
-	return place.from !== undefined || place.to !== undefined || !!place.thread || !!place.process || !!place.phase || place.state !== "wall" || !!(place.focus.length + place.drop.length);
+	return place.from !== undefined || place.to !== undefined || !!place.thread || !!place.process || !!place.phase || place.state !== "wall" || !!place.memory || !!(place.focus.length + place.drop.length);
 }
 
 /** An extended regular expression that finds this text alone. */

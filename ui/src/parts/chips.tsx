@@ -13,6 +13,14 @@ interface Chip {
 
 const STATE_NAMES: Record<string, string> = { cpu: "on a CPU", gil: "holding the GIL", wait: "waiting", runnable: "waiting for a CPU" };
 
+/** What is shown instead of time; in the order of the list. */
+export const MEMORY_NAMES: Record<string, string> = { peak: "memory at its peak", growth: "memory that grew", leaks: "memory not released", churn: "all memory allocated" };
+
+/** Memory has no states, phases or idle threads, and threads have other numbers. */
+function chooseMemory(memory: string): Partial<Place> {
+	return { memory, state: "wall", phase: "", idle: false, thread: "", node: "0" };
+}
+
 export function chipsOf(place: Place): Chip[] {
 	const chips: Chip[] = [];
 	if (place.from !== undefined || place.to !== undefined) {
@@ -23,6 +31,7 @@ export function chipsOf(place: Place): Chip[] {
 	if (place.process) chips.push({ label: "process", value: place.process, without: { process: "" } });
 	if (place.state !== "wall")
 		chips.push({ label: "state", value: STATE_NAMES[place.state] ?? place.state, without: { state: "wall" } });
+	if (place.memory) chips.push({ label: "instead of time", value: MEMORY_NAMES[place.memory] ?? place.memory, without: chooseMemory("") });
 	if (place.phase) chips.push({ label: "phase", value: place.phase, without: { phase: "", node: "0" } });
 	if (place.onlyMine) chips.push({ label: "only my code", value: "", without: { onlyMine: false } });
 	if (place.idle) chips.push({ label: "with idle threads", value: "", without: { idle: false } });
@@ -52,7 +61,17 @@ export function Chips() {
 					only my code
 				</button>
 			)}
-			<PhaseChoice />
+			{!place.memory && <PhaseChoice />}
+			{overview.views.memory === "" && !store.source.isEmbedded && (
+				<select aria-label="time or memory" value={place.memory} onChange={(e) => store.go(chooseMemory(e.currentTarget.value))}>
+					<option value="">time</option>
+					{Object.entries(MEMORY_NAMES).map(([value, text]) => (
+						<option key={value} value={value}>
+							{text}
+						</option>
+					))}
+				</select>
+			)}
 			{threads.length > 1 && (
 				<select aria-label="thread" value={place.thread} onChange={(e) => store.go({ thread: e.currentTarget.value, node: "0" })}>
 					<option value="">all threads</option>

@@ -87,10 +87,11 @@ function Breadcrumb({ tree, rootName }: { tree: Tree; rootName: string }) {
 
 function SearchTotals({ search }: { search: Search | undefined }) {
 	const place = usePlace();
+	const overview = useOverview();
 	if (!place.q || !search) return null;
 	return (
 		<p class="found" role="status">
-			<b>{plural(search.n, "function")}</b> {search.n === 1 ? "matches" : "match"} “{place.q}”: {percent(search.total > 0 ? search.value / search.total : 0)} of the time passes
+			<b>{plural(search.n, "function")}</b> {search.n === 1 ? "matches" : "match"} “{place.q}”: {percent(search.total > 0 ? search.value / search.total : 0)} of the {overview.unit === "bytes" ? "memory" : "time"} passes
 			through {search.n === 1 ? "it" : "them"}
 		</p>
 	);

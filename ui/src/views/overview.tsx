@@ -100,19 +100,20 @@ export function whereInWords(rows: FunctionCost[], total: number): string {
 
 function Why() {
 	const overview = useOverview();
+	const place = usePlace();
 	const shares = Object.entries(overview.report.bound?.shares ?? {}).filter(([, v]) => v !== null);
 	return (
 		<section aria-labelledby="why">
 			<h2 id="why">What limits it</h2>
 			<p class="answer">{overview.verdict || "Nothing was measured that tells what limits the program."}</p>
-			{isPart(usePlace()) && <p class="soft small">For the whole run, regardless of the selection above.</p>}
+			{isPart(place) && <p class="soft small">For the whole run, regardless of the selection above.</p>}
 			{overview.verdict_why && <p class="soft">{overview.verdict_why}</p>}
 			{overview.states.some(([, value]) => value > 0) ? (
 				<>
 					<StateBar states={overview.states} unit={overview.unit} />
 					<p class="soft small">Sampled time of the selected threads. Python, native code and the kernel are not separated.</p>
 				</>
-			) : (
+			) : !place.memory && (
 				<Notice title="Time by state was not recorded" text="Sampling shows what threads did: leadline run SCRIPT.py" />
 			)}
 			{shares.length > 0 && (
