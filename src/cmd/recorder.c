@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@
 #include "formats/format.h"
 #include "store/writer.h"
 #include "sys/rank.h"
+#include "wire/agent_options.h"
 #include "view/torch/collected.h"
 #include "base/banned.h"
 
@@ -45,6 +47,25 @@ int recorder_rate(const char *text, double *ret_hz, struct err *e)
 			"--rate wants a number of samples per second such as 2000 or 10k, or max, "
 			"not '%s'",
 			text);
+	return 0;
+}
+
+int recorder_period(const char *option, const char *text, uint64_t *ret_bytes, struct err *e)
+{
+	char *end = NULL;
+	unsigned long long v = text ? strtoull(text, &end, 10) : 128 << 10;
+	unsigned shift = !text || !*end	    ? 0
+		: *end == 'k' || *end == 'K' ? 10
+		: *end == 'M'		     ? 20
+		: *end == 'G'		     ? 30
+					     : 0;
+
+	if (text && (*text < '0' || *text > '9' || end[shift != 0] || v < 1 || v > UINT32_MAX ||
+			    v << shift > AGENT_MEMORY_PERIOD_MAX))
+		return err_set(e, ERR_USAGE,
+			"%s wants the bytes between two samples, such as 64k or 1M, not '%s'",
+			option, text);
+	*ret_bytes = (uint64_t)v << shift;
 	return 0;
 }
 
@@ -469,6 +490,9 @@ static int show(struct recorder *r, const struct recorder_options *o, struct res
 		op_collected_print(&collected, r->path, &text);
 		if (!result.profile)
 			add_nothing(r, &result.recording->fidelity, &text);
+		if (recording_memory(result.recording))
+			text_add_line(&text, "Memory by allocating code: leadline report %s --memory",
+				r->path);
 		buf_adds(&text, note);
 		if (r->format)
 			text_add_line(&text, "Written: %s (%s)", r->other_path, r->format->name);

@@ -35,7 +35,7 @@ struct options {
 	uint64_t memory_period_bytes;
 };
 
-enum { SCRIPT_BYTES = 4 << 20, MEMORY_PERIOD_BYTES = 128 << 10 };
+enum { SCRIPT_BYTES = 4 << 20 };
 
 #define FIELD(f) offsetof(struct options, f)
 
@@ -227,38 +227,16 @@ static int parse_counts(struct options *o, struct err *e)
 	return 0;
 }
 
-/* "64k", "1M": powers of 1024, as sizes of memory are. */
-static bool parse_bytes(const char *text, uint64_t *ret)
-{
-	char *end;
-	unsigned long long v = strtoull(text, &end, 10);
-	unsigned shift = *end == 'k' || *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-
-	if (end == text || *text < '0' || *text > '9' || end[shift != 0] || v > UINT32_MAX)
-		return false;
-	*ret = (uint64_t)v << shift;
-	return true;
-}
-
-/* --memory=64k; the interpreter's own agents and this library are not tried together. */
+/* Agents and the library that is preloaded for this are not used together. */
 static int parse_memory(struct options *o, struct err *e)
 {
-	uint64_t bytes = MEMORY_PERIOD_BYTES;
-
 	if (!o->memory)
 		return 0;
-	if (o->memory_period &&
-		(!parse_bytes(o->memory_period, &bytes) || bytes < 1 ||
-			bytes > AGENT_MEMORY_PERIOD_MAX))
-		return err_set(e, ERR_USAGE,
-			"--memory wants the bytes between two samples, such as 64k or 1M, not '%s'",
-			o->memory_period);
 	if (o->trace || o->count || o->lines || o->torch)
 		return err_set(e, ERR_USAGE,
 			"--memory works with sampling only: leave out --trace, --count, --lines, "
 			"--args, --budget and --torch=full");
-	o->memory_period_bytes = bytes;
-	return 0;
+	return recorder_period("--memory", o->memory_period, &o->memory_period_bytes, e);
 }
 
 static bool is_auto(const struct options *o)
