@@ -145,7 +145,7 @@ const struct command command_memory = {
 	.n_options = N_OPTIONS,
 	.runs_program = true,
 	.examples = "  leadline memory script.py\n"
-		    "  leadline memory --period 16k -o small.lead script.py --its-own-option\n"
+		    "  leadline memory --period 16k -o small.lead script.py 1000\n"
 		    "  leadline report small.lead --memory=leaks\n",
 	.run = memory,
 };

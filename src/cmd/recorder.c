@@ -54,14 +54,15 @@ int recorder_period(const char *option, const char *text, uint64_t *ret_bytes, s
 {
 	char *end = NULL;
 	unsigned long long v = text ? strtoull(text, &end, 10) : 128 << 10;
-	unsigned shift = !text || !*end	    ? 0
+	unsigned shift = !text || !*end      ? 0
 		: *end == 'k' || *end == 'K' ? 10
-		: *end == 'M'		     ? 20
-		: *end == 'G'		     ? 30
+		: *end == 'M'                ? 20
+		: *end == 'G'                ? 30
 					     : 0;
 
-	if (text && (*text < '0' || *text > '9' || end[shift != 0] || v < 1 || v > UINT32_MAX ||
-			    v << shift > AGENT_MEMORY_PERIOD_MAX))
+	if (text &&
+		(*text < '0' || *text > '9' || end[shift != 0] || v < 1 || v > UINT32_MAX ||
+			v << shift > AGENT_MEMORY_PERIOD_MAX))
 		return err_set(e, ERR_USAGE,
 			"%s wants the bytes between two samples, such as 64k or 1M, not '%s'",
 			option, text);
@@ -491,8 +492,8 @@ static int show(struct recorder *r, const struct recorder_options *o, struct res
 		if (!result.profile)
 			add_nothing(r, &result.recording->fidelity, &text);
 		if (recording_memory(result.recording))
-			text_add_line(&text, "Memory by allocating code: leadline report %s --memory",
-				r->path);
+			text_add_line(&text,
+				"Memory by allocating code: leadline report %s --memory", r->path);
 		buf_adds(&text, note);
 		if (r->format)
 			text_add_line(&text, "Written: %s (%s)", r->other_path, r->format->name);

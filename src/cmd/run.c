@@ -27,7 +27,8 @@
 
 struct options {
 	struct recorder_options shared;
-	const char *python, *module, *lines, *exclude, *trace_how, *counts, *budget, *torch, *pid, *memory_period;
+	const char *python, *module, *lines, *exclude, *trace_how, *counts, *budget, *torch, *pid,
+		*memory_period;
 	uint64_t min_duration_ns;
 	bool trace, count, sample, args, has_torch, torch_daemon, gil, idle, memory;
 	bool count_lines, count_opcodes; /* of counts */
@@ -39,12 +40,12 @@ enum { SCRIPT_BYTES = 4 << 20 };
 
 #define FIELD(f) offsetof(struct options, f)
 
-#define RUN_MEMORY                                                                                 \
-	{                                                                                          \
-		.name = "memory", .kind = OPT_STRING, .value = "BYTES", .optional_value = true,    \
+#define RUN_MEMORY                                                                                  \
+	{                                                                                           \
+		.name = "memory", .kind = OPT_STRING, .value = "BYTES", .optional_value = true,     \
 		.help = "also sample allocations, one per BYTES on average (default: 128k): which " \
-			"code allocates, and what is alive at the peak",                           \
-		.offset = FIELD(memory_period), .given_offset = FIELD(memory)                      \
+			"code allocates, and what is alive at the peak",                            \
+		.offset = FIELD(memory_period), .given_offset = FIELD(memory)                       \
 	}
 
 static const struct opt options_table[] = {
@@ -256,7 +257,8 @@ static unsigned wanted(const struct options *o)
 
 	return (is_light(o) ? COLLECT_OPS : 0) | (o->trace || o->count ? COLLECT_CALLS : 0) |
 		(o->lines || o->count_lines || o->count_opcodes ? COLLECT_LINES : 0) |
-		COLLECT_SAMPLES | (o->memory ? COLLECT_MEMORY : 0) | (is_exact || is_light(o) ? 0 : COLLECT_REGIONS);
+		COLLECT_SAMPLES | (o->memory ? COLLECT_MEMORY : 0) |
+		(is_exact || is_light(o) ? 0 : COLLECT_REGIONS);
 }
 
 static struct agent_options agent_options(const struct options *o)
@@ -441,8 +443,7 @@ static int run(const struct command *self, int argc, char **argv)
 			"--torch=full works with sampling only: leave out --trace, --count, "
 			"--lines, --args and --budget");
 	else if (check_timeline(&o, &e) == 0 && parse_counts(&o, &e) == 0 &&
-		parse_args(&o, &e) == 0 && parse_budget(&o, &e) == 0 &&
-		parse_memory(&o, &e) == 0 &&
+		parse_args(&o, &e) == 0 && parse_budget(&o, &e) == 0 && parse_memory(&o, &e) == 0 &&
 		check_exclude(&o, &e) == 0 && check_states(&o, &e) == 0 &&
 		recorder_rate(o.shared.rate, &rate_hz, &e) == 0 &&
 		(!o.shared.sort || check_sort(&o, &e) == 0) &&

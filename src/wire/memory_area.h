@@ -15,15 +15,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define MEMORY_ENV         "LEADLINE_MEMORY" /* names the session's directory */
-#define MEMORY_AREA_MAGIC  0x79726f6d656d6c6cu
+#define MEMORY_ENV        "LEADLINE_MEMORY" /* names the session's directory */
+#define MEMORY_AREA_MAGIC 0x79726f6d656d6c6cu
 
 enum {
-	MEMORY_COUNTERS = 1024,  /* the last one is shared by threads that find none of their own */
-	MEMORY_CODES = 1 << 16,  /* places; a power of two */
+	MEMORY_COUNTERS = 1024, /* the last one is shared by threads that find none of their own */
+	MEMORY_CODES = 1 << 16, /* places; a power of two */
 	MEMORY_FRAMES_MOST = 500, /* of one stack; callers beyond are cut off */
-	MEMORY_NAME_BYTES = 16,  /* of a thread, with its NUL */
-	MEMORY_PIECES = 4,       /* of a code object: file, name, line table, instructions' head */
+	MEMORY_NAME_BYTES = 16,   /* of a thread, with its NUL */
+	MEMORY_PIECES = 4,        /* of a code object: file, name, line table, instructions' head */
 	MEMORY_PIECE_BYTES = 256 << 10,
 };
 

@@ -36,14 +36,7 @@ static inline double distance_log(double x)
 	s2 = s * s;
 	return exponent * 0.6931471805599453 +
 		2 * s *
-		(1 +
-			s2 * (1.0 / 3 +
-				     s2 * (1.0 / 5 +
-						  s2 * (1.0 / 7 +
-							       s2 * (1.0 / 9 +
-									    s2 * (1.0 / 11 +
-											 s2 * (1.0 / 13 +
-												      s2 / 15)))))));
+		(1 + s2 * (1.0 / 3 + s2 * (1.0 / 5 + s2 * (1.0 / 7 + s2 * (1.0 / 9 + s2 * (1.0 / 11 + s2 * (1.0 / 13 + s2 / 15)))))));
 }
 
 /* At least 1, and at most 37 times the mean. */

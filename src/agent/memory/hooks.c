@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "agent/memory/memory.h"
+#include "agent/memory/python.h"
 #include "agent/memory/real.h"
 
 #define HOOK __attribute__((visibility("default")))
@@ -31,6 +32,14 @@ static void *none(void)
 	return NULL;
 }
 
+/* In a hook. */
+static inline void took(void *p, size_t n)
+{
+	memory_took(p, n, MEMORY_MALLOC);
+	if (unlikely(!pymem_is_settled))
+		pymem_settle();
+}
+
 HOOK void *malloc(size_t n)
 {
 	void *p;
@@ -40,7 +49,7 @@ HOOK void *malloc(size_t n)
 	if (!memory_enter())
 		return real.malloc(n);
 	p = real.malloc(n);
-	memory_took(p, n, MEMORY_MALLOC);
+	took(p, n);
 	memory_leave();
 	return p;
 }
@@ -56,7 +65,7 @@ HOOK void *calloc(size_t n_items, size_t n)
 	if (!memory_enter())
 		return real.calloc(n_items, n);
 	p = real.calloc(n_items, n);
-	memory_took(p, n_items * n, MEMORY_MALLOC);
+	took(p, n_items * n);
 	memory_leave();
 	return p;
 }
@@ -87,7 +96,7 @@ static void *resize(void *old, size_t n)
 		memory_tell_release(old, t_ns);
 	else if (was_sampled)
 		memory_keep(old);
-	memory_took(p, n, MEMORY_MALLOC);
+	took(p, n);
 	memory_leave();
 	return p;
 }
@@ -172,7 +181,8 @@ PAGED(pvalloc)
 /* What can be used and is nobody else's: neither files nor reserved addresses. */
 static bool is_memory(int protection, int flags)
 {
-	return protection != PROT_NONE && flags & MAP_ANONYMOUS && !(flags & MAP_SHARED);
+	return protection != PROT_NONE && flags & MAP_ANONYMOUS &&
+		!(flags & (MAP_SHARED | MAP_NORESERVE));
 }
 
 /* By another name in C: headers make one function of mmap and mmap64. */

@@ -139,7 +139,8 @@ static bool remember(const void *p, size_t n, enum memory_domain domain)
 		struct map *m = &wiped->maps[i];
 		uint64_t none = 0;
 
-		if (atomic_load(&m->begin) != 0 || !atomic_compare_exchange_strong(&m->begin, &none, 1))
+		if (atomic_load(&m->begin) != 0 ||
+			!atomic_compare_exchange_strong(&m->begin, &none, 1))
 			continue;
 		m->n_bytes = n;
 		atomic_store(&m->n_left, n);
@@ -177,10 +178,9 @@ static __attribute__((noinline)) bool emit_alloc(
 	} r;
 	uint32_t n_bytes = sizeof r.head;
 
-	r.head = (struct memory_alloc){ .address = (uintptr_t)p,
-		.size_bytes = n,
-		.tid = t->tid,
-		.domain = (uint8_t)domain };
+	r.head = (struct memory_alloc){
+		.address = (uintptr_t)p, .size_bytes = n, .tid = t->tid, .domain = (uint8_t)domain
+	};
 	python_stack(hot()->area, &r.head, r.frames);
 	if (r.head.where == MEMORY_NO_PYTHON)
 		n_bytes += add_name(r.frames);
@@ -223,8 +223,7 @@ void memory_sample(void *p, size_t n, enum memory_domain domain)
 		t->counter = NULL;
 		memory_take_slowly(p, n, domain);
 	} else {
-		c->next_bytes =
-			c->allocated_bytes + distance_next(&c->random, hot()->period_bytes);
+		c->next_bytes = c->allocated_bytes + distance_next(&c->random, hot()->period_bytes);
 		take_sample(t, p, n, domain);
 	}
 	errno = saved;
@@ -277,9 +276,7 @@ void memory_tell_release(const void *p, uint64_t t_ns)
 	if (t->epoch != hot()->epoch)
 		claim(t);
 	if (leadline_link_is_live()) {
-		struct memory_free r = {
-			.t_ns = t_ns, .address = (uintptr_t)p, .tid = t->tid
-		};
+		struct memory_free r = { .t_ns = t_ns, .address = (uintptr_t)p, .tid = t->tid };
 
 		if (!leadline_link_emit(MEMORY_RECORD_FREE, &r, sizeof r))
 			count(&counter_of(t)->n_frees_dropped);

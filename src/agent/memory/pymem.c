@@ -24,6 +24,7 @@ struct allocator { /* PyMemAllocatorEx, since 3.5 */
 
 static struct allocator originals[SETS][PY_DOMAINS];
 static _Atomic int n_sets;
+bool pymem_is_settled;
 static void (*get_allocator)(int domain, struct allocator *);
 static void (*set_allocator)(int domain, struct allocator *);
 
@@ -141,6 +142,14 @@ void pymem_install(void)
 	for (int i = 0; i < PY_DOMAINS; i++)
 		install(0, i);
 	atomic_store(&n_sets, 1);
+}
+
+void pymem_settle(void)
+{
+	if (!python_is_attached())
+		return;
+	pymem_is_settled = true;
+	pymem_check();
 }
 
 /* Called by the thread that holds the GIL alone: then nobody allocates objects meanwhile, and of the raw domain see above. */

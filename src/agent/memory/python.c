@@ -16,8 +16,9 @@
 #include "wire/session_layout.h"
 
 enum {
-	PROOFS = 16,         /* stacks that fit before plain loads are used */
-	FAILURES_MOST = 256, /* stacks that did not, none that did: it is not what it was taken for */
+	PROOFS = 16, /* stacks that fit before plain loads are used */
+	FAILURES_MOST =
+		256, /* stacks that did not, none that did: it is not what it was taken for */
 	HOPS_MOST = 2 * MEMORY_FRAMES_MOST,
 	PROBES = 32, /* places of the table of codes that are looked at */
 	STR_HEAD_BYTES = 256,
@@ -183,7 +184,8 @@ static bool tell_code(const struct reader *r, struct memory_place *place, uint64
 	memcpy(to, &c, sizeof c);
 	memcpy(to + sizeof c, head, c.n_head);
 	for (uint32_t i = 0, at = (uint32_t)sizeof c + c.n_head; i < MEMORY_PIECES; i++) {
-		if (c.pieces[i].n_bytes && !copy(r, c.pieces[i].address, c.pieces[i].n_bytes, to + at))
+		if (c.pieces[i].n_bytes &&
+			!copy(r, c.pieces[i].address, c.pieces[i].n_bytes, to + at))
 			return false;
 		at += (c.pieces[i].n_bytes + 7) & ~7u;
 	}
@@ -194,8 +196,8 @@ static bool tell_code(const struct reader *r, struct memory_place *place, uint64
 }
 
 /* Its place in the table + 1; 0: there is no room. */
-static uint32_t number_of(
-	const struct reader *r, struct memory_area *area, uint64_t address, const unsigned char *head)
+static uint32_t number_of(const struct reader *r, struct memory_area *area, uint64_t address,
+	const unsigned char *head)
 {
 	uint64_t key = key_of(address, head);
 
@@ -219,8 +221,8 @@ static uint32_t number_of(
 /* ---- frames ---------------------------------------------------------------------------------- */
 
 /* Free-threaded, from 3.14 on: a thread runs a copy of the instructions. */
-static uint64_t start_of_copy(const struct reader *r, const unsigned char *frame,
-	const unsigned char *head, uint64_t own)
+static uint64_t start_of_copy(
+	const struct reader *r, const unsigned char *frame, const unsigned char *head, uint64_t own)
 {
 	const struct py_layout *l = &py.layout;
 	uint64_t array, n, start;
@@ -258,8 +260,7 @@ static bool is_incomplete(const unsigned char *frame, const unsigned char *head,
 {
 	const struct py_layout *l = &py.layout;
 
-	if (l->code_firsttraceable == PY_NONE ||
-		frame[l->frame_owner] == l->frame_owner_generator)
+	if (l->code_firsttraceable == PY_NONE || frame[l->frame_owner] == l->frame_owner_generator)
 		return false;
 	return offset < 2 * (uint32_t)i32_of(head, l->code_firsttraceable);
 }
@@ -352,8 +353,7 @@ static bool find_leaf(uint64_t state, uint64_t *ret)
 	const struct py_layout *l = &py.layout;
 	uint64_t id, cframe;
 
-	if (!is_plausible(state) ||
-		!read_by_kernel(state + l->thread_thread_id, &id, sizeof id) ||
+	if (!is_plausible(state) || !read_by_kernel(state + l->thread_thread_id, &id, sizeof id) ||
 		id != (uint64_t)pthread_self())
 		return false;
 	if (l->thread_frame != PY_NONE)
@@ -375,8 +375,8 @@ static void take_proof(bool fits, const struct memory_alloc *a)
 	}
 }
 
-void python_stack(
-	struct memory_area *area, struct memory_alloc *ret, struct memory_frame frames[MEMORY_FRAMES_MOST])
+void python_stack(struct memory_area *area, struct memory_alloc *ret,
+	struct memory_frame frames[MEMORY_FRAMES_MOST])
 {
 	bool is_attached, has_run = atomic_load_explicit(&py.has_run, memory_order_relaxed);
 	uint32_t n_proofs = atomic_load_explicit(&py.n_proofs, memory_order_relaxed);

@@ -25,14 +25,17 @@ const char *python_version(void);
 void python_begin(const struct session_header *h);
 
 /* Fills where, is_cut and n_frames of `ret`, and the frames. */
-void python_stack(
-	struct memory_area *area, struct memory_alloc *ret, struct memory_frame frames[MEMORY_FRAMES_MOST]);
+void python_stack(struct memory_area *area, struct memory_alloc *ret,
+	struct memory_frame frames[MEMORY_FRAMES_MOST]);
 /* Whether the calling thread holds a thread state. */
 bool python_is_attached(void);
 
 /* Wraps CPython's allocators; also after somebody has replaced them (PYTHONMALLOC, -X dev), which is noticed at a sample. */
 void pymem_install(void);
 void pymem_check(void);
+/* Options of the interpreter replace them before it has a thread state: the first one that is held settles it. */
+extern bool pymem_is_settled;
+void pymem_settle(void);
 
 #pragma GCC visibility pop
 

@@ -96,13 +96,13 @@ static void *mremap_by_kernel(void *at, size_t n_old, size_t n_new, int flags, v
 }
 
 /* Pointers to functions and data have one size here, as POSIX wants it for dlsym. */
-#define TAKE(to, name, instead)                        \
-	do {                                           \
-		void *found_ = next(name);             \
-		if (found_)                            \
+#define TAKE(to, name, instead)                           \
+	do {                                              \
+		void *found_ = next(name);                \
+		if (found_)                               \
 			*(void **)(void *)&(to) = found_; \
-		else                                   \
-			(to) = (instead);              \
+		else                                      \
+			(to) = (instead);                 \
 	} while (0)
 
 void real_find(void)

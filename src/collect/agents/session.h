@@ -135,8 +135,7 @@ int64_t session_drain(struct session *s, session_event_fn *on_event, void *ctx, 
 void session_snapshot(const struct session_process *p, struct buf *out);
 
 /* A part of that area: false when it does not lie in what is used, and nothing is copied. Whole words as above. */
-bool session_read(
-	const struct session_process *p, uint64_t offset, void *to, uint64_t n_bytes);
+bool session_read(const struct session_process *p, uint64_t offset, void *to, uint64_t n_bytes);
 
 /* Processes with an open entry. */
 size_t session_n_live(const struct session *s);

@@ -252,7 +252,8 @@ bool session_read(const struct session_process *pub, uint64_t offset, void *to, 
 	if (offset % 8 || offset > used || n_bytes > used - offset)
 		return false;
 	for (; i + 8 <= n_bytes; i += 8) {
-		uint64_t word = __atomic_load_n((const uint64_t *)(const void *)(from + i), __ATOMIC_RELAXED);
+		uint64_t word = __atomic_load_n(
+			(const uint64_t *)(const void *)(from + i), __ATOMIC_RELAXED);
 
 		memcpy((unsigned char *)to + i, &word, sizeof word);
 	}

@@ -25,9 +25,8 @@ static bool load(struct memory_codes *c, uint32_t place)
 			offsetof(struct memory_area, codes) + place * sizeof(struct memory_place) +
 				offsetof(struct memory_place, at),
 			&at, sizeof at) ||
-		at < sizeof(struct memory_area) ||
-		!c->read(c->process, at, &head, sizeof head) || head.n_bytes > CODE_BYTES_MOST ||
-		!memory_check_code(&head, head.n_bytes))
+		at < sizeof(struct memory_area) || !c->read(c->process, at, &head, sizeof head) ||
+		head.n_bytes > CODE_BYTES_MOST || !memory_check_code(&head, head.n_bytes))
 		return false;
 	buf_add(&c->bytes, &head, sizeof head);
 	if (!c->read(c->process, at + sizeof head, buf_reserve(&c->bytes, head.n_bytes),
@@ -38,8 +37,8 @@ static bool load(struct memory_codes *c, uint32_t place)
 	return true;
 }
 
-static int take(const struct memory_codes *c, uint64_t from, uint64_t have, uint64_t at,
-	void *to, size_t n)
+static int take(
+	const struct memory_codes *c, uint64_t from, uint64_t have, uint64_t at, void *to, size_t n)
 {
 	if (at > have || n > have - at)
 		return -EFAULT;
@@ -47,12 +46,15 @@ static int take(const struct memory_codes *c, uint64_t from, uint64_t have, uint
 	return 0;
 }
 
-/* Addresses below the last place's are of the objects; others of the pieces of the one that was asked for last. */
+/* Addresses from the base on are of the objects; others of the pieces of the one that was asked for last. */
 static int read_code(void *ctx, uint64_t address, void *to, size_t n)
 {
 	struct memory_codes *c = ctx;
 	struct memory_code head;
-	uint64_t from, place = address >> MEMORY_CODE_SPAN_LOG2;
+	uint64_t from;
+	uint64_t place = address < MEMORY_CODE_BASE
+		? 0
+		: (address - MEMORY_CODE_BASE) >> MEMORY_CODE_SPAN_LOG2;
 
 	if (place && place <= MEMORY_CODES && !load(c, (uint32_t)place - 1))
 		return -EFAULT;
@@ -60,7 +62,8 @@ static int read_code(void *ctx, uint64_t address, void *to, size_t n)
 		return -EFAULT;
 	memcpy(&head, c->bytes.data, sizeof head);
 	if (place == c->place)
-		return take(c, 0, head.n_head, address & ((1u << MEMORY_CODE_SPAN_LOG2) - 1), to, n);
+		return take(
+			c, 0, head.n_head, address & ((1u << MEMORY_CODE_SPAN_LOG2) - 1), to, n);
 	from = head.n_head;
 	for (int i = 0; i < MEMORY_PIECES; i++) {
 		if (head.pieces[i].n_bytes && address >= head.pieces[i].address &&

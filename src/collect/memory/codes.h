@@ -22,7 +22,7 @@ typedef bool memory_read_fn(
 struct memory_codes {
 	const struct session_process *process; /* borrowed */
 	memory_read_fn *read;
-	uint32_t place;  /* of the object in `bytes` + 1; 0: none */
+	uint32_t place;   /* of the object in `bytes` + 1; 0: none */
 	struct buf bytes; /* its struct memory_code and what follows */
 };
 
@@ -30,11 +30,12 @@ struct memory_codes {
 struct mem memory_codes_mem(struct memory_codes *c);
 void memory_codes_done(struct memory_codes *c);
 
+#define MEMORY_CODE_BASE ((uint64_t)1 << 60) /* where no process has memory */
 enum { MEMORY_CODE_SPAN_LOG2 = 12 };
 
 static inline uint64_t memory_codes_address(uint32_t place)
 {
-	return (uint64_t)(place + 1) << MEMORY_CODE_SPAN_LOG2;
+	return MEMORY_CODE_BASE + ((uint64_t)(place + 1) << MEMORY_CODE_SPAN_LOG2);
 }
 
 #endif

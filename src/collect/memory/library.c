@@ -95,7 +95,8 @@ static int save_somewhere(struct buf *ret_path, struct err *e)
 		*e = ERR_INIT;
 		status = private_base_open(&b, PRIVATE_SMALL, i, true, e);
 		if (status == 0 && (b.is_noexec || !can_be_preloaded(b.path)))
-			status = err_set(e, ERR_SYSTEM, "%s: nothing can be loaded from there", b.path);
+			status = err_set(
+				e, ERR_SYSTEM, "%s: nothing can be loaded from there", b.path);
 		if (status == 0)
 			status = save(&b, f, name, e);
 		if (status == 0)

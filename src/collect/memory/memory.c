@@ -98,8 +98,7 @@ static void watched_begin(struct memory *m, struct session_process *process)
 	memory_rows_init(&w->rows, m->c.writer, process, session_read,
 		image ? &image->layout : NULL, m->c.agent_options.memory_period_bytes);
 	if (m->c.sources) {
-		w->source =
-			sources_process(m->c.sources, process->pid, process->start_ns, true);
+		w->source = sources_process(m->c.sources, process->pid, process->start_ns, true);
 		memory_rows_sources(&w->rows, m->c.sources, w->source);
 	}
 	process->user = w;
@@ -188,8 +187,8 @@ static int memory_start(void **ret_state, const struct collect_context *c, struc
 
 	m->c = *c;
 	if (library_is_there() ? session_open(&m->session, &o, e) < 0 || library_preload(e) < 0 ||
-				  (setenv(MEMORY_ENV, session_dir(m->session), 1) < 0 &&
-					  err_errno(e, ERR_SYSTEM, "setenv") < 0)
+				(setenv(MEMORY_ENV, session_dir(m->session), 1) < 0 &&
+					err_errno(e, ERR_SYSTEM, "setenv") < 0)
 			       : library_preload(e) < 0) {
 		session_close(m->session);
 		free(m);

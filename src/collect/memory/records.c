@@ -32,8 +32,8 @@ bool memory_parse_alloc(const void *data, size_t n_bytes, struct memory_taken *r
 	}
 	if (ret->head.where != MEMORY_FRAMES && ret->head.n_frames)
 		return false;
-	ret->frames = (const struct memory_frame *)(const void *)((const char *)data +
-		sizeof ret->head);
+	ret->frames =
+		(const struct memory_frame *)(const void *)((const char *)data + sizeof ret->head);
 	return n_rest == ret->head.n_frames * sizeof *ret->frames;
 }
 

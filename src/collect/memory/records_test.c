@@ -166,7 +166,8 @@ static void test_garbage(void **state)
 			memcpy(record, &head, sizeof head);
 			for (uint32_t k = 0; k < head.n_frames; k++)
 				record[sizeof head + k * 8] = (unsigned char)(place + 1),
-							 memset(record + sizeof head + k * 8 + 1, 0, 3);
+							 memset(record + sizeof head + k * 8 + 1, 0,
+								 3);
 			n = sizeof head + head.n_frames * 8;
 			c.n_head = layout.code_adaptive;
 			c.n_bytes = c.n_head;

@@ -103,8 +103,7 @@ static uint32_t add_named(struct writer *w, uint32_t parent, const char *name)
 	uint32_t frame = writer_row(w, RECORD_frame,
 		&(struct rec_frame){ .tag = FRAME_SYNTH, .name = writer_string(w, name) });
 
-	return writer_row(
-		w, RECORD_stack, &(struct rec_stack){ .parent = parent, .frame = frame });
+	return writer_row(w, RECORD_stack, &(struct rec_stack){ .parent = parent, .frame = frame });
 }
 
 static uint32_t add_frame(struct memory_rows *r, uint32_t parent, struct memory_frame f)
@@ -136,7 +135,7 @@ static uint32_t frames_row(
 		t->last[same].offset == a->frames[n - 1 - same].offset)
 		same++;
 	for (uint32_t i = same; i < n; i++) {
-		uint32_t parent = i ? t->rows[i - 1]
+		uint32_t parent = i      ? t->rows[i - 1]
 			: a->head.is_cut ? add_named(r->writer, 0, "[cut]")
 					 : 0;
 
@@ -179,8 +178,7 @@ static void add_alloc(struct memory_rows *r, const struct memory_taken *a)
 		.size_bytes = a->head.size_bytes,
 		.weight = memory_weight(a->head.size_bytes, r->period_bytes) };
 
-	m.domain = writer_string(
-		r->writer, memory_domain_name((enum memory_domain)a->head.domain));
+	m.domain = writer_string(r->writer, memory_domain_name((enum memory_domain)a->head.domain));
 	m.stack = stack_row(r, t, a);
 	writer_add(r->writer, RECORD_memory, &m);
 	r->n_samples++;

@@ -33,7 +33,7 @@ struct memory_totals {
 };
 
 struct memory_rows {
-	struct writer *writer;                 /* borrowed, as the next two */
+	struct writer *writer; /* borrowed, as the next two */
 	const struct session_process *process;
 	memory_read_fn *read;
 	struct py_layout layout; /* major 0: not known */
