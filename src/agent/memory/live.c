@@ -4,7 +4,7 @@
 
 static _Atomic uint8_t *filter_of(struct live *l, uint64_t address)
 {
-	return &l->filter[live_hash(address) >> (64 - LIVE_FILTER_LOG2)];
+	return &l->filter[live_filter_at(address)];
 }
 
 static _Atomic uint64_t *bucket_of(struct live *l, uint64_t address)

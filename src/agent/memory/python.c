@@ -34,6 +34,7 @@ static struct {
 	struct py_layout layout; /* major 0: none */
 	_Atomic uint32_t n_proofs, n_failures;
 	_Atomic bool has_run; /* a frame was seen */
+	pid_t pid;            /* ours */
 } py;
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -52,7 +53,7 @@ static bool read_by_kernel(uint64_t address, void *to, size_t n)
 	struct iovec local = { to, n };
 	struct iovec remote = { (void *)(uintptr_t)address, n };
 
-	return syscall(SYS_process_vm_readv, getpid(), &local, 1L, &remote, 1L, 0L) == (long)n;
+	return syscall(SYS_process_vm_readv, py.pid, &local, 1L, &remote, 1L, 0L) == (long)n;
 }
 
 /* The bytes there, in `room` or where they are; NULL: they cannot be read. */
@@ -348,21 +349,20 @@ static uint64_t find_state(bool *ret_is_attached)
 }
 
 /* Where its chain of frames begins; false: it is no thread state of this thread. */
-static bool find_leaf(uint64_t state, uint64_t *ret)
+static bool find_leaf(const struct reader *r, uint64_t state, uint64_t *ret)
 {
 	const struct py_layout *l = &py.layout;
 	uint64_t id, cframe;
 
-	if (!is_plausible(state) || !read_by_kernel(state + l->thread_thread_id, &id, sizeof id) ||
+	if (!is_plausible(state) || !word_at(r, state + l->thread_thread_id, &id) ||
 		id != (uint64_t)pthread_self())
 		return false;
 	if (l->thread_frame != PY_NONE)
-		return read_by_kernel(state + l->thread_frame, ret, sizeof *ret);
+		return word_at(r, state + l->thread_frame, ret);
 	if (l->thread_current_frame != PY_NONE)
-		return read_by_kernel(state + l->thread_current_frame, ret, sizeof *ret);
-	return read_by_kernel(state + l->thread_cframe, &cframe, sizeof cframe) &&
-		is_plausible(cframe) &&
-		read_by_kernel(cframe + l->cframe_current_frame, ret, sizeof *ret);
+		return word_at(r, state + l->thread_current_frame, ret);
+	return word_at(r, state + l->thread_cframe, &cframe) &&
+		word_at(r, cframe + l->cframe_current_frame, ret);
 }
 
 static void take_proof(bool fits, const struct memory_alloc *a)
@@ -388,12 +388,12 @@ void python_stack(struct memory_area *area, struct memory_alloc *ret,
 		return;
 	state = find_state(&is_attached);
 	ret->where = has_run ? MEMORY_NO_PYTHON : MEMORY_STARTING;
-	if (!state || !find_leaf(state, &leaf))
+	r.is_direct = is_attached && n_proofs >= PROOFS;
+	if (!state || !find_leaf(&r, state, &leaf))
 		return;
 	if (!leaf && !has_run)
 		return;
 	ret->where = MEMORY_FRAMES;
-	r.is_direct = is_attached && n_proofs >= PROOFS;
 	if (walk(&r, area, leaf, ret, frames)) {
 		take_proof(true, ret);
 		return;
@@ -431,6 +431,7 @@ void python_begin(const struct session_header *h)
 
 	_Static_assert(sizeof(struct py_layout) <= SESSION_PY_LAYOUT_BYTES, "room in the header");
 	memcpy(&py.layout, h->py_layout, sizeof py.layout);
+	py.pid = getpid();
 	if (head_bytes() > PY_CODE_BYTES_MAX || l->frame_localsplus > PY_FRAME_BYTES_MAX ||
 		l->str_ascii_data > STR_HEAD_BYTES)
 		py.layout.major = 0;
