@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "analyze/calls/arguments.h"
+#include "analyze/memory/memory.h"
 #include "analyze/torch/collected.h"
 #include "analyze/recording.h"
 #include "analyze/samples/regions.h"
@@ -20,6 +21,7 @@
 #include "base/err.h"
 #include "base/outfile.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cmd/report_ops.h"
 #include "cmd/result.h"
 #include "collect/program.h"
@@ -462,6 +464,21 @@ static void add_nothing(const struct recorder *r, const struct fidelity *f, stru
 					      : "it did not run long enough");
 }
 
+/* That allocations were sampled, how, and where they are shown. */
+static void add_memory(const struct memory *m, const char *path, struct buf *out)
+{
+	char samples[UNITS_TEXT], period[UNITS_TEXT];
+
+	if (!m)
+		return;
+	text_add_line(out,
+		"sample/preload: %s allocations sampled, one per %s, %llu dropped; which code made "
+		"them: leadline report %s --memory",
+		units_format(samples, UNIT_COUNT, (double)m->all.n_sampled),
+		units_format(period, UNIT_BYTES, m->period_bytes),
+		(unsigned long long)m->all.n_dropped, path);
+}
+
 static int show(struct recorder *r, const struct recorder_options *o, struct result_page page,
 	const struct choice *choice, const char *note, struct err *e)
 {
@@ -491,9 +508,7 @@ static int show(struct recorder *r, const struct recorder_options *o, struct res
 		op_collected_print(&collected, r->path, &text);
 		if (!result.profile)
 			add_nothing(r, &result.recording->fidelity, &text);
-		if (recording_memory(result.recording))
-			text_add_line(&text,
-				"Memory by allocating code: leadline report %s --memory", r->path);
+		add_memory(recording_memory(result.recording), r->path, &text);
 		buf_adds(&text, note);
 		if (r->format)
 			text_add_line(&text, "Written: %s (%s)", r->other_path, r->format->name);

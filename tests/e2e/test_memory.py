@@ -220,6 +220,22 @@ def test_forks_in_threads_and_an_exec(label, tmp_path):
     assert total_bytes(memory(recording, "churn"), "in_child") + total_bytes(memory(recording, "leaks"), "in_child") > 100e6
 
 
+def test_a_run_says_how_allocations_were_sampled(tmp_path):
+    record(tmp_path, "3.13", KEEP, "--memory=64k", status=3)
+    said = " ".join((tmp_path / "report.txt").read_text().split())
+    assert "allocations sampled, one per 64.0 KiB, 0 dropped; which code made them: leadline report" in said
+    assert "Functions" in said  # and where its time went
+
+
+def test_arrays_of_numpy(tmp_path):
+    pytest.importorskip("numpy")
+    program = "import numpy\ndef arrays():\n    return [numpy.empty(125_000) for _ in range(100)]\nkept = arrays()\n"
+    (tmp_path / "program.py").write_text(program)
+    recording = tmp_path / "numpy.lead"
+    subprocess.run([LEADLINE, "memory", "-o", recording, "--", sys.executable, tmp_path / "program.py"], check=True, capture_output=True, timeout=SECONDS)
+    assert 95e6 < total_bytes(memory(recording, "peak"), "arrays") < 105e6
+
+
 def test_a_killed_program_leaves_its_peak(tmp_path):
     program = KEEP.replace("sys.exit(3)", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     _, recording = record(tmp_path, "3.13", program, status=128 + signal.SIGKILL)
