@@ -4,12 +4,14 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/calls/arguments.h"
+#include "analyze/memory/memory.h"
 #include "analyze/torch/collected.h"
 #include "analyze/recording.h"
 #include "analyze/samples/regions.h"
@@ -19,12 +21,14 @@
 #include "base/err.h"
 #include "base/outfile.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "cmd/report_ops.h"
 #include "cmd/result.h"
 #include "collect/program.h"
 #include "formats/format.h"
 #include "store/writer.h"
 #include "sys/rank.h"
+#include "wire/agent_options.h"
 #include "view/torch/collected.h"
 #include "base/banned.h"
 
@@ -44,6 +48,26 @@ int recorder_rate(const char *text, double *ret_hz, struct err *e)
 		return err_set(e, ERR_USAGE,
 			"--rate expects a number of samples per second such as 2000 or 10k, or max, not '%s'",
 			text);
+	return 0;
+}
+
+int recorder_period(const char *option, const char *text, uint64_t *ret_bytes, struct err *e)
+{
+	char *end = NULL;
+	unsigned long long v = text ? strtoull(text, &end, 10) : 128 << 10;
+	unsigned shift = !text || !*end      ? 0
+		: *end == 'k' || *end == 'K' ? 10
+		: *end == 'M'                ? 20
+		: *end == 'G'                ? 30
+					     : 0;
+
+	if (text &&
+		(*text < '0' || *text > '9' || end[shift != 0] || v < 1 || v > UINT32_MAX ||
+			v << shift > AGENT_MEMORY_PERIOD_MAX))
+		return err_set(e, ERR_USAGE,
+			"%s wants the bytes between two samples, such as 64k or 1M, not '%s'",
+			option, text);
+	*ret_bytes = (uint64_t)v << shift;
 	return 0;
 }
 
@@ -438,6 +462,21 @@ static void add_nothing(const struct recorder *r, const struct fidelity *f, stru
 					      : "it did not run long enough");
 }
 
+/* That allocations were sampled, how, and where they are shown. */
+static void add_memory(const struct memory *m, const char *path, struct buf *out)
+{
+	char samples[UNITS_TEXT], period[UNITS_TEXT];
+
+	if (!m)
+		return;
+	text_add_line(out,
+		"sample/preload: %s allocations sampled, one per %s, %llu dropped; which code made "
+		"them: leadline report %s --memory",
+		units_format(samples, UNIT_COUNT, (double)m->all.n_sampled),
+		units_format(period, UNIT_BYTES, m->period_bytes),
+		(unsigned long long)m->all.n_dropped, path);
+}
+
 static int show(struct recorder *r, const struct recorder_options *o, struct result_page page,
 	const struct choice *choice, const char *note, struct err *e)
 {
@@ -467,6 +506,7 @@ static int show(struct recorder *r, const struct recorder_options *o, struct res
 		op_collected_print(&collected, r->path, &text);
 		if (!result.profile)
 			add_nothing(r, &result.recording->fidelity, &text);
+		add_memory(recording_memory(result.recording), r->path, &text);
 		buf_adds(&text, note);
 		if (r->format)
 			text_add_line(&text, "Written: %s (%s)", r->other_path, r->format->name);

@@ -112,6 +112,9 @@ struct recorder_options {
 /* --rate: "2000", "10k", "max" (0); NULL is 1000. */
 int recorder_rate(const char *text, double *ret_hz, struct err *e);
 
+/* The bytes between two sampled allocations: "64k", "1M" (powers of 1024); NULL is 128k. option: its name, for errors. */
+int recorder_period(const char *option, const char *text, uint64_t *ret_bytes, struct err *e);
+
 /* JSON without a file takes stdout, and the program's output makes way for it. */
 bool recorder_json_on_stdout(const struct recorder_options *o);
 

@@ -27,16 +27,26 @@
 
 struct options {
 	struct recorder_options shared;
-	const char *python, *module, *lines, *exclude, *trace_how, *counts, *budget, *torch, *pid;
+	const char *python, *module, *lines, *exclude, *trace_how, *counts, *budget, *torch, *pid,
+		*memory_period;
 	uint64_t min_duration_ns;
-	bool trace, count, sample, args, has_torch, torch_daemon, gil, idle;
+	bool trace, count, sample, args, has_torch, torch_daemon, gil, idle, memory;
 	bool count_lines, count_opcodes; /* of counts */
 	uint8_t budget_pct;
+	uint64_t memory_period_bytes;
 };
 
 enum { SCRIPT_BYTES = 4 << 20 };
 
 #define FIELD(f) offsetof(struct options, f)
+
+#define RUN_MEMORY                                                                                  \
+	{                                                                                           \
+		.name = "memory", .kind = OPT_STRING, .value = "BYTES", .optional_value = true,     \
+		.help = "also sample allocations, one per BYTES on average (default: 128k): which " \
+			"code allocates, and what is alive at the peak",                            \
+		.offset = FIELD(memory_period), .given_offset = FIELD(memory)                       \
+	}
 
 static const struct opt options_table[] = {
 	RECORDER_OUTPUT,
@@ -107,6 +117,7 @@ static const struct opt options_table[] = {
 			"=full:all or =full:WAIT,WARMUP,ACTIVE (steps): run torch's own profiler, with shapes, memory and stacks",
 		.offset = FIELD(torch),
 		.given_offset = FIELD(has_torch) },
+	RUN_MEMORY,
 	{ .name = "torch-daemon",
 		.kind = OPT_FLAG,
 		.help = "let leadline attach --torch ask the running program for traces",
@@ -210,6 +221,18 @@ static int parse_counts(struct options *o, struct err *e)
 	return 0;
 }
 
+/* Agents and the library that is preloaded for this are not used together. */
+static int parse_memory(struct options *o, struct err *e)
+{
+	if (!o->memory)
+		return 0;
+	if (o->trace || o->count || o->lines || o->torch)
+		return err_set(e, ERR_USAGE,
+			"--memory works with sampling only: leave out --trace, --count, --lines, "
+			"--args, --budget and --torch=full");
+	return recorder_period("--memory", o->memory_period, &o->memory_period_bytes, e);
+}
+
 static bool is_auto(const struct options *o)
 {
 	return o->lines && strcmp(o->lines, "auto") == 0;
@@ -227,7 +250,8 @@ static unsigned wanted(const struct options *o)
 
 	return (is_light(o) ? COLLECT_OPS : 0) | (o->trace || o->count ? COLLECT_CALLS : 0) |
 		(o->lines || o->count_lines || o->count_opcodes ? COLLECT_LINES : 0) |
-		COLLECT_SAMPLES | (is_exact || is_light(o) ? 0 : COLLECT_REGIONS);
+		COLLECT_SAMPLES | (o->memory ? COLLECT_MEMORY : 0) |
+		(is_exact || is_light(o) ? 0 : COLLECT_REGIONS);
 }
 
 static struct agent_options agent_options(const struct options *o)
@@ -244,6 +268,7 @@ static struct agent_options agent_options(const struct options *o)
 		.wants_line_hits = o->count_lines,
 		.wants_opcodes = o->count_opcodes,
 		.wants_torch = is_light(o),
+		.memory_period_bytes = o->memory_period_bytes,
 	};
 }
 
@@ -409,7 +434,7 @@ static int run(const struct command *self, int argc, char **argv)
 		err_set(&e, ERR_USAGE,
 			"--torch=full works with sampling only: leave out --trace, --count, --lines, --args and --budget");
 	else if (check_timeline(&o, &e) == 0 && parse_counts(&o, &e) == 0 &&
-		parse_args(&o, &e) == 0 && parse_budget(&o, &e) == 0 &&
+		parse_args(&o, &e) == 0 && parse_budget(&o, &e) == 0 && parse_memory(&o, &e) == 0 &&
 		check_exclude(&o, &e) == 0 && check_states(&o, &e) == 0 &&
 		recorder_rate(o.shared.rate, &rate_hz, &e) == 0 &&
 		(!o.shared.sort || check_sort(&o, &e) == 0) &&

@@ -59,6 +59,7 @@ enum collect_what {
 	COLLECT_LINES = 1 << 2,
 	COLLECT_REGIONS = 1 << 3, /* without calls, lines and operators, which bring them */
 	COLLECT_OPS = 1 << 4,     /* operators of PyTorch */
+	COLLECT_MEMORY = 1 << 5,  /* allocations */
 };
 
 struct collector {

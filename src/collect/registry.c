@@ -3,6 +3,7 @@
 #include "collect/agents/trace.h"
 #include "collect/collector.h"
 #include "collect/host/host.h"
+#include "collect/memory/memory.h"
 #include "collect/samples/regions.h"
 #include "collect/samples/sampler.h"
 
@@ -11,6 +12,7 @@ const struct collector *const collectors[] = {
 	&collector_sample,
 	&collector_trace,
 	&collector_regions,
+	&collector_memory,
 };
 const size_t n_collectors = sizeof collectors / sizeof *collectors;
 

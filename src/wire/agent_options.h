@@ -21,6 +21,7 @@ enum agent_calls {
 };
 
 enum { AGENT_OPTIONS_BYTES = 64, AGENT_BUDGET_PCT_MAX = 100 };
+#define AGENT_MEMORY_PERIOD_MAX ((uint64_t)1 << 40)
 
 struct agent_options {
 	/* Calls of Python and C functions (trace.h). */
@@ -38,11 +39,16 @@ struct agent_options {
 	/* Operators of PyTorch (op_area.h). */
 	uint8_t wants_torch;
 
-	uint8_t reserved[52]; /* 0 */
+	uint8_t reserved[44]; /* 0 */
+
+	/* Allocations (memory_area.h): the mean distance of samples; 0: none are wanted. */
+	uint64_t memory_period_bytes;
 };
 
 _Static_assert(sizeof(struct agent_options) == AGENT_OPTIONS_BYTES, "options: one cache line");
-_Static_assert(offsetof(struct agent_options, reserved) + 52 == AGENT_OPTIONS_BYTES, "no padding");
+_Static_assert(offsetof(struct agent_options, reserved) + 44 ==
+		offsetof(struct agent_options, memory_period_bytes),
+	"no padding");
 
 /* The first field whose value cannot be meant; NULL: all are good. */
 static inline const char *agent_options_problem(const struct agent_options *o)
@@ -67,6 +73,8 @@ static inline const char *agent_options_problem(const struct agent_options *o)
 		return "wants_opcodes";
 	if (o->wants_torch > 1)
 		return "wants_torch";
+	if (o->memory_period_bytes > AGENT_MEMORY_PERIOD_MAX)
+		return "memory_period_bytes";
 	for (size_t i = 0; i < sizeof o->reserved; i++)
 		if (o->reserved[i])
 			return "reserved";

@@ -48,6 +48,7 @@ static void what_makes_no_sense_is_named(void **state)
 		{ "wants_line_hits", { .wants_line_hits = 0xff } },
 		{ "wants_opcodes", { .wants_opcodes = 2 } },
 		{ "wants_torch", { .wants_torch = 2 } },
+		{ "memory_period_bytes", { .memory_period_bytes = AGENT_MEMORY_PERIOD_MAX + 1 } },
 	};
 
 	(void)state;
@@ -61,8 +62,8 @@ static void what_makes_no_sense_is_named(void **state)
 static void every_spare_byte_is_looked_at(void **state)
 {
 	(void)state;
-	for (size_t i = offsetof(struct agent_options, reserved); i < sizeof(struct agent_options);
-		i++) {
+	for (size_t i = offsetof(struct agent_options, reserved);
+		i < offsetof(struct agent_options, memory_period_bytes); i++) {
 		struct agent_options o = { .calls = AGENT_CALLS_TIMED };
 
 		((unsigned char *)&o)[i] = 1;

@@ -38,7 +38,7 @@
 #define SESSION_MAGIC  0x656e696c6461656cu /* "leadline" */
 
 enum {
-	SESSION_VERSION = 4, /* of this file, agent_options.h and ring.h; both sides must agree */
+	SESSION_VERSION = 5, /* of this file, agent_options.h and ring.h; both sides must agree */
 	SESSION_PAGE_BYTES = 4096,
 	SESSION_BUILD_BYTES = 128,
 	SESSION_TEXT_BYTES = 128,

@@ -49,13 +49,38 @@ def agents(tmp_path_factory):
     return folder / "all"
 
 
+@pytest.fixture(scope="module")
+def preloaded(tmp_path_factory):
+    """The library that samples allocations, as a program has it in LD_PRELOAD."""
+    folder = tmp_path_factory.mktemp("preloaded")
+    (folder / "keep.py").write_text("import os, shutil, sys\nshutil.copy(os.environ['LD_PRELOAD'].split(':')[0], sys.argv[1])\n")
+    subprocess.run(
+        [LEADLINE, "memory", "-o", folder / "x.lead", "--python", require("3.13").exe, folder / "keep.py", folder / "memory.so"],
+        check=True,
+        capture_output=True,
+        timeout=SECONDS,
+    )
+    return folder / "memory.so"
+
+
+# What every C library has: musl, and glibc before 2.34 in programs without threads.
+EVERYWHERE = {"__errno_location", "clock_gettime", "close", "connect", "getpid", "getppid", "memcpy", "memset", "memcmp", "send", "socket", "strlen", "syscall"}
+
+
+def test_the_preloaded_library_keeps_no_program_from_starting(preloaded):
+    """It is loaded into whatever the program starts: what is not everywhere is weak."""
+    assert problems(preloaded) == []
+    rows = [line.split() for line in readelf("--dyn-syms", preloaded).splitlines()]
+    assert {row[7] for row in rows if len(row) > 7 and row[6] == "UND" and row[4] != "WEAK"} <= EVERYWHERE
+
+
 @pytest.mark.parametrize("label", EXPECTED)
 def test_agents_ask_for_what_every_supported_libc_has(label, agents):
     assert problems(agents / f"cp{label.replace('.', '')}.so") == []
 
 
-def test_the_list_holds_nothing_that_nobody_asks_for(agents):
-    assert KNOWN - set().union(*(undefined(file) for file in agents.iterdir())) == set()
+def test_the_list_holds_nothing_that_nobody_asks_for(agents, preloaded):
+    assert KNOWN - set().union(*(undefined(file) for file in [*agents.iterdir(), preloaded])) == set()
 
 
 def test_one_built_on_the_machine_asks_for_no_more(agents, tmp_path):

@@ -68,6 +68,7 @@ _Static_assert(sizeof(struct link) <= SESSION_PAGE_BYTES, "link: one page");
 /* What a forked child keeps. Written before `link` is set, or while OPENING. */
 static struct {
 	struct sockaddr_un address;
+	const char *variable; /* of the environment, that names the session's directory */
 	char build[SESSION_BUILD_BYTES];
 	const struct session_beacon *beacon;
 	void *map;
@@ -371,7 +372,7 @@ static void end_of_thread(void *thread)
 static int set_address(void)
 {
 	static const char name[] = "/" SESSION_SOCKET;
-	const char *dir = secure_getenv(SESSION_ENV);
+	const char *dir = secure_getenv(kept.variable);
 	size_t n = dir ? strlen(dir) : 0;
 
 	if (n == 0)
@@ -408,17 +409,23 @@ static int set_up(const char *build)
 	return 0;
 }
 
-int leadline_link_open(const char *build)
+int leadline_link_open_by(const char *variable, const char *build)
 {
 	int saved = errno, result;
 
 	if (atomic_exchange(&kept.is_set_up, 1))
 		return -EALREADY;
+	kept.variable = variable;
 	result = set_up(build);
 	if (result == 0)
 		result = open_link(atomic_load(&link_page));
 	errno = saved;
 	return result;
+}
+
+int leadline_link_open(const char *build)
+{
+	return leadline_link_open_by(SESSION_ENV, build);
 }
 
 /* The former beacon stays mapped, a page: a thread may be looking at it. */

@@ -42,6 +42,8 @@ struct session_header;
  * no session, -ETIMEDOUT when the tool did not answer in time, -EPROTO when it is of another version or asks for what makes no
  * sense, -ENOMEM and -EMFILE when limits of the process are in the way, -EALREADY after the first call. */
 int leadline_link_open(const char *build);
+/* The same, of the session that this variable of the environment names. It must outlive the process. */
+int leadline_link_open_by(const char *variable, const char *build);
 
 /* The session LEADLINE_SESSION names now takes the place of the former one, also when that has made the link
  * quiet. No other thread may emit meanwhile. -ENOENT when there was none before. */

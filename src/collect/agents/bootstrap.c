@@ -105,7 +105,7 @@ int bootstrap_prepare(const char *dir, const struct bootstrap_options *o, struct
 	if (o->torch && save_text(dir, "torch", "", e) < 0)
 		return -(int)e->code;
 	for (const struct embedded_file *f = embedded_files; f->name; f++)
-		if (strncmp(f->name, "source/", 7) != 0 &&
+		if (strncmp(f->name, "source/", 7) != 0 && strncmp(f->name, "memory/", 7) != 0 &&
 			(o->with_agents || strncmp(f->name, "agents/", 7) != 0) &&
 			bootstrap_save(dir, f, e) < 0)
 			return -(int)e->code;

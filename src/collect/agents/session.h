@@ -134,6 +134,9 @@ int64_t session_drain(struct session *s, session_event_fn *on_event, void *ctx, 
  * 8-byte word is copied whole. */
 void session_snapshot(const struct session_process *p, struct buf *out);
 
+/* A part of that area: false when it does not lie in what is used, and nothing is copied. Whole words as above. */
+bool session_read(const struct session_process *p, uint64_t offset, void *to, uint64_t n_bytes);
+
 /* Processes with an open entry. */
 size_t session_n_live(const struct session *s);
 const struct session_stats *session_stats(const struct session *s);

@@ -239,3 +239,24 @@ void session_snapshot(const struct session_process *pub, struct buf *out)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 	buf_advance(out, used);
 }
+
+bool session_read(const struct session_process *pub, uint64_t offset, void *to, uint64_t n_bytes)
+{
+	const struct process *p = (const struct process *)pub;
+	uint64_t used =
+		atomic_load_explicit(&session_header_of(p)->sparse_used, memory_order_acquire);
+	const unsigned char *from = p->map + p->layout->sparse_offset + offset;
+	uint64_t i = 0;
+
+	used = used < p->layout->sparse_bytes ? used : p->layout->sparse_bytes;
+	if (offset % 8 || offset > used || n_bytes > used - offset)
+		return false;
+	for (; i + 8 <= n_bytes; i += 8) {
+		uint64_t word = __atomic_load_n(
+			(const uint64_t *)(const void *)(from + i), __ATOMIC_RELAXED);
+
+		memcpy((unsigned char *)to + i, &word, sizeof word);
+	}
+	memcpy((unsigned char *)to + i, from + i, n_bytes - i);
+	return true;
+}

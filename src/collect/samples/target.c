@@ -505,6 +505,41 @@ bool py_target_fork(struct py_target *t, const struct py_target *parent, pid_t p
 	return true;
 }
 
+static int read_layout(
+	struct py_target *t, const struct module *module, const char *version, struct err *e)
+{
+	uint32_t hex;
+
+	if (layout_is_published(&t->mem, module->runtime) == 1)
+		return layout_from_debug_offsets(&t->layout, &t->mem, module->runtime, e);
+	if (!parse_version(version, &hex))
+		return err_set(e, ERR_BAD_LAYOUT, "its version is '%.40s'", version);
+	return layout_from_version(&t->layout, hex, e);
+}
+
+int py_target_layout(pid_t pid, const char *version, struct py_layout *ret, struct err *e)
+{
+	struct py_target t = { .pid = pid, .remote.mem_fd = -1 };
+	struct maps maps = { 0 };
+	struct search s = { .pid = pid, .maps = &maps, .mem = &t.mem };
+	int result = remote_open(&t.remote, pid, e);
+
+	t.mem = (struct mem){ remote_read, remote_readv, &t.remote };
+	if (result == 0)
+		result = maps_read(&maps, pid, e);
+	if (result == 0) {
+		s.executable = t.executable = read_executable(pid);
+		find_modules(&s);
+		result = s.n_found ? read_layout(&t, &s.found[0], version, e)
+				   : err_set(e, ERR_NOT_PYTHON, "it has no Python");
+	}
+	if (result == 0)
+		*ret = t.layout;
+	maps_done(&maps);
+	py_target_close(&t);
+	return result;
+}
+
 void py_target_close(struct py_target *t)
 {
 	remote_close(&t->remote);

@@ -62,4 +62,8 @@ bool py_target_fork(
 int py_target_open_core(struct py_target *t, struct core *core, struct err *e);
 void py_target_close(struct py_target *t);
 
+/* The layout alone, of a process whose interpreter may not have begun: nothing is followed, and nothing proved. version: what
+ * Py_GetVersion says there, for releases that do not tell their layout themselves. */
+int py_target_layout(pid_t pid, const char *version, struct py_layout *ret, struct err *e);
+
 #endif
