@@ -148,6 +148,12 @@ static struct diff_source source_of(struct side *s)
 	return diff_source_of(s->r.selection, s->r.name);
 }
 
+/* What a machine does to times it does not do to bytes. */
+static double noise_of(const struct side *s, const struct options *o)
+{
+	return s->r.selection->stacks->unit == UNIT_BYTES ? 0 : o->noise_share;
+}
+
 static void side_done(struct side *s)
 {
 	result_done(&s->r);
@@ -207,7 +213,7 @@ static void print(const struct diff *d, struct side *a, struct side *b, const st
 		.a = name_of(a),
 		.b = name_of(b),
 		.normalized = words[o->normalize],
-		.noise = o->noise_share,
+		.noise = noise_of(a, o),
 		.functions = o->functions || is_plain,
 		.lines = o->lines || (is_plain && d->lines.n),
 		.paths = o->paths,
@@ -229,7 +235,7 @@ static const struct diff *build(
 {
 	struct diff_source sources[] = { source_of(a), source_of(b) };
 	struct diff_options options = { .normalize = (enum diff_normalize)o->normalize,
-		.noise = a->r.selection->stacks->unit == UNIT_BYTES ? 0 : o->noise_share,
+		.noise = noise_of(a, o),
 		.by_total = o->sort == 1 };
 	struct diff_side sides[2];
 

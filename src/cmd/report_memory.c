@@ -53,7 +53,10 @@ static void print_allocations(const struct shown *s, const struct report_memory 
 {
 	struct recording *r = s->v[0].recording;
 	const struct memory *m = recording_memory(r);
-	struct memory_page v = { o->page.output.width, o->page.output.colour, o->page.legend };
+	struct memory_page v = { .width = o->page.output.width,
+		.limit = o->page.limit,
+		.colour = o->page.output.colour,
+		.legend = o->page.legend };
 	struct result_page page = o->page;
 
 	memory_print_head(m, r->usage, &v, out);

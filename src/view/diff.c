@@ -140,9 +140,9 @@ static void print_rest(const struct diff *d, const struct diff_table *t, size_t 
 	size_t n = t->n - shown;
 
 	if (n)
-		style_add(out, STYLE_DIM, v->page->colour,
-			"%s%zu %s%s%s, self time together %s%s\n", shown ? "… and " : "", n,
-			shown ? "other " : "", c->words, n == 1 ? "" : "s",
+		style_add(out, STYLE_DIM, v->page->colour, "%s%zu %s%s%s, self%s together %s%s\n",
+			shown ? "… and " : "", n, shown ? "other " : "", c->words,
+			n == 1 ? "" : "s", d->unit == UNIT_BYTES ? "" : " time",
 			diff_change_text(text, d->unit, rest),
 			!v->all && shown == t->n_named ? ": within the noise" : "");
 }
@@ -220,14 +220,18 @@ static void print_legend(const struct diff *d, const struct diff_view *v, struct
 {
 	char noise[UNITS_TEXT];
 	struct buf text = BUF_INIT;
+	bool is_time = d->unit != UNIT_BYTES; /* bytes differ by no machine's doing */
 
 	buf_printf(&text,
-		"self: change in self time from A to B; total: including what it calls; ·: within "
-		"the noise; ±: 95 %% interval, from %s and the %s by which runs differ anyway "
-		"(--noise). ▲ ▼ stand out: by chance, 1 in 100 comparisons of equal programs shows "
-		"any.",
-		d->is_timed ? "samples by blocks of time" : "the number of samples",
-		units_format(noise, UNIT_SHARE, v->noise));
+		"self: change in self%s from A to B; total: including what it calls; ·: within "
+		"the noise; ±: 95 %% interval, from %s",
+		is_time ? " time" : "",
+		d->is_timed ? "samples by blocks of time" : "the number of samples");
+	if (is_time)
+		buf_printf(&text, " and the %s by which runs differ anyway (--noise)",
+			units_format(noise, UNIT_SHARE, v->noise));
+	buf_adds(&text,
+		". ▲ ▼ stand out: by chance, 1 in 100 comparisons of equal programs shows any.");
 	buf_addc(out, '\n');
 	style_begin(out, STYLE_DIM, v->page->colour);
 	style_wrap(out, buf_str(&text), 0, v->page->width);

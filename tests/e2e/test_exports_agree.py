@@ -550,6 +550,15 @@ def test_memory(view, filter):
             assert sum(own for own, *_ in functions.values()) == pytest.approx(figures.total, abs=50, rel=1e-6), format
 
 
+@pytest.mark.parametrize("view", ["peak", "leaks", "churn"])
+def test_memory_compared(view):
+    told = json.loads(run("report", DATA / "memory.lead", "--json", f"--memory={view}").stdout)["allocations"]["views"][0]
+    diff = json.loads(run("diff", "--json", f"--memory={view}", DATA / "memory.lead", DATA / "memory.lead").stdout)
+    assert diff["unit"] == "bytes"
+    assert {row["name"]: row["self"]["a"] for row in diff["functions"]} == pytest.approx({row["name"]: row["self"] for row in told["functions"]})
+    assert all(row["self"]["change"] == 0 for row in diff["functions"])
+
+
 def test_memory_that_was_not_recorded():
     for command in (["report"], ["export", "-f", "collapsed"], ["diff", DATA / "busy.lead"]):
         done = run(*command, DATA / "busy.lead", "--memory=peak")

@@ -50,7 +50,8 @@ static uint32_t process_of_row(struct loader *l, uint32_t row)
 			(struct memory_process){ .row = row,
 				.pid = p ? p->pid : 0,
 				.command = p ? tables_string(l->t, p->command) : "",
-				.end_ns = UINT64_MAX });
+				.end_ns = UINT64_MAX,
+				.done_ns = UINT64_MAX - 1 });
 	}
 	return (uint32_t)index;
 }
@@ -119,6 +120,39 @@ static void take_totals(struct loader *l)
 		p->n_dropped = m->n_dropped;
 		p->n_frees_dropped = m->n_frees_dropped;
 		p->period_bytes = m->period_bytes;
+	}
+	record_iter_done(&it);
+}
+
+static void see_python(struct memory_process *p, uint64_t t_ns)
+{
+	if (p->done_ns == UINT64_MAX - 1 || p->done_ns < t_ns)
+		p->done_ns = t_ns;
+}
+
+static bool is_python(struct tables *t, uint32_t stack)
+{
+	const struct rec_stack *s = tables_row(t, RECORD_stack, stack);
+	const struct rec_frame *f = s ? tables_row(t, RECORD_frame, s->frame) : NULL;
+
+	return f && (f->tag == FRAME_PY || f->tag == FRAME_FOREIGN);
+}
+
+/* When Python code was seen last: by an allocation of its own, or by the sampler. */
+static void take_last_looks(struct loader *l)
+{
+	struct record_iter it = record_iter(l->t, RECORD_sample);
+	uint64_t index;
+
+	vec_each (&l->events, x)
+		if (!x->is_release && is_python(l->t, l->sites.v[x->site].stack))
+			see_python(&l->processes.v[l->sites.v[x->site].process], x->t_ns);
+	for (const struct rec_sample *s; (s = record_next(&it));) {
+		const struct rec_thread *t = tables_row(l->t, RECORD_thread, s->thread);
+
+		if (t && (s->leaf_code || is_python(l->t, s->stack)) &&
+			map_find(&l->process_of, t->process, &index))
+			see_python(&l->processes.v[index], s->t_ns);
 	}
 	record_iter_done(&it);
 }
@@ -193,6 +227,7 @@ struct memory_blocks *memory_blocks_load(struct tables *t)
 	take_events(&l);
 	take_totals(&l);
 	take_ends(&l);
+	take_last_looks(&l);
 	replay(&l, b);
 	if (l.events.n) {
 		b->first_ns = l.events.v[0].t_ns;
@@ -232,6 +267,13 @@ uint64_t memory_block_gone(const struct memory_blocks *b, const struct memory_bl
 
 	end_ns = x->end_ns < end_ns ? x->end_ns : end_ns;
 	return end_ns > x->begin_ns ? end_ns : x->begin_ns;
+}
+
+bool memory_is_left(const struct memory_blocks *b, const struct memory_block *x)
+{
+	uint64_t done_ns = b->processes[b->sites[x->site].process].done_ns;
+
+	return x->begin_ns <= done_ns && x->end_ns > done_ns;
 }
 
 bool memory_is_alive(const struct memory_blocks *b, const struct memory_block *x, uint64_t t_ns)

@@ -38,6 +38,9 @@ struct memory_process {
 	uint32_t row, pid;
 	const char *command; /* of the tables */
 	uint64_t end_ns;     /* when it ended; UINT64_MAX: it was alive when the recording ended */
+	/* The last moment at which Python code of it was seen, allocating or by the sampler: what an interpreter releases while it ends was
+	 * there to the end, as far as the program goes. UINT64_MAX - 1: it was never seen. */
+	uint64_t done_ns;
 	bool has_total;
 	uint64_t allocated_bytes, n_allocated; /* n: RECORD_UNKNOWN where only bytes were counted */
 	uint64_t n_sampled, n_dropped, n_frees_dropped, period_bytes;
@@ -62,6 +65,8 @@ void memory_blocks_free(struct memory_blocks *b); /* NULL is fine */
 
 /* When it was gone: released, or its process had ended. Never before it began. */
 uint64_t memory_block_gone(const struct memory_blocks *b, const struct memory_block *x);
+/* Whether the program had not released it when its own code ended. */
+bool memory_is_left(const struct memory_blocks *b, const struct memory_block *x);
 bool memory_is_alive(const struct memory_blocks *b, const struct memory_block *x, uint64_t t_ns);
 
 #endif

@@ -63,7 +63,8 @@ static void choose_time(struct chooser *c)
 /* Whether it was there at the end of the time; a process that has ended has its own. */
 static bool is_left(const struct chooser *c, const struct memory_block *x)
 {
-	return c->is_to_end ? x->end_ns == UINT64_MAX : memory_is_alive(c->m->blocks, x, c->to_ns);
+	return c->is_to_end ? memory_is_left(c->m->blocks, x)
+			    : memory_is_alive(c->m->blocks, x, c->to_ns);
 }
 
 static bool counts(const struct chooser *c, const struct memory_block *x)
@@ -189,6 +190,19 @@ static void put_weights(struct chooser *c, struct arena *a, struct memory_part *
 	to->interval = sampled_sum_interval(&to->sum);
 }
 
+/* Of the time looked at, as far as there are records. */
+static uint64_t end_of(const struct chooser *c)
+{
+	const struct memory_blocks *b = c->m->blocks;
+	uint64_t end_ns = c->to_ns;
+	bool is_of_code = c->is_to_end && c->o->view != MEMORY_PEAK && c->o->view != MEMORY_CHURN;
+
+	for (size_t i = 0; is_of_code && i < b->n_processes; i++)
+		if (c->is_process[i] && (end_ns == c->to_ns || b->processes[i].done_ns > end_ns))
+			end_ns = b->processes[i].done_ns;
+	return end_ns < b->last_ns ? end_ns : b->last_ns;
+}
+
 const struct memory_part *memory_choose(
 	struct arena *a, const struct memory *m, const struct memory_options *o)
 {
@@ -210,7 +224,7 @@ const struct memory_part *memory_choose(
 	if (o->n_threads)
 		p->given_back = UNITS_UNKNOWN; /* of all threads */
 	put_weights(&c, a, p);
-	end_ns = c.to_ns < b->last_ns ? c.to_ns : b->last_ns;
+	end_ns = end_of(&c);
 	p->from_s = c.from_ns > b->zero_ns ? (double)(c.from_ns - b->zero_ns) / 1e9 : 0;
 	p->to_s = end_ns > b->zero_ns ? (double)(end_ns - b->zero_ns) / 1e9 : 0;
 	free(c.is_process);

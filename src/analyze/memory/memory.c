@@ -92,7 +92,7 @@ static void add_blocks(struct memory *m)
 		struct memory_sums *of = &m->processes[b->sites[x->site].process];
 
 		sampled_sum_add(&of->allocated, (double)x->size_bytes, x->weight);
-		if (x->end_ns == UINT64_MAX)
+		if (memory_is_left(b, x))
 			sampled_sum_add(&of->live, (double)x->size_bytes, x->weight);
 	}
 }

@@ -9,7 +9,8 @@
  *	p->v                                                       by thread and stack: what stacks are built of (stacks.h)
  *
  * The peak of several processes is one moment: the one at which all of them together had most. What is alive when its process ends is
- * not released by it, so it counts as alive at the end, and no longer counts in the sum of all processes.
+ * not released by it, so it counts as alive at the end, and no longer counts in the sum of all processes. An interpreter that ends
+ * releases what modules hold, which says nothing of the program: the end is when its own code was seen last (blocks.h).
  *
  * Growth is what places (a stack of one process) have more at the end than at the beginning: what came and stayed, less what they
  * had and gave back. Places that have less are not part of it; `given_back` is how much less. */

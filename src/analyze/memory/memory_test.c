@@ -25,6 +25,7 @@ static const uint64_t START_NS = 5000000000, MS = 1000000;
 struct made { /* a recording being made and then read: two processes, two threads of the first */
 	struct writer *w;
 	uint32_t process[2], threads[3];
+	uint64_t done_ms; /* when the sampler saw its code last */
 	struct recording *r;
 	struct arena arena;
 };
@@ -33,7 +34,7 @@ static void begin(struct made *m)
 {
 	struct err e = ERR_INIT;
 
-	*m = (struct made){ 0 };
+	*m = (struct made){ .done_ms = 10000 };
 	assert_int_equal(writer_open(&m->w, NULL, NULL, &e), 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		m->process[i] = writer_row(m->w, RECORD_process,
@@ -103,6 +104,11 @@ static const struct memory *finish(struct made *m)
 	struct reader *reader;
 	int fd;
 
+	for (size_t i = 0; i < 3 && m->done_ms; i += 2)
+		writer_add(m->w, RECORD_sample,
+			&(struct rec_sample){ .t_ns = START_NS + m->done_ms * MS,
+				.thread = m->threads[i],
+				.stack = stack_of(m, "m") });
 	assert_int_equal(writer_close_keep_fd(m->w, &fd, &e), 0);
 	assert_int_equal(reader_open_fd(&reader, fd, "made", &e), 0);
 	m->r = recording_of_reader(reader, "made");
@@ -267,6 +273,28 @@ static void times_choose_what_each_view_means(void **state)
 	done(&m);
 }
 
+static void what_an_ending_interpreter_releases_was_there_to_the_end(void **state)
+{
+	struct made m;
+	const struct memory *x;
+	const struct selection *s;
+
+	(void)state;
+	begin(&m);
+	m.done_ms = 500;
+	take(&m, 0, 0, "a", 1, 2 * MIB);
+	take(&m, 300, 0, "b", 2, 4 * MIB);
+	give(&m, 400, 0, 1); /* by the program, which the sampler sees afterwards */
+	give(&m, 600, 0, 2); /* while the interpreter ends */
+	x = finish(&m);
+	assert_true(x->all.live.value == 4 * MIB);
+	s = chosen(&m, (struct choice){ .memory = MEMORY_GROWTH, .from_s = 0.2 });
+	assert_true(self_of(s, "b") == 4 * MIB && fabs(s->memory->to_s - 0.5) < 1e-9);
+	s = chosen(&m, (struct choice){ .memory = MEMORY_LEAKS, .to_s = 0.7 });
+	assert_true(s->stacks->value == 0);
+	done(&m);
+}
+
 /* ---- what is estimated ----------------------------------------------------------------------- */
 
 static void samples_stand_for_others(void **state)
@@ -386,6 +414,7 @@ int main(void)
 		cmocka_unit_test(processes_have_one_peak_together),
 		cmocka_unit_test(growth_is_what_places_have_more),
 		cmocka_unit_test(times_choose_what_each_view_means),
+		cmocka_unit_test(what_an_ending_interpreter_releases_was_there_to_the_end),
 		cmocka_unit_test(samples_stand_for_others),
 		cmocka_unit_test(the_curve_keeps_what_is_largest),
 		cmocka_unit_test(odd_records_do_no_harm),

@@ -8,6 +8,7 @@
 #include "analyze/host/usage.h"
 #include "analyze/memory/memory.h"
 #include "base/buf.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "view/kit/style.h"
@@ -39,17 +40,29 @@ static const char *estimate_sum(char to[ESTIMATE_TEXT], const struct sampled_sum
 	return estimate(to, s->value, sampled_sum_interval(s));
 }
 
+/* Lost samples make a figure too small, lost releases what is allocated at a moment too large. */
+static const char *bounded(const struct memory *m, bool is_of_a_moment)
+{
+	bool is_at_most = m->is_at_most && is_of_a_moment;
+
+	return m->is_at_least && is_at_most ? "about "
+		: m->is_at_least            ? "at least "
+		: is_at_most                ? "at most "
+					    : "";
+}
+
 static void begin_row(const char *label, struct buf *out)
 {
 	buf_printf(out, "%-*s", LABEL, label);
 }
 
-static void print_allocated(const struct memory_sums *s, struct buf *out)
+static void print_allocated(const struct memory *m, struct buf *out)
 {
+	const struct memory_sums *s = &m->all;
 	char text[ESTIMATE_TEXT], bytes[UNITS_TEXT], n[UNITS_TEXT];
 
 	begin_row("allocated", out);
-	buf_printf(out, "%s in all", estimate_sum(text, &s->allocated));
+	buf_printf(out, "%s%s in all", bounded(m, false), estimate_sum(text, &s->allocated));
 	if (units_is_known(s->counted_bytes))
 		buf_printf(out, "; counted: %s", units_format(bytes, UNIT_BYTES, s->counted_bytes));
 	if (units_is_known(s->counted_bytes) && units_is_known(s->counted_n))
@@ -88,6 +101,51 @@ static void print_curve(const struct memory *m, const struct memory_page *v, str
 	buf_printf(out, " %s\n", units_format(end, UNIT_SECONDS, m->end_s));
 }
 
+static double rss_of(const struct usage *u, uint32_t pid)
+{
+	for (size_t i = 0; i < u->n_processes; i++)
+		if (u->processes[i].pid == pid)
+			return u->processes[i].max_rss_bytes;
+	return UNITS_UNKNOWN;
+}
+
+/* Each with its own peak, whose moments differ. */
+static void print_processes(
+	const struct memory *m, const struct usage *u, const struct memory_page *v, struct buf *out)
+{
+	static const struct table_column columns[] = {
+		{ .title = "process", .align = TABLE_RIGHT },
+		{ .title = "peak", .align = TABLE_RIGHT },
+		{ .title = "at", .align = TABLE_RIGHT, .gives_way = 3 },
+		{ .title = "at the end", .align = TABLE_RIGHT },
+		{ .title = "allocated", .align = TABLE_RIGHT, .gives_way = 2 },
+		{ .title = "RSS", .align = TABLE_RIGHT, .gives_way = 1 },
+		{ .title = "command", .cut = TEXT_CUT_END, .min_width = 12 },
+	};
+	struct table *t = table_new(columns, sizeof columns / sizeof *columns);
+	size_t n = m->blocks->n_processes, most = v->limit && n > v->limit ? v->limit : n;
+
+	for (size_t i = 0; i < most; i++) {
+		const struct memory_process *p = &m->blocks->processes[i];
+		const struct memory_sums *s = &m->processes[i];
+
+		table_cell(t, "%u", p->pid);
+		table_cell_unit(t, UNIT_BYTES, s->peak.value);
+		table_cell_unit(t, UNIT_SECONDS, s->peak_s);
+		table_cell_unit(t, UNIT_BYTES, s->live.value);
+		table_cell_unit(t, UNIT_BYTES, s->allocated.value);
+		table_cell_unit(t, UNIT_BYTES, rss_of(u, p->pid));
+		table_cell(t, "%s", p->command);
+	}
+	buf_addc(out, '\n');
+	style_add(out, STYLE_BOLD, v->colour, "Processes");
+	buf_addc(out, '\n');
+	table_emit(t, out, v->width, v->colour);
+	if (most < n)
+		style_add(out, STYLE_DIM, v->colour, "… and %zu more\n", n - most);
+	table_free(t);
+}
+
 void memory_print_head(
 	const struct memory *m, const struct usage *u, const struct memory_page *v, struct buf *out)
 {
@@ -99,16 +157,18 @@ void memory_print_head(
 	buf_printf(out, "%s\n\n", buf_str(&command));
 	buf_done(&command);
 	begin_row("peak", out);
-	buf_printf(out, "%s allocated at %s", estimate_sum(text, &m->all.peak),
+	buf_printf(out, "%s%s allocated at %s", bounded(m, true), estimate_sum(text, &m->all.peak),
 		units_format(moment, UNIT_SECONDS, m->all.peak_s));
 	if (n > 1)
 		buf_printf(out, " in %zu processes together", n);
 	buf_addc(out, '\n');
 	begin_row("at the end", out);
-	buf_printf(out, "%s not released\n", estimate_sum(text, &m->all.live));
-	print_allocated(&m->all, out);
+	buf_printf(out, "%s%s not released\n", bounded(m, true), estimate_sum(text, &m->all.live));
+	print_allocated(m, out);
 	print_resident(u, u->n_processes, out);
 	print_curve(m, v, out);
+	if (n > 1)
+		print_processes(m, u, v, out);
 }
 
 void memory_print_part(const struct memory_part *p, const struct memory_page *v, struct buf *out)

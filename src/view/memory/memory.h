@@ -14,6 +14,7 @@ struct usage;
 
 struct memory_page {
 	size_t width;
+	size_t limit; /* rows; 0: all */
 	bool colour, legend;
 };
 
