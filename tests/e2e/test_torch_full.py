@@ -186,7 +186,7 @@ def test_without_torch_there_are_samples_and_a_word(tool, tmp_path, text):
 
 @pytest.mark.parametrize("options, words", [
     (["--torch=fast"], "--torch takes no value, =full, =full:all or =full:WAIT,WARMUP,ACTIVE in steps (such as full:1,1,10), not 'fast'"),
-    (["--torch=full:1,2"], "not --torch=full:1,2"), (["--torch=full:1,2,0"], "not --torch=full:1,2,0"), (["--torch=full:-1,2,3"], "not --torch=full:-1,2,3"),
+    (["--torch=full:1,2"], "not 'full:1,2'"), (["--torch=full:1,2,0"], "not 'full:1,2,0'"), (["--torch=full:-1,2,3"], "not 'full:-1,2,3'"),
     (["--torch=full", "--trace"], "--torch=full works with sampling only")])
 def test_options_that_do_not_fit(tool, tmp_path, options, words):
     (tmp_path / "x.py").write_text("print(1)")

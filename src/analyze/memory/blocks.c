@@ -111,7 +111,8 @@ static void take_totals(struct loader *l)
 	struct record_iter it = record_iter(l->t, RECORD_memory_total);
 
 	for (const struct rec_memory_total *m; (m = record_next(&it));) {
-		struct memory_process *p = &l->processes.v[process_of_row(l, m->process)];
+		uint32_t process = process_of_row(l, m->process); /* which may move them */
+		struct memory_process *p = &l->processes.v[process];
 
 		p->has_total = true;
 		p->allocated_bytes = m->allocated_bytes;

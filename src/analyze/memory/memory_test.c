@@ -329,6 +329,27 @@ static void samples_stand_for_others(void **state)
 	done(&m);
 }
 
+/* A period so long that nothing was sampled. */
+static void totals_alone_are_told(void **state)
+{
+	struct made m;
+	const struct memory *x;
+
+	(void)state;
+	begin(&m);
+	for (size_t i = 0; i < 2; i++)
+		writer_add(m.w, RECORD_memory_total,
+			&(struct rec_memory_total){ .t_ns = START_NS,
+				.process = m.process[i],
+				.allocated_bytes = 1000,
+				.n_allocated = 10,
+				.period_bytes = 1 << 30 });
+	x = finish(&m);
+	assert_non_null(x);
+	assert_true(x->all.allocated.value == 0 && x->all.counted_bytes == 2000);
+	done(&m);
+}
+
 static void the_curve_keeps_what_is_largest(void **state)
 {
 	struct made m;
@@ -416,6 +437,7 @@ int main(void)
 		cmocka_unit_test(times_choose_what_each_view_means),
 		cmocka_unit_test(what_an_ending_interpreter_releases_was_there_to_the_end),
 		cmocka_unit_test(samples_stand_for_others),
+		cmocka_unit_test(totals_alone_are_told),
 		cmocka_unit_test(the_curve_keeps_what_is_largest),
 		cmocka_unit_test(odd_records_do_no_harm),
 		cmocka_unit_test(what_means_nothing_is_refused),
