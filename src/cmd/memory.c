@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * leadline memory: runs a program, samples its allocations and nothing else, and shows which code they come from. */
+ * leadline memory: runs a program, samples its allocations, and shows which code they come from. Its time is sampled, too: when
+ * Python code ran last tells what was alive at the end of the program, before the interpreter releases everything. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,7 @@ static const struct opt options_table[] = {
 	RECORDER_NO_LEGEND,
 };
 
+enum { RATE_HZ = 1000 }; /* as run does */
 enum { N_OPTIONS = sizeof options_table / sizeof *options_table };
 
 /* To stderr, as the reports of all commands that run a program: stdout is the program's. */
@@ -88,7 +90,8 @@ static int run_and_show(const struct command *self, const struct options *o, cha
 	const struct collector *chosen[COLLECTORS_MOST];
 	struct program_options p = { .argv = argv,
 		.collectors = chosen,
-		.n_collectors = collectors_pick(COLLECT_MEMORY, chosen),
+		.n_collectors = collectors_pick(COLLECT_MEMORY | COLLECT_SAMPLES, chosen),
+		.rate_hz = RATE_HZ,
 		.agent_options = { .memory_period_bytes = period_bytes },
 		.no_source = o->shared.no_source,
 		.duration_ns = o->shared.duration_ns };

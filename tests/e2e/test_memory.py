@@ -226,6 +226,29 @@ def test_a_run_says_how_allocations_were_sampled(tmp_path):
     assert "Functions" in said  # and where its time went
 
 
+LEFT = """
+import time
+pieces = [bytes(100_000) for _ in range(500)]  # released
+del pieces
+left = [bytes(100_000) for _ in range(200)]
+end = time.perf_counter() + 0.1
+while time.perf_counter() < end:
+    pass
+"""
+
+
+@pytest.mark.parametrize("label", ["3.8", "3.13"])
+def test_what_is_left_at_the_end_is_what_the_program_left(label, tmp_path, draw):
+    """Neither what it released before, nor nothing because the interpreter releases all."""
+    (tmp_path / "program.py").write_text(LEFT)
+    recording = tmp_path / "left.lead"
+    subprocess.run([LEADLINE, "memory", "-o", recording, "--", *require(label).command(tmp_path / "program.py")],
+                   check=True, capture_output=True, timeout=SECONDS, env=environment(label))
+    found = memory(recording)
+    draw.share("at the peak", found["peak"]["bytes"], 500 * 100_000, 0.85, 1.15)
+    draw.share("at the end", found["end"]["bytes"], 200 * 100_000, 0.8, 1.25)
+
+
 def test_arrays_of_numpy(tmp_path):
     pytest.importorskip("numpy")
     program = "import numpy\ndef arrays():\n    return [numpy.empty(125_000) for _ in range(100)]\nkept = arrays()\n"
