@@ -52,7 +52,7 @@ static void words_of_other_tools_become_ours(void **state)
 		{ "kernprof -lv s.py", "leadline lines -lv s.py\n" },
 		{ "flamegraph.pl x.folded", "leadline export x.folded\n" },
 		{ "python -m http.server 80", "leadline run -m http.server 80\n" },
-		{ "memory-profiler s.py", "leadline time -o run.lead" },
+		{ "memory-profiler s.py", "leadline memory script.py" },
 	};
 
 	(void)state;
