@@ -42,15 +42,15 @@ static void add_frame(struct buf *out, const struct stack_frame *f)
 	buf_addc(out, ')');
 }
 
-static uint64_t count_of(const struct stacks *s, const struct stack_place *p, double rate_hz)
+static double count_of(const struct stacks *s, const struct stack_place *p, double rate_hz)
 {
-	uint64_t n = 0;
+	double n = 0;
 
 	if (!s->n_samples || s->unit == UNIT_BYTES)
-		return foreign_value(p->value * (s->unit == UNIT_SECONDS ? 1e6 : 1));
+		return p->value * (s->unit == UNIT_SECONDS ? 1e6 : 1);
 	if (rate_hz > 0 && p->is_off_cpu)
-		n = (uint64_t)llround(p->value * rate_hz);
-	return n > p->n_samples ? n : p->n_samples;
+		n = round(p->value * rate_hz);
+	return fmax(n, (double)p->n_samples);
 }
 
 static int write(struct selection *of, struct sink *out, struct err *e)
@@ -58,9 +58,9 @@ static int write(struct selection *of, struct sink *out, struct err *e)
 	struct arena a = ARENA_INIT;
 	const struct stacks *s = selection_stacks_within(of, FORMAT_FRAMES);
 	struct stack_frame *frames = arena_new_n(&a, struct stack_frame, STACKS_DEPTH);
-	/* places that differ only in the instruction are one line */
+	/* places that differ only in the instruction are one line, and rounded together */
 	struct intern lines = INTERN_INIT;
-	VEC(uint64_t) counts = VEC_INIT;
+	VEC(double) counts = VEC_INIT;
 	struct buf line = BUF_INIT;
 	double rate_hz = of->recording->fidelity.rate_reached_hz;
 
@@ -82,7 +82,8 @@ static int write(struct selection *of, struct sink *out, struct err *e)
 	}
 	for (size_t i = 0; i < counts.n; i++) {
 		buf_printf(&out->text, "%s %" PRIu64 "\n",
-			(const char *)intern_get(&lines, (uint32_t)i)->p, counts.v[i]);
+			(const char *)intern_get(&lines, (uint32_t)i)->p,
+			foreign_value(counts.v[i]));
 		sink_flush(out);
 	}
 	buf_done(&line);

@@ -399,7 +399,7 @@ def test_no_permission_names_what_is_missing(python, script, nobody, tmp_path):
     copy = tmp_path / "leadline"
     with running(python, script, 30) as p:
         r = subprocess.run([*nobody, copy, "attach", "-d", "0.2", str(p.pid)], cwd=tmp_path, capture_output=True, text=True)
-        assert r.returncode == 4 and "it is of uid 0, we are uid 65534" in r.stderr, r.stderr
+        assert r.returncode == 4 and "it belongs to uid 0, leadline runs as uid 65534" in r.stderr, r.stderr
     code = "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); print('ready', flush=True); import time; time.sleep(30)"
     with running(*nobody, python, "-c", code) as p:
         r = subprocess.run([*nobody, copy, "attach", "-d", "0.2", str(p.pid)], cwd=tmp_path, capture_output=True, text=True)

@@ -113,7 +113,7 @@ def test_the_gate(tool, tmp_path):
 
 
 @pytest.mark.parametrize("options, words", [
-    (["--fail-on", "5%"], "wants a percentage such as +5%"), (["--noise", "x"], "wants a percentage such as 2%"),
+    (["--fail-on", "5%"], "expects a percentage such as +5%"), (["--noise", "x"], "expects a percentage such as 2%"),
     (["--unit", "5"], "--unit needs --normalize unit"), (["--normalize", "unit"], "needs --unit"),
     (["--normalize", "unit", "--unit", "step"], "no region and no counted function is called 'step'")])
 def test_wrong_usage_is_one_line(tool, tmp_path, options, words):

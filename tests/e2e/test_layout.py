@@ -293,7 +293,7 @@ def test_anothers_process(public):
     with running("sleep", "1000", wait=False) as process:
         done = dump_later(process.pid, prefix=NOBODY, program=public)
     assert done.returncode == 4
-    assert "it is of uid 0, we are uid 65534, and CAP_SYS_PTRACE is missing" in done.stderr
+    assert "it belongs to uid 0, leadline runs as uid 65534, and CAP_SYS_PTRACE is missing" in done.stderr
 
 
 def test_ones_own_process(public):

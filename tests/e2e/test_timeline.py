@@ -225,7 +225,7 @@ main()
 
 
 @pytest.mark.parametrize("words, said", [
-    (("--trace=tree",), "--trace=timeline"),
+    (("--trace=tree",), "--trace takes no value or =timeline"),
     (("--trace", "--min-duration", "1ms"), "--trace=timeline"),
     (("--trace=timeline", "--min-duration", "5"), "at most 4 s"),
 ])

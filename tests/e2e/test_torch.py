@@ -324,7 +324,7 @@ def test_each_rule_speaks_when_its_threshold_is_passed_and_not_before(tool, tmp_
     assert [a["rule"] for a in overview(tool, path)["advice"]] == ["idle-device", "communication", "dataloader"]  # what saves most comes first
     changed = {
         "tensor-cores": training(gemm="sm80_xmma_gemm_f32f32_ffma"),
-        "memory": training(peak=0.95),
+        "device-memory": training(peak=0.95),
         "data-parallel": training(forward="DataParallel.forward"),
     }
     for rule, events in changed.items():

@@ -192,7 +192,7 @@ CASES = {  # rule: what makes it speak, the saving of all steps in µs, what nea
     "idle-device": (training(lambda t, at, k: t.kernel("sm90_xmma_gemm_bf16", t.op("aten::mm", at + 100, 50), at + 110, at + 1000, 4000), busy=False), 3 * 6000,
                     [training(lambda t, at, k: None)], "busy"),
     "tensor-cores": (kernel_names(training(lambda t, at, k: None), "sm90_xmma_gemm_bf16", "simt_sgemm"), 3 * 7000, [training(lambda t, at, k: None)], "simt_sgemm"),
-    "memory": (filled(76), None, [filled(70)], "peak 76.0 GiB"),
+    "device-memory": (filled(76), None, [filled(70)], "peak 76.0 GiB"),
     "pageable": (training(lambda t, at, k: t.add("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", at + 8150, 600, 0, 7, correlation=0, **{"External id": t.op("aten::copy_", at + 8100, 700)})), 3 * 600,
                  [training(lambda t, at, k: t.add("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", at + 8150, 600, 0, 7, correlation=0, **{"External id": t.op("aten::copy_", at + 8100, 700)}))], "Pageable"),
     "float64": (typed("double", 600), 3 * 600, [typed("double", 400), typed("float", 400), typed("c10::Half", 600)], "[64, 128]"),

@@ -384,7 +384,7 @@ static const struct {
 	{ "float64", float64, false, FINDING_BOUND, 1800, "train.py:40" },
 	{ "float32", float32, false, FINDING_HEURISTIC, 1800, "train.py:40" },
 	{ "odd-sizes", odd_sizes, false, FINDING_BOUND, 1800, "train.py:40" },
-	{ "memory", memory, false, FINDING_HEURISTIC, -1, "" },
+	{ "device-memory", memory, false, FINDING_HEURISTIC, -1, "" },
 	{ "pageable", pageable, false, FINDING_BOUND, 1800, "train.py:40" },
 	{ "sync", sync_, false, FINDING_BOUND, 1800, "train.py:40" },
 	{ "blocking-copy", blocking_copy, false, FINDING_MEASURED, 1800, "train.py:40" },

@@ -86,7 +86,7 @@ static bool check_fragmentation(const struct op_facts *f, double threshold, stru
 
 const struct op_rule op_rules_memory[] = {
 	{
-		.name = "memory",
+		.name = "device-memory",
 		.threshold = 0.90,
 		.saves = SAVES_HOST,
 		.confidence = FINDING_HEURISTIC,
