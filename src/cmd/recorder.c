@@ -65,7 +65,7 @@ int recorder_period(const char *option, const char *text, uint64_t *ret_bytes, s
 		(*text < '0' || *text > '9' || end[shift != 0] || v < 1 || v > UINT32_MAX ||
 			v << shift > AGENT_MEMORY_PERIOD_MAX))
 		return err_set(e, ERR_USAGE,
-			"%s wants the bytes between two samples, such as 64k or 1M, not '%s'",
+			"%s expects the bytes between two samples, such as 64k or 1M, not '%s'",
 			option, text);
 	*ret_bytes = (uint64_t)v << shift;
 	return 0;

@@ -69,7 +69,7 @@ static int parse_memory(const struct params *p, enum memory_view *ret, struct er
 		return 0;
 	}
 	return err_set(
-		e, ERR_USAGE, "memory wants peak, growth, leaks or churn, not '%.100s'", word);
+		e, ERR_USAGE, "memory expects peak, growth, leaks or churn, not '%.100s'", word);
 }
 
 static const char *text_of(const struct params *p, const char *name)

@@ -184,7 +184,7 @@ def test_the_parent_of_all_that_have_the_name(tool, python, tmp_path):
     (["99999999999999999999"], 5, "there is no process"),
     (["--rate=0", "1"], 2, "--rate expects"),
     (["--single", "--tree", "1"], 2, "cannot be combined"),
-    (["--duration", "soon", "1"], 2, "--duration wants"),
+    (["--duration", "soon", "1"], 2, "--duration expects"),
 ])
 def test_mistakes_get_one_clear_line(tool, args, status, words, tmp_path):
     r = tool("attach", *args, cwd=tmp_path)
