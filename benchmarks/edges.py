@@ -42,7 +42,9 @@ def py_spy(label, edge):
                               capture_output=True, text=True, timeout=edges.SECONDS)
         if done.returncode or not (folder / "truth.json").exists():
             return {}
-        stacks = truth.parse_collapsed(pathlib.Path(out.name).read_text())
+        # a name may hold a line break: what then has no count is no stack
+        lines = [line for line in pathlib.Path(out.name).read_text().splitlines() if line.rpartition(" ")[2].isdigit()]
+        stacks = truth.parse_collapsed("\n".join(lines))
         told = json.loads((folder / "truth.json").read_text())["functions"]
     return {name: (told[name]["cpu_s"], sum(n for names, n in stacks.items() if name in names) / PEER_HZ) for name in edge.cpu}
 
