@@ -249,6 +249,15 @@ def test_what_is_left_at_the_end_is_what_the_program_left(label, tmp_path, draw)
     draw.share("at the end", found["end"]["bytes"], 200 * 100_000, 0.8, 1.25)
 
 
+def test_what_no_sample_met_is_not_zero(tmp_path):
+    """A period so long that nothing is sampled: bytes are counted, and everything else is not known."""
+    (tmp_path / "program.py").write_text("kept = list(range(10_000))\n")
+    r = subprocess.run([LEADLINE, "memory", "--period", "1024G", "-o", tmp_path / "none.lead", "--", *require("3.13").command(tmp_path / "program.py")],
+                       capture_output=True, text=True, timeout=SECONDS, env=environment("3.13"))
+    assert r.returncode == 0 and "not known: no allocation was sampled" in r.stderr and "; counted: " in r.stderr, r.stderr
+    assert "0 B" not in r.stderr
+
+
 def test_arrays_of_numpy(tmp_path):
     pytest.importorskip("numpy")
     program = "import numpy\ndef arrays():\n    return [numpy.empty(125_000) for _ in range(100)]\nkept = arrays()\n"

@@ -40,6 +40,12 @@ static const char *estimate_sum(char to[ESTIMATE_TEXT], const struct sampled_sum
 	return estimate(to, s->value, sampled_sum_interval(s));
 }
 
+/* Much was allocated, and none of it met a sample: no figure is known, and none is 0. */
+static bool is_unseen(const struct memory *m)
+{
+	return m->all.counted_bytes > 0 && !(m->all.allocated.value > 0);
+}
+
 /* Lost samples make a figure too small, lost releases what is allocated at a moment too large. */
 static const char *bounded(const struct memory *m, bool is_of_a_moment)
 {
@@ -62,7 +68,11 @@ static void print_allocated(const struct memory *m, struct buf *out)
 	char text[ESTIMATE_TEXT], bytes[UNITS_TEXT], n[UNITS_TEXT];
 
 	begin_row("allocated", out);
-	buf_printf(out, "%s%s in all", bounded(m, false), estimate_sum(text, &s->allocated));
+	if (is_unseen(m))
+		buf_adds(out, "not sampled");
+	else
+		buf_printf(
+			out, "%s%s in all", bounded(m, false), estimate_sum(text, &s->allocated));
 	if (units_is_known(s->counted_bytes))
 		buf_printf(out, "; counted: %s", units_format(bytes, UNIT_BYTES, s->counted_bytes));
 	if (units_is_known(s->counted_bytes) && units_is_known(s->counted_n))
@@ -146,24 +156,37 @@ static void print_processes(
 	table_free(t);
 }
 
+/* What was alive at the peak and at the end. */
+static void print_moments(const struct memory *m, size_t n_processes, struct buf *out)
+{
+	char text[ESTIMATE_TEXT], moment[UNITS_TEXT];
+
+	begin_row("peak", out);
+	buf_printf(out, "%s%s allocated at %s", bounded(m, true), estimate_sum(text, &m->all.peak),
+		units_format(moment, UNIT_SECONDS, m->all.peak_s));
+	if (n_processes > 1)
+		buf_printf(out, " in %zu processes together", n_processes);
+	buf_addc(out, '\n');
+	begin_row("at the end", out);
+	buf_printf(out, "%s%s not released\n", bounded(m, true), estimate_sum(text, &m->all.live));
+}
+
 void memory_print_head(
 	const struct memory *m, const struct usage *u, const struct memory_page *v, struct buf *out)
 {
-	char text[ESTIMATE_TEXT], moment[UNITS_TEXT];
 	struct buf command = BUF_INIT;
 	size_t n = m->blocks->n_processes;
 
 	text_add_printable(&command, u->command, strlen(u->command));
 	buf_printf(out, "%s\n\n", buf_str(&command));
 	buf_done(&command);
-	begin_row("peak", out);
-	buf_printf(out, "%s%s allocated at %s", bounded(m, true), estimate_sum(text, &m->all.peak),
-		units_format(moment, UNIT_SECONDS, m->all.peak_s));
-	if (n > 1)
-		buf_printf(out, " in %zu processes together", n);
-	buf_addc(out, '\n');
-	begin_row("at the end", out);
-	buf_printf(out, "%s%s not released\n", bounded(m, true), estimate_sum(text, &m->all.live));
+	if (is_unseen(m)) {
+		begin_row("peak", out);
+		buf_adds(out,
+			"not known: no allocation was sampled; record with a smaller period\n");
+	} else {
+		print_moments(m, n, out);
+	}
 	print_allocated(m, out);
 	print_resident(u, u->n_processes, out);
 	print_curve(m, v, out);
@@ -182,8 +205,12 @@ void memory_print_part(const struct memory_part *p, const struct memory_page *v,
 
 	units_format(from, UNIT_SECONDS, p->from_s);
 	units_format(to, UNIT_SECONDS, p->to_s);
-	buf_printf(&line, "%s %s", estimate(text, p->sum.value, p->interval), what[p->view]);
-	if (p->view == MEMORY_PEAK)
+	if (p->n)
+		buf_printf(
+			&line, "%s %s", estimate(text, p->sum.value, p->interval), what[p->view]);
+	if (!p->n) /* small ones may have been there */
+		buf_adds(&line, "No allocation was sampled.");
+	else if (p->view == MEMORY_PEAK)
 		buf_printf(&line, ", at %s.", to);
 	else if (p->from_s > 0)
 		buf_printf(&line, ", from %s to %s.", from, to);
