@@ -106,6 +106,22 @@ def test_operators_have_the_clock_of_the_samples(tool, trained, tmp_path):
     assert min(e["ts"] for e in ops) / 1e6 == pytest.approx(time.monotonic() - (time.time() - min(times)), abs=0.5) and began < second
 
 
+def test_a_step_holds_its_optimizers_call_and_the_call_no_stop_of_the_profiler(tool, trained, tmp_path):
+    out = tmp_path / "x.pt.trace.json"
+    assert tool("export", "--force", "--format", "torch-trace", "-o", out, trained[0]).returncode == 0
+    events = json.loads(out.read_text())["traceEvents"]
+    [stopped] = [e["ts"] for e in events if e["name"] == "Record Window End"]
+
+    def spans(name):
+        return sorted((e["ts"], e["ts"] + e["dur"]) for e in events if e["ph"] == "X" and e["cat"] == "user_annotation" and e["name"].startswith(name))
+
+    calls, steps = spans("Optimizer.step#SGD"), spans("ProfilerStep#")
+    assert len(calls) == len(steps) == 4
+    assert all(step[0] < call[0] < call[1] < step[1] < stopped for call, step in zip(calls, steps))
+    row = rows(tool, trained[0])["Optimizer.step#SGD.step"]
+    assert row["cpu_s"] == pytest.approx(sum(end - begin for begin, end in calls) / 1e6, rel=1e-3)
+
+
 def test_a_profiler_of_the_programs_own_goes_first(tool, tmp_path):
     out, error = record(tmp_path, TRAIN.replace("range(8)", "range(3)") + OWN, "full")
     assert out[-2:] == ["2", "4"]

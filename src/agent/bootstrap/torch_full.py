@@ -21,6 +21,7 @@ class _State:
     prof = None  # None: it begins anew when the program's own is over
     is_ours = False  # what is called now is called by us
     optimizer = None  # whose steps count
+    due = None  # the one whose step counts as soon as torch's range of it has ended
     n_steps = 0
     n_own = 0  # steps under the program's own profiler
     is_discarded = False  # what is recorded now
@@ -106,12 +107,15 @@ def _end():
             _call(_state.prof.stop)
 
 
+# ---- steps: torch calls its hooks within its range of the optimizer, which is to end before a step of ours does
+
+
 def _after_step(optimizer, args, kwargs):
     if _state.pid:
-        _safely(_count, optimizer)
+        _safely(_expect_end, optimizer)
 
 
-def _count(optimizer):
+def _expect_end(optimizer):
     import _thread
     import os
 
@@ -122,6 +126,40 @@ def _count(optimizer):
     if _state.optimizer is None:
         _state.optimizer = who
     if _state.optimizer != who:
+        return
+    _count_due()  # the one before had no range
+    if _state.pid:
+        _state.due = who
+
+
+def _watch_ends():
+    """Before any range begins: Python looks up then what is to be called when it ends."""
+    import _thread
+
+    kind = _record_function
+    leave = kind.__exit__
+
+    def ended(self, *args):
+        result = leave(self, *args)
+        if _state.due is not None and _state.due[1] == _thread.get_ident() and str(getattr(self, "name", "")).startswith("Optimizer.step#") and _state.pid:
+            _safely(_count_due)
+        return result
+
+    ended.__name__ = ended.__qualname__ = "__exit__"
+    kind.__exit__ = ended
+
+
+def _count_due():
+    if _state.due is not None:
+        _state.due = None
+        _count()
+
+
+def _count():
+    import os
+
+    if _state.pid != os.getpid():
+        _state.pid = 0
         return
     if _is_enabled() and not _is_begun():
         _state.n_own += 1
@@ -282,7 +320,7 @@ def _begin(torch):
     import atexit
     import os
 
-    global _first, _warm_up, _last, _is_enabled, _profile, _plan, _version
+    global _first, _warm_up, _last, _is_enabled, _profile, _plan, _record_function, _version
     version = _version = str(getattr(torch, "__version__", "?"))
     if not hasattr(getattr(torch, "profiler", None), "schedule"):
         return _note("torch %s has no such profiler; it came with 1.8.1" % version)
@@ -299,6 +337,7 @@ def _begin(torch):
             return _note("torch %s does not report optimizer steps: --torch=full:all records the whole run" % version)
     _is_enabled = torch.autograd._profiler_enabled
     _profile = torch.profiler.profile
+    _record_function = torch.autograd.profiler.record_function
     _wrap(torch.autograd.profiler, "_prepare_profiler")
     _wrap(torch.autograd.profiler, "_enable_profiler")
     _state.pid = os.getpid()
@@ -306,6 +345,7 @@ def _begin(torch):
     _watch_threads()
     _start()
     if _when != "all":
+        _watch_ends()
         _state.hook = register(_after_step)
     return None
 
@@ -314,6 +354,7 @@ def _at_exit():
     import os
 
     if _state.pid == os.getpid() and _when != "all":
+        _count_due()
         if _state.n_steps <= _first + _warm_up:
             _state.is_discarded = True  # what follows the last step is none
             own = ", not counting %d under the program's own profiler" % _state.n_own if _state.n_own else ""
