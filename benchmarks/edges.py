@@ -109,7 +109,7 @@ class Bench:
         except (pytest.skip.Exception, LookupError) as e:
             self.leave_out(way, label, edge, e)
             return
-        except (RuntimeError, subprocess.SubprocessError) as e:
+        except (RuntimeError, OSError, subprocess.SubprocessError) as e:
             print(f"{self.judge(way, edge.name, False)} {way:16} {label:6} {edge.name:15} {str(e).splitlines()[0][:100]}", flush=True)
             return
         peer = py_spy(label, edge) if self.options.peers == "all" else {}

@@ -78,6 +78,8 @@ def at_path(path: str) -> Interpreter:
                                  capture_output=True, text=True, check=True, timeout=60).stdout.strip()
     except (OSError, subprocess.SubprocessError) as e:
         raise LookupError(f"{path} is no Python that runs: {e}") from e
+    if not version:
+        raise LookupError(f"{path} is no Python: it does not tell its version")
     return Interpreter(path, "/", path, version)
 
 
