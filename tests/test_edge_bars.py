@@ -60,6 +60,12 @@ def test_threads_not_seen_are_no_more_than_there_were():
     assert missed(recorded(books)) == ["threads not seen"]
 
 
+def test_threads_not_seen_are_unknown_by_the_clock_alone():
+    books = {**BOOKS, "threads_not_seen": None}
+    assert missed(recorded(books)) == ["threads not seen: processes that cannot tell"]
+    assert missed(recorded({**books, "evidence": "clock"})) == []
+
+
 def test_an_attached_tool_knows_nothing_of_what_was_before():
     assert missed(recorded(way="attach")) == ["kernel clock, s"]  # which has all of it
 

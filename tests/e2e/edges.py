@@ -328,8 +328,11 @@ def bars(run, times=1):
         Bar("not seen / CPU", cpu["not_seen_s"] / kernel, -times * NOT_SEEN[b["evidence"]], times * NOT_SEEN[b["evidence"]]),
         Bar("least row of wall, s", min(wall[r] for r in rows), 0, math.inf),
         Bar("least row of CPU, s", min(cpu["sampled_s"], cpu["late_s"], cpu["without_python_s"]), 0, math.inf),
-        Bar("threads not seen", b["threads_not_seen"], 0, truth["threads"]),
     ]
+    if b["threads_not_seen"] is not None:
+        found.append(Bar("threads not seen", b["threads_not_seen"], 0, truth["threads"]))
+    else:  # by the clock alone nobody can tell; whoever has more must
+        found.append(Bar("threads not seen: processes that cannot tell", b["evidence"] != "clock", 0, 0))
     if run.edge.counts_threads and b["evidence"] != "clock":
         told = len(run.wall["threads"]) + b["threads_not_seen"]
         found.append(Bar("threads told / threads", told / truth["threads"], 1 - 0.02 * times, 1 + 0.02 * times))

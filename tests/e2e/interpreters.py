@@ -4,8 +4,10 @@ This only reads what that script wrote; it makes and looks for nothing itself.
 """
 
 import contextlib
+import functools
 import os
 import shutil
+import subprocess
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,12 +60,27 @@ def load() -> dict[str, Interpreter]:
 
 
 def require(label: str) -> Interpreter:
-    """The interpreter of that label, without which a test fails.
+    """The interpreter of that label, without which a test fails; or the one with that path, for benchmarks.
 
     With LEADLINE_PYTHONS=available in the environment it is skipped instead.
     """
+    if "/" in label:
+        return at_path(label)
     found = load().get(label)
     return found if found is not None else missing(f"python {label} is missing: run tools/interpreters")
+
+
+@functools.lru_cache(maxsize=None)
+def at_path(path: str) -> Interpreter:
+    """One that nobody has put into the cache."""
+    try:
+        version = subprocess.run([path, "-c", "import platform; print(platform.python_version())"],
+                                 capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+    except (OSError, subprocess.SubprocessError) as e:
+        raise LookupError(f"{path} is no Python that runs: {e}") from e
+    if not version:
+        raise LookupError(f"{path} is no Python: it does not tell its version")
+    return Interpreter(path, "/", path, version)
 
 
 def missing(reason: str):
